@@ -114,3 +114,26 @@ describe("the rooms of the client and the pages", () => {
     expect(findClimbs(planted)).toEqual(["pages/design/design.ts imports pages/survey/question.ts"]);
   });
 });
+
+describe("names", () => {
+  /** Variables are called what they hold; these words hold anything. */
+  const VAGUE = "one|found|told|some|own|held|asked|given";
+  const BOUND = new RegExp(`(?:\\b(?:const|let) |\\((?=\\w+\\) =>))(?:${VAGUE})\\b`);
+
+  it("say what a variable holds", () => {
+    const vague = [...readGraph().keys()].flatMap((path) =>
+      readFileSync(join(ROOT, path), "utf8")
+        .split("\n")
+        .filter((line) => BOUND.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+    expect(vague).toEqual([]);
+  });
+
+  it("that say nothing would be seen", () => {
+    for (const line of ["const found = 1;", "  let some = [];", "list.map((one) => one.name)"])
+      expect(line).toMatch(BOUND);
+    for (const line of ["const owner = 1;", "list.some((each) => each)", "{ one: 1 }"])
+      expect(line).not.toMatch(BOUND);
+  });
+});

@@ -27,21 +27,23 @@ const METHODS: Readonly<Record<string, string>> = {
 /** One attribute, or one question to which all that apply are chosen: now, with more reports, and by round. */
 export function attribute(view: View, name: string, mode: Mode, width: number): Child {
   const options = optionsOf(view.plan, name);
-  const of = (found: Estimates): readonly Row[] =>
-    options.length ? chosen(found, options) : rowsOf(found, name);
+  const of = (estimates: Estimates): readonly Row[] =>
+    options.length ? chosen(estimates, options) : rowsOf(estimates, name);
   const now = view.estimates ? of(view.estimates) : [];
   const answers = view.estimates ? answersOf(view.estimates, name, options) : [];
-  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
-  const hasGroups = view.estimates?.groups.some((one) => one.attribute === name) ?? false;
+  const domain = view.plan.attributes.find((attribute) => attribute.name === name)?.domain;
+  const hasGroups = view.estimates?.groups.some((row) => row.attribute === name) ?? false;
   const briefly = (row: Row, code: number): Row =>
     domain?.kind === "grid" && !hasGroups && code < domain.k
       ? { ...row, value: middleOf(domain, code) }
       : row;
   const long = domain?.kind === "range" && now.length > MOST_ROWS;
-  const meanOf = (found: Estimates | null): Mean | undefined =>
-    found?.means.find((one) => one.attribute === name);
+  const meanOf = (estimates: Estimates | null): Mean | undefined =>
+    estimates?.means.find((row) => row.attribute === name);
   const center = meanOf(view.estimates);
-  const half = view.estimates?.quantiles.find((one) => one.attribute === name && one.share === 0.5);
+  const half = view.estimates?.quantiles.find(
+    (quantile) => quantile.attribute === name && quantile.share === 0.5,
+  );
   const refused = now[0]?.method !== "unbiased" && view.estimates?.refused[name];
   const noise = noiseOf(view, name, options);
   const wide = width > 760;
@@ -49,7 +51,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
   const tables = mode === "tables";
   const reported = center ? [center.n] : now.map(({ n }) => n);
-  const counted = view.estimates?.respondents.find((one) => one.attribute === name)?.text;
+  const counted = view.estimates?.respondents.find((row) => row.attribute === name)?.text;
   const drawing = (): Child => {
     if (domain?.kind === "number") return center && mean(center, domain.low, domain.high, left);
     if (domain?.kind === "grid")
@@ -63,30 +65,39 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   };
   const grouped = domain?.kind === "range" && hasGroups;
   const single = view.estimates?.rows.some((row) => row.attribute === name);
-  const distant = view.plan.stated.metric?.units.some((one) => one.name === name);
+  const distant = view.plan.stated.metric?.units.some((unit) => unit.name === name);
   // of numbers, of distances and of many bins the mean is what is followed: it is known far better than
   // single shares
   const followed = center && (domain?.kind === "number" || distant || grouped || long);
-  const meansOf = (from: readonly Estimates[], at: (one: Estimates) => number): (Mean & { at: number })[] =>
-    from.flatMap((one) => [meanOf(one)].flatMap((found) => (found ? [{ ...found, at: at(one) }] : [])));
+  const meansOf = (
+    from: readonly Estimates[],
+    at: (estimates: Estimates) => number,
+  ): (Mean & { at: number })[] =>
+    from.flatMap((estimates) =>
+      [meanOf(estimates)].flatMap((center) => (center ? [{ ...center, at: at(estimates) }] : [])),
+    );
   const along = (kind: Kind, room: number): Child => {
     const [what, head] =
       kind === "rounds" ? ["from round to round", "Round"] : ["with more reports", "Reports"];
     const from = kind === "rounds" ? view.series : view.history;
     if (kind === "reports" && !from.length && view.late && domain?.kind !== "grid")
       return [h("h3", {}, sentence(what).slice(0, -1)), h("p", { class: "soft late" }, view.late)];
-    if (from.length < 2 || !from.every((one) => of(one).length + Number(Boolean(meanOf(one))))) return null;
-    const at = (one: Estimates): number => (kind === "rounds" ? (one.round ?? 1) : one.n);
+    if (
+      from.length < 2 ||
+      !from.every((estimates) => of(estimates).length + Number(Boolean(meanOf(estimates))))
+    )
+      return null;
+    const at = (estimates: Estimates): number => (kind === "rounds" ? (estimates.round ?? 1) : estimates.n);
     if (!followed) {
-      const found = from.map((one): Step => ({ at: at(one), rows: of(one).map(briefly) }));
-      const made = tables ? stepsTable(name, head, found) : steps(`${name}, ${what}`, found, room, kind);
+      const along = from.map((estimates): Step => ({ at: at(estimates), rows: of(estimates).map(briefly) }));
+      const made = tables ? stepsTable(name, head, along) : steps(`${name}, ${what}`, along, room, kind);
       return [h("h3", {}, sentence(what).slice(0, -1)), made];
     }
-    const found = meansOf(from, at);
+    const along = meansOf(from, at);
     const made = tables
-      ? meansTable(name, head, found)
-      : means(`The mean of ${name} ${what}`, found, room, kind);
-    return found.length > 1 && [h("h3", {}, `The mean ${what}`), made];
+      ? meansTable(name, head, along)
+      : means(`The mean of ${name} ${what}`, along, room, kind);
+    return along.length > 1 && [h("h3", {}, `The mean ${what}`), made];
   };
   // then one of them has a row of its own
   const bothAlong = view.series.length > 1 && view.history.length > 1;
@@ -144,20 +155,20 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
 }
 
 /** The rows of one attribute that are shown. */
-function rowsOf(found: Estimates, name: string): readonly Row[] {
-  return shown(found)
+function rowsOf(estimates: Estimates, name: string): readonly Row[] {
+  return shown(estimates)
     .filter((row) => row.attribute === name)
     .map((row) => ({ ...row, value: String(row.value) }));
 }
 
 /** Those who chose each option, under its own name; then who was not asked. */
-function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[] {
+function chosen(estimates: Estimates, options: readonly Attribute[]): readonly Row[] {
   const yes = options.flatMap(({ name, option }) =>
-    rowsOf(found, name)
+    rowsOf(estimates, name)
       .filter(({ value }) => value === "yes")
       .map((row) => ({ ...row, value: option })),
   );
-  const others = rowsOf(found, options.at(-1)?.name ?? "").filter(
+  const others = rowsOf(estimates, options.at(-1)?.name ?? "").filter(
     ({ value }) => !/^(yes|no)$/.test(String(value)),
   );
   return [...yes, ...others];
@@ -165,34 +176,34 @@ function chosen(found: Estimates, options: readonly Attribute[]): readonly Row[]
 
 /** The rows of those who answered, beside those of everybody; of options, who chose each. */
 function answersOf({ among }: Estimates, name: string, options: readonly Attribute[]): readonly Row[] {
-  const own = (one: string): readonly Row[] =>
-    among.filter(({ attribute }) => attribute === one).map((row) => ({ ...row, value: String(row.value) }));
-  if (!options.length) return own(name);
-  return options.flatMap((one) =>
-    own(one.name)
+  const amongRows = (name: string): readonly Row[] =>
+    among.filter(({ attribute }) => attribute === name).map((row) => ({ ...row, value: String(row.value) }));
+  if (!options.length) return amongRows(name);
+  return options.flatMap((option) =>
+    amongRows(option.name)
       .filter(({ value }) => value === "yes")
-      .map((row) => ({ ...row, value: one.option })),
+      .map((row) => ({ ...row, value: option.option })),
   );
 }
 
 /** What is too noisy to read, in sentences: of options, how many these are, and what the worst takes. */
 function noiseOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
-  const names = options.length ? options.map((one) => one.name) : [name];
-  const found = estimates?.noise.filter((one) => names.includes(one.attribute)) ?? [];
-  const [first, ...others] = found;
-  if (!options.length || !first) return found.map(({ text }) => text);
-  const worst = others.reduce((one, other) => (other.people > one.people ? other : one), first);
-  const are = found.length === 1 ? "is" : "are";
+  const names = options.length ? options.map((option) => option.name) : [name];
+  const noisy = estimates?.noise.filter((noise) => names.includes(noise.attribute)) ?? [];
+  const [first, ...others] = noisy;
+  if (!options.length || !first) return noisy.map(({ text }) => text);
+  const worst = others.reduce((a, b) => (b.people > a.people ? b : a), first);
+  const are = noisy.length === 1 ? "is" : "are";
   const takes = worst.text.slice(worst.text.indexOf("to be readable"));
-  return [`${found.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
+  return [`${noisy.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
 }
 
 /** Where reports fit honest people badly, a sentence that says so: of options, one for each. */
 function fitsOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
   const bad = estimates?.fit.filter(({ badly }) => badly) ?? [];
-  if (!options.length) return bad.filter((one) => one.attribute === name).map(({ text }) => text);
+  if (!options.length) return bad.filter((fit) => fit.attribute === name).map(({ text }) => text);
   return options.flatMap((option) =>
-    bad.filter((one) => one.attribute === option.name).map(({ text }) => `${option.option}: ${text}`),
+    bad.filter((fit) => fit.attribute === option.name).map(({ text }) => `${option.option}: ${text}`),
   );
 }
 
@@ -203,8 +214,8 @@ function spanOf(reports: readonly number[]): string {
 }
 
 /** Whom a number is about, where that is not everybody. */
-function whose(found: { readonly among?: string | null } | undefined): string {
-  return found?.among ? ` of ${found.among}` : "";
+function whose(estimate: { readonly among?: string | null } | undefined): string {
+  return estimate?.among ? ` of ${estimate.among}` : "";
 }
 
 /** A cell by its middle: short, and with as many digits as distinguish it from its neighbors. */
@@ -242,9 +253,9 @@ function meansTable(
   what: string,
   along: readonly (Mean & { readonly at: number })[],
 ): HTMLElement {
-  const line = (one: Mean & { readonly at: number }): string[] => [
-    count(one.at),
-    ...[one.mean, one.low, one.high].map((number) => figured(number, one)),
+  const line = (step: Mean & { readonly at: number }): string[] => [
+    count(step.at),
+    ...[step.mean, step.low, step.high].map((number) => figured(number, step)),
   ];
   return table(`The mean of ${name} by ${what.toLowerCase()}`, [what, "Mean", "From", "To"], along.map(line));
 }

@@ -14,14 +14,14 @@ const WIDEST = 0.5; // of the interval of a change, in shares or parts of a rang
 export function change(
   view: View,
   name: string,
-  of: (found: Estimates) => readonly Row[],
-  meanOf: (found: Estimates) => Mean | undefined,
+  of: (estimates: Estimates) => readonly Row[],
+  meanOf: (estimates: Estimates) => Mean | undefined,
 ): Child {
   const later = view.estimates;
   const number = later?.round ?? 1;
   const earlier = view.series
     .filter(({ round }) => (round ?? 1) < number)
-    .sort((one, other) => (other.round ?? 1) - (one.round ?? 1))[0];
+    .sort((a, b) => (b.round ?? 1) - (a.round ?? 1))[0];
   if (!later || !earlier) return null;
   const before = new Map(of(earlier).map((row) => [row.value, row]));
   const points = (share: number): string => signed((100 * share).toFixed(1));
@@ -32,12 +32,12 @@ export function change(
     return [[String(row.value), high - low > WIDEST ? NOISY : points(by), points(low), points(high)]];
   });
   const [old, now] = [meanOf(earlier), meanOf(later)];
-  const domain = view.plan.attributes.find((one) => one.name === name)?.domain;
+  const domain = view.plan.attributes.find((attribute) => attribute.name === name)?.domain;
   if (old && now && domain) {
     const reach = reachOf(domain);
     const [by, low, high] = changeOf(old, now, reach);
     const shown = { ...now, low, high };
-    const figures = [by, low, high].map((one) => figured(one, shown));
+    const figures = [by, low, high].map((figure) => figured(figure, shown));
     lines.push(["Mean", ...(high - low > WIDEST * reach ? [NOISY, ...figures.slice(1)] : figures)]);
   }
   const since = `Change since round ${earlier.round ?? 1}`;
@@ -58,7 +58,7 @@ type Unbiased = Pick<Row, "unbiased" | "unbiased_low" | "unbiased_high">;
 
 /** The change of unbiased numbers with its ends, as `deniable estimate --change-from` has it, cut to what is possible. */
 function changeOf(old: Unbiased, now: Unbiased, reach: number): [by: number, low: number, high: number] {
-  const cut = (one: number): number => Math.max(-reach, Math.min(reach, one));
+  const cut = (end: number): number => Math.max(-reach, Math.min(reach, end));
   return [
     cut(now.unbiased - old.unbiased),
     cut(now.unbiased_low - old.unbiased_high),

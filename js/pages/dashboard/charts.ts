@@ -196,8 +196,8 @@ export function profile(name: string, rows: readonly Row[], width: number): HTML
 }
 
 /** A mean with its interval, on a line from the lowest number to the highest. */
-export function mean(found: Mean, low: number, high: number, width: number): HTMLElement {
-  const ends = [Math.min(low, found.low), Math.max(high, found.high)];
+export function mean(estimate: Mean, low: number, high: number, width: number): HTMLElement {
+  const ends = [Math.min(low, estimate.low), Math.max(high, estimate.high)];
   const drawing = drawn(
     {
       width,
@@ -217,11 +217,11 @@ export function mean(found: Mean, low: number, high: number, width: number): HTM
         tickFormat: (number: number) => signed(count(number)),
       }),
       ruleY([0], { x1: low, x2: high, stroke: GRID, strokeWidth: 10, strokeLinecap: "round" }),
-      ruleY([0], { x1: found.low, x2: found.high, stroke: STRONG, strokeWidth: 3 }),
-      dot([0], { x: found.mean, y: 0, r: 5, fill: STRONG }),
+      ruleY([0], { x1: estimate.low, x2: estimate.high, stroke: STRONG, strokeWidth: 3 }),
+      dot([0], { x: estimate.mean, y: 0, r: 5, fill: STRONG }),
     ],
   );
-  return figure(drawing, `The mean of ${found.attribute}`, around(found), "");
+  return figure(drawing, `The mean of ${estimate.attribute}`, around(estimate), "");
 }
 
 /** A mean with more reports, or from round to round. */
@@ -251,7 +251,7 @@ export function means(
         ticks: 4,
         tickSize: 0,
         fill: SOFT,
-        tickFormat: (one: number) => signed(count(one)),
+        tickFormat: (tick: number) => signed(count(tick)),
       }),
       axisX((first === end ? [first] : [first, end]).map(position), {
         label: null,
@@ -282,7 +282,7 @@ export function means(
     ],
   );
   const said = along
-    .map((one) => `${kind === "rounds" ? `round ${one.at}` : `${one.at} reports`}: ${around(one)}`)
+    .map((step) => `${kind === "rounds" ? `round ${step.at}` : `${step.at} reports`}: ${around(step)}`)
     .join("; ");
   return figure(drawing, title, said, "");
 }
@@ -401,7 +401,7 @@ function outward([low, high]: readonly [number, number]): [number, number] {
 
 /** Round numbers on a scale: as many as have room. */
 function marksOn([low, high]: readonly [number, number], most: number): number[] {
-  const step = STEPS.find((one) => (high - low) / one <= most) ?? 1;
+  const step = STEPS.find((size) => (high - low) / size <= most) ?? 1;
   const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
   return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
 }

@@ -42,7 +42,7 @@ export function collector({ counters }: View): Child {
   const { before, waiting: queue, refused } = counters;
   const others = refused.filter(([reason]) => NO_REPORT.includes(reason));
   const later = refused.filter(([reason]) => LATER.includes(reason));
-  const reports = refused.filter((one) => !others.includes(one) && !later.includes(one));
+  const reports = refused.filter((refusal) => !others.includes(refusal) && !later.includes(refusal));
   const sum = (all: Counters["refused"]): number => all.reduce((total, [, number]) => total + number, 0);
   const line = (what: string, number: number): HTMLElement[] => [
     h("dt", {}, what),

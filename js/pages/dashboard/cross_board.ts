@@ -20,7 +20,7 @@ interface Shown {
 /** What was asked for last, and the answer: a sentence where it was refused. */
 interface Fetched<T> {
   readonly key: string;
-  readonly found: T | string | null;
+  readonly answer: T | string | null;
 }
 
 const WHO = {
@@ -51,29 +51,33 @@ export class CrossBoard {
     this.#pair = pair;
     const key = JSON.stringify([plan.id, pair, round, shown.level, estimates?.n]);
     if (this.#table?.key !== key) {
-      this.#table = { key, found: this.#table?.found ?? null };
-      void this.#fetch(fetchCross(plan, pair, round, shown.level, shown.token)).then((found) => {
+      this.#table = { key, answer: this.#table?.answer ?? null };
+      void this.#fetch(fetchCross(plan, pair, round, shown.level, shown.token)).then((answer) => {
         if (this.#table?.key !== key) return;
-        this.#table = found === null ? null : { key, found };
-        if (found !== null) this.redraw();
+        this.#table = answer === null ? null : { key, answer };
+        if (answer !== null) this.redraw();
       });
     }
     const earlier = earlierRounds(view);
     if (!earlier.includes(this.#since)) this.#since = 0;
     this.#compare(plan, pair, round, shown, key);
-    const found = this.#table?.found ?? null;
-    const ours = isOf(found, pair) ? found : null;
+    const answer = this.#table?.answer ?? null;
+    const ours = isOf(answer, pair) ? answer : null;
     const columns = ours?.columns ?? [];
     if (!columns.includes(this.#answer)) this.#answer = columns[0] ?? "";
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
-    const changed = this.#since ? (this.#change?.found ?? null) : null;
-    const state = [key, found, this.#answer, shown.mode, width, earlier, this.#since, this.#who, changed];
+    const changed = this.#since ? (this.#change?.answer ?? null) : null;
+    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, this.#who, changed];
     keep(section, state, () => [
       h("h2", {}, "Two answers at once"),
       h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
       ours
         ? cross(ours, this.#answer, shown.mode, width)
-        : h("p", { class: "soft", role: "status" }, typeof found === "string" ? sentence(found) : "Loading…"),
+        : h(
+            "p",
+            { class: "soft", role: "status" },
+            typeof answer === "string" ? sentence(answer) : "Loading…",
+          ),
       this.#since > 0 && this.#showChange(changed, pair, shown.mode),
     ]);
   }
@@ -82,7 +86,7 @@ export class CrossBoard {
   #compare(plan: Plan, { of, by }: Pair, round: number, { level, token }: Shown, table: string): void {
     const key = JSON.stringify([table, this.#since, this.#who]);
     if (!this.#since || this.#change?.key === key) return;
-    this.#change = { key, found: null };
+    this.#change = { key, answer: null };
     const query = new URLSearchParams({
       of,
       by,
@@ -91,18 +95,18 @@ export class CrossBoard {
       people: this.#who,
       level,
     });
-    const asked = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
-    void this.#fetch(asked).then((found) => {
+    const request = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
+    void this.#fetch(request).then((answer) => {
       if (this.#change?.key !== key) return;
-      this.#change = found === null ? null : { key, found };
-      if (found !== null) this.redraw();
+      this.#change = answer === null ? null : { key, answer };
+      if (answer !== null) this.redraw();
     });
   }
 
   /** The answer, or why there is none; what could not be reached is asked for again with the next results. */
-  async #fetch<T>(asked: Promise<T>): Promise<T | string | null> {
+  async #fetch<T>(request: Promise<T>): Promise<T | string | null> {
     try {
-      return await asked;
+      return await request;
     } catch (problem) {
       return problem instanceof Refused && problem.reason !== "offline" ? problem.message : null;
     }
@@ -122,18 +126,20 @@ export class CrossBoard {
     const tables = h(
       "select",
       { id: "pair", "data-name": "pair" },
-      pairs.map((one, i) => h("option", { value: i, selected: one === pair }, `${one.of} by ${one.by}`)),
+      pairs.map((each, i) => h("option", { value: i, selected: each === pair }, `${each.of} by ${each.by}`)),
     );
     const answers = h(
       "select",
       { id: "answer", "data-name": "answer" },
-      columns.map((one) => h("option", { value: one, selected: one === this.#answer }, one)),
+      columns.map((column) => h("option", { value: column, selected: column === this.#answer }, column)),
     );
     const since = h(
       "select",
       { id: "since", "data-name": "since" },
       h("option", { value: 0 }, "Nothing"),
-      earlier.map((one) => h("option", { value: one, selected: one === this.#since }, `Round ${one}`)),
+      earlier.map((number) =>
+        h("option", { value: number, selected: number === this.#since }, `Round ${number}`),
+      ),
     );
     const who = h(
       "select",
@@ -170,13 +176,14 @@ export class CrossBoard {
   }
 
   /** The change of the answer that is drawn, or of all of them. */
-  #showChange(found: CrossChange | string | null, pair: Pair, mode: Mode): Child {
+  #showChange(change: CrossChange | string | null, pair: Pair, mode: Mode): Child {
     const title = h("h3", {}, `Change since round ${this.#since}`);
-    if (typeof found === "string") return [title, h("p", { class: "soft", role: "status" }, sentence(found))];
-    if (!isOf(found, pair)) return [title, h("p", { class: "soft", role: "status" }, "Loading…")];
+    if (typeof change === "string")
+      return [title, h("p", { class: "soft", role: "status" }, sentence(change))];
+    if (!isOf(change, pair)) return [title, h("p", { class: "soft", role: "status" }, "Loading…")];
     const points = (share: number): string => signed((100 * share).toFixed(1));
     const isDrawn = mode === "charts";
-    const lines = found.cells
+    const lines = change.cells
       .filter(({ column }) => !isDrawn || column === this.#answer)
       .map(({ row, column, difference, low, high, known }): string[] => [
         row,
@@ -193,21 +200,21 @@ export class CrossBoard {
       h(
         "p",
         { class: "soft" },
-        `In percentage points of the people in each row. ${sentence(found.validity.replace(/^they/, "the intervals"))}`,
+        `In percentage points of the people in each row. ${sentence(change.validity.replace(/^they/, "the intervals"))}`,
       ),
       table(
-        `Change since round ${found.since}: ${answers} by ${pair.by}`,
+        `Change since round ${change.since}: ${answers} by ${pair.by}`,
         [pair.by, ...(isDrawn ? [] : [pair.of]), "Change", "From", "To"],
         lines,
       ),
-      h("p", { class: "test" }, sentence(found.test.sentence)),
+      h("p", { class: "test" }, sentence(change.test.sentence)),
     );
   }
 }
 
 /** Whether it is about these two questions. */
-function isOf<T extends Pair>(found: T | string | null, { of, by }: Pair): found is T {
-  return found !== null && typeof found !== "string" && found.of === of && found.by === by;
+function isOf<T extends Pair>(answer: T | string | null, { of, by }: Pair): answer is T {
+  return answer !== null && typeof answer !== "string" && answer.of === of && answer.by === by;
 }
 
 /** The rounds before the one that is shown, the latest first. */
@@ -215,5 +222,5 @@ function earlierRounds({ rounds, round }: View): number[] {
   return rounds
     .map(({ number }) => number)
     .filter((number) => number < round)
-    .sort((one, other) => other - one);
+    .sort((a, b) => b - a);
 }

@@ -19,11 +19,11 @@ export interface Pair {
 
 /** Every table that reports hold, with either question in the rows. */
 export function pairsOf({ attributes, known, mechanisms }: Plan): Pair[] {
-  const found = new Map<string, Pair>();
-  for (const [j, one] of attributes.entries()) {
-    const isGrouped = one.answers === null && !isFull(mechanisms[j] as Mechanism);
+  const pairs = new Map<string, Pair>();
+  for (const [j, attribute] of attributes.entries()) {
+    const isGrouped = attribute.answers === null && !isFull(mechanisms[j] as Mechanism);
     for (const by of isGrouped ? (known?.names ?? []) : [])
-      for (const of of one.columns) found.set(JSON.stringify([of, by]), { of, by });
+      for (const of of attribute.columns) pairs.set(JSON.stringify([of, by]), { of, by });
   }
   for (const { columns } of attributes)
     for (const [i, by] of columns.entries())
@@ -32,8 +32,8 @@ export function pairsOf({ attributes, known, mechanisms }: Plan): Pair[] {
           { of, by },
           { of: by, by: of },
         ])
-          found.set(JSON.stringify([pair.of, pair.by]), pair);
-  return [...found.values()];
+          pairs.set(JSON.stringify([pair.of, pair.by]), pair);
+  return [...pairs.values()];
 }
 
 /** Ask the collector for a table of a round. */
@@ -49,21 +49,21 @@ export function fetchCross(
 }
 
 /** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
-export function cross(found: Cross, column: string, mode: Mode, width: number): Child {
-  const { of, by, n, rows, columns, cells, note, test } = found;
+export function cross(counts: Cross, column: string, mode: Mode, width: number): Child {
+  const { of, by, n, rows, columns, cells, note, test } = counts;
   const cell = (row: string, answer: string): Cross["cells"][number] | undefined =>
-    cells.find((one) => one.row === row && one.column === answer);
+    cells.find((each) => each.row === row && each.column === answer);
   const spoken = (row: string, answer: string): string => {
-    const one = cell(row, answer);
-    if (!one?.known || one.share === null) return NOISY;
-    return `${percent(one.shown, 1)} (${percent(one.low, 1)} to ${percent(one.high, 1)})`;
+    const part = cell(row, answer);
+    if (!part?.known || part.share === null) return NOISY;
+    return `${percent(part.shown, 1)} (${percent(part.low, 1)} to ${percent(part.high, 1)})`;
   };
   const drawn = rows.flatMap((row): Row[] => {
-    const one = cell(row, column);
-    if (!one) return [];
-    const { low, high, known, shown: share } = one;
+    const part = cell(row, column);
+    if (!part) return [];
+    const { low, high, known, shown: share } = part;
     const figures = { share, low, high, unbiased: share, unbiased_low: low, unbiased_high: high };
-    const noisy = !known || one.share === null;
+    const noisy = !known || part.share === null;
     return [
       { ...figures, attribute: of, value: row, count: 0, noisy, method: "", stderr: 0, moved_from: null, n },
     ];

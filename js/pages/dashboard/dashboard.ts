@@ -112,10 +112,10 @@ function signIn(problem: string): void {
 /** Ask for what is new, and again in a few seconds. */
 async function refresh(): Promise<void> {
   clearTimeout(timer);
-  const [mine, asked] = [++turn, results];
-  if (!asked) return;
+  const [mine, source] = [++turn, results];
+  if (!source) return;
   try {
-    const view = await asked.view(choice);
+    const view = await source.view(choice);
     if (mine !== turn) return;
     trouble.textContent = "";
     if (view) show(view);
@@ -215,9 +215,9 @@ function drawResults(view: View, section: HTMLElement): void {
   const first = section.firstElementChild as HTMLElement;
   const room = Math.max(240, first.clientWidth - 2 * Number.parseFloat(getComputedStyle(first).paddingLeft));
   for (const [i, name] of names.entries()) {
-    const own = [name, ...optionsOf(plan, name).map((one) => one.name)];
+    const names = [name, ...optionsOf(plan, name).map((option) => option.name)];
     const of = ({ rows, means, groups }: typeof estimates): unknown =>
-      [...rows, ...means, ...groups].filter((one) => own.includes(one.attribute));
+      [...rows, ...means, ...groups].filter((row) => names.includes(row.attribute));
     const past = [history.map(of), view.late];
     const key = [of(estimates), estimates.refused[name], past, series.map(of), mode, room];
     keep(section.children[i] as HTMLElement, key, () => attribute(view, name, mode, room));
@@ -227,8 +227,8 @@ function drawResults(view: View, section: HTMLElement): void {
 async function setRound(view: View, number: number, open: boolean): Promise<void> {
   try {
     // others may have closed it
-    const { rounds: found } = await askJson<Rounds>(`plans/${view.plan.id}/rounds`);
-    const before = found.find((one) => one.number === number);
+    const { rounds: current } = await askJson<Rounds>(`plans/${view.plan.id}/rounds`);
+    const before = current.find((round) => round.number === number);
     const now = new Date();
     if (!open && before?.closes && Date.parse(before.closes) <= now.getTime()) {
       await refresh();
@@ -319,15 +319,15 @@ function controls(round: HTMLSelectElement, smoothed: HTMLElement, operates: boo
   const level = h(
     "select",
     { id: "level", change: () => choose({ level: level.value }) },
-    LEVELS.map((one) =>
-      h("option", { value: one, selected: one === choice.level }, `${100 * Number(one)} %`),
+    LEVELS.map((level) =>
+      h("option", { value: level, selected: level === choice.level }, `${100 * Number(level)} %`),
     ),
   );
   const project = h(
     "select",
     { id: "project", change: () => choose({ project: project.value }) },
     h("option", { value: "" }, "None"),
-    Object.keys(STEPS).map((one) => h("option", { value: one }, one)),
+    Object.keys(STEPS).map((step) => h("option", { value: step }, step)),
   );
   const view = (value: Mode, label: string): HTMLElement => {
     const set = (): void => {

@@ -34,13 +34,13 @@ export function showFound(
       n: people,
     }),
   );
-  const lines = rows.map((one) => [
-    one.value,
-    percent(one.share, 2),
-    percent(one.low, 2),
-    percent(one.high, 2),
-    `${percent(one.low_at_once, 2)} to ${percent(one.high_at_once, 2)}`,
-    one.people < least ? `fewer than ${count(least)}` : count(one.people),
+  const lines = rows.map((row) => [
+    row.value,
+    percent(row.share, 2),
+    percent(row.low, 2),
+    percent(row.high, 2),
+    `${percent(row.low_at_once, 2)} to ${percent(row.high_at_once, 2)}`,
+    row.people < least ? `fewer than ${count(least)}` : count(row.people),
   ]);
   const heads = ["Value", "Share", "From", "To", "All at once", "People"];
   return [

@@ -7,22 +7,22 @@ import { table } from "./tables.js";
 
 const BURST = "answers of one minute"; // notices fake reports only if they all come in it
 
-export function health(found: ReportHealth | null): Child {
-  if (!found) return null;
-  const { checks, alarms } = found;
+export function health(state: ReportHealth | null): Child {
+  if (!state) return null;
+  const { checks, alarms } = state;
   if (checks.length === 0)
-    return h("p", { class: "soft" }, `Health of the reports: ${found.verdict}.`, unjudged(found));
-  const summary = `${found.summary.slice(found.verdict.length)}. ${noticed(checks)}`;
+    return h("p", { class: "soft" }, `Health of the reports: ${state.verdict}.`, unjudged(state));
+  const summary = `${state.summary.slice(state.verdict.length)}. ${noticed(checks)}`;
   if (alarms === 0)
     return [
       h(
         "p",
         { class: "soft" },
-        h("strong", {}, `Health of the reports: ${found.verdict}`),
+        h("strong", {}, `Health of the reports: ${state.verdict}`),
         summary,
-        unjudged(found),
+        unjudged(state),
       ),
-      unseen(found),
+      unseen(state),
       details(checks),
     ];
   return h(
@@ -30,9 +30,9 @@ export function health(found: ReportHealth | null): Child {
     { class: "notice bad", "aria-labelledby": "health" },
     h("h2", { id: "health" }, `Health of the reports: ${several(alarms, "alarm")}`),
     checks.filter(({ alarm }) => alarm).map(describe),
-    h("p", {}, found.advice),
-    h("p", { class: "soft" }, found.verdict, summary, unjudged(found)),
-    unseen(found),
+    h("p", {}, state.advice),
+    h("p", { class: "soft" }, state.verdict, summary, unjudged(state)),
+    unseen(state),
     details(checks),
   );
 }
@@ -58,10 +58,10 @@ function describe({ attribute, name, saw, means }: HealthCheck): HTMLElement {
 
 /** From what share on fake reports of which kind are noticed, by the best check; others may go unnoticed. */
 function noticed(checks: readonly HealthCheck[]): string {
-  const some = checks.filter(
+  const sensitive = checks.filter(
     ({ attribute, name, noticed: share }) => attribute && name !== BURST && share < 1,
   );
-  const best = some.sort((a, b) => a.noticed - b.noticed)[0];
+  const best = sensitive.sort((a, b) => a.noticed - b.noticed)[0];
   if (!best) return "";
   return `Fake reports raise an alarm nine times in ten if they are ${rare(best.noticed)} of the reports to a question, and are ${best.fakes}. Other kinds may need more, or go unnoticed.`;
 }

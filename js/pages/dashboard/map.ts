@@ -104,7 +104,7 @@ export function map(
     ];
   });
   const above = rows.filter(isAbove);
-  const largest = [...above].sort((one, other) => other.share - one.share).slice(0, 3);
+  const largest = [...above].sort((a, b) => b.share - a.share).slice(0, 3);
   const [across, down] = [cell * grid.columns, tall * grid.rows];
   const outline = under ? outlineOf(under, across, down) : [];
   const written = blocks ? parts.map(wordsIn) : [];
@@ -156,11 +156,11 @@ export function map(
       ? `With ${confidence}, ${bordered === 1 ? "the cell with a border is" : `all ${bordered} cells with a border are`} above 0: these intervals are wider than those of single cells, so that all ${rows.length} hold at once.`
       : `With ${confidence} for all ${rows.length} cells at once, no cell is certainly above 0 yet.`;
     const which = bordered > largest.length ? "The largest of these" : "They are";
-    const told = bordered
+    const note = bordered
       ? ` ${which}, each with its own interval: ${largest.map(spoken).join("; ")}.`
       : clear.length
         ? ""
         : ` Every cell is ${NOISY}.`;
-    return `${clear.length ? `The largest share is ${percent(peak)}. ` : ""}${sure}${told}${gray()}`;
+    return `${clear.length ? `The largest share is ${percent(peak)}. ` : ""}${sure}${note}${gray()}`;
   }
 }

@@ -21,16 +21,21 @@ export function keep(section: HTMLElement, key: unknown, build: () => Child): vo
     : undefined;
   const unfolded = [...section.querySelectorAll("details[open]")].map(({ className }) => className);
   section.replaceChildren(...h("div", {}, build()).childNodes);
-  for (const one of section.querySelectorAll("details")) one.open ||= unfolded.includes(one.className);
+  for (const details of section.querySelectorAll("details"))
+    details.open ||= unfolded.includes(details.className);
   if (focused) section.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
 }
 
 export function heading({ plan, plans, summary }: View): Child {
-  const tab = (one: View["summary"]): HTMLElement =>
+  const tab = (study: View["summary"]): HTMLElement =>
     h(
       "a",
-      { href: `#plan=${one.id}`, "aria-current": one.id === summary.id ? "page" : null, "data-name": one.id },
-      quoted(titleOf(one.title, one.id)),
+      {
+        href: `#plan=${study.id}`,
+        "aria-current": study.id === summary.id ? "page" : null,
+        "data-name": study.id,
+      },
+      quoted(titleOf(study.title, study.id)),
     );
   return [
     plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
@@ -84,7 +89,7 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
     );
   const open = rounds.find(({ number }) => number === round)?.open ?? false;
   const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
-  const typical = widths.reduce((sum, one) => sum + one, 0) / widths.length;
+  const typical = widths.reduce((sum, width) => sum + width, 0) / widths.length;
   const { record, repeated } = plan.stated;
   return h(
     "dl",
@@ -126,14 +131,14 @@ export function waiting(view: View): Child {
 /** What operators did, the newest first. */
 export function log({ actions, plans }: View): Child {
   const titled = (id: string | null): string =>
-    id === null ? "" : titleOf(plans.find((one) => one.id === id)?.title ?? "", id);
+    id === null ? "" : titleOf(plans.find((study) => study.id === id)?.title ?? "", id);
   const several = plans.length > 1;
-  const lines = actions.map((one): Child[] => [
-    moment(one.time),
-    one.through === "shell" ? `${one.who} (shell)` : one.who,
-    one.what,
-    one.detail,
-    ...(several ? [titled(one.plan)] : []),
+  const lines = actions.map((action): Child[] => [
+    moment(action.time),
+    action.through === "shell" ? `${action.who} (shell)` : action.who,
+    action.what,
+    action.detail,
+    ...(several ? [titled(action.plan)] : []),
   ]);
   return [
     h("h2", {}, "What operators did"),

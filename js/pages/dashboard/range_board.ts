@@ -34,7 +34,7 @@ export class RangeBoard {
   #wanted: readonly Wanted[] = [];
   #plan = "";
   #key = "";
-  #found: readonly (readonly [Wanted, Between])[] = [];
+  #shares: readonly (readonly [Wanted, Between])[] = [];
   #problem = "";
   #written: Wanted = { name: "", low: "", high: "" };
 
@@ -46,24 +46,24 @@ export class RangeBoard {
     section.hidden = !estimates || !names.length;
     if (section.hidden) return;
     if (this.#plan !== plan.id) {
-      [this.#plan, this.#wanted, this.#found, this.#problem] = [plan.id, [], [], ""];
+      [this.#plan, this.#wanted, this.#shares, this.#problem] = [plan.id, [], [], ""];
       this.#written = { name: names[0] ?? "", low: "", high: "" };
     }
     const key = JSON.stringify([plan.id, round, shown.level, estimates?.n]);
     if (this.#key !== key && this.#wanted.length) void this.#ask(plan, round, shown, key, this.#wanted);
-    keep(section, [plan.id, this.#found, this.#problem], () => [
+    keep(section, [plan.id, this.#shares, this.#problem], () => [
       h("h2", {}, "The share of a range"),
       this.#form(names, view, shown, key),
       this.#problem && h("p", { class: "complaint", role: "alert" }, sentence(this.#problem)),
-      this.#found.length > 0 &&
+      this.#shares.length > 0 &&
         table(
           "Shares of ranges",
           ["Range", "Share", "From", "To"],
-          this.#found.map(([{ name }, found]) => [
-            names.length > 1 ? `${name}: ${found.range}` : found.range,
-            found.noisy ? NOISY : [percent(found.share, 2), moved(found)].filter(Boolean).join(", "),
-            percent(found.low, 2),
-            percent(found.high, 2),
+          this.#shares.map(([{ name }, share]) => [
+            names.length > 1 ? `${name}: ${share.range}` : share.range,
+            share.noisy ? NOISY : [percent(share.share, 2), moved(share)].filter(Boolean).join(", "),
+            percent(share.low, 2),
+            percent(share.high, 2),
           ]),
         ),
     ]);
@@ -92,8 +92,8 @@ export class RangeBoard {
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     const submit = (event: Event): void => {
       event.preventDefault();
-      const same = (one: Wanted): boolean => JSON.stringify(one) === JSON.stringify(this.#written);
-      const all = [this.#written, ...this.#wanted.filter((one) => !same(one))].slice(0, MOST);
+      const same = (wish: Wanted): boolean => JSON.stringify(wish) === JSON.stringify(this.#written);
+      const all = [this.#written, ...this.#wanted.filter((wish) => !same(wish))].slice(0, MOST);
       void this.#ask(plan, round, shown, key, all);
     };
     return h(
@@ -115,14 +115,14 @@ export class RangeBoard {
   ): Promise<void> {
     this.#key = key;
     try {
-      const found = await Promise.all(
-        wanted.map(async (one) => {
-          const ends = Object.entries(one).filter(([, text]) => text !== "");
+      const answers = await Promise.all(
+        wanted.map(async (wish) => {
+          const ends = Object.entries(wish).filter(([, text]) => text !== "");
           const query = new URLSearchParams([...ends, ["round", String(round)], ["level", level]]);
-          return [one, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
+          return [wish, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
         }),
       );
-      [this.#wanted, this.#found, this.#problem] = [wanted, found, ""];
+      [this.#wanted, this.#shares, this.#problem] = [wanted, answers, ""];
       announce("The share is shown.");
     } catch (problem) {
       this.#problem = (problem as Error).message;

@@ -44,11 +44,12 @@ export function inside({ quantile, low, high, noisy }: Quantile): string {
 }
 
 /** A mean and where the true one is. */
-export function around(found: Mean): string {
-  if (found.noisy) return `${NOISY} (${figured(found.low, found)} to ${figured(found.high, found)})`;
-  const from = found.moved_from ?? null;
-  const cut = from === null ? "" : `, cut from ${figured(from, found)}`;
-  return `${figured(found.mean, found)} (${figured(found.low, found)} to ${figured(found.high, found)})${cut}`;
+export function around(estimate: Mean): string {
+  if (estimate.noisy)
+    return `${NOISY} (${figured(estimate.low, estimate)} to ${figured(estimate.high, estimate)})`;
+  const from = estimate.moved_from ?? null;
+  const cut = from === null ? "" : `, cut from ${figured(from, estimate)}`;
+  return `${figured(estimate.mean, estimate)} (${figured(estimate.low, estimate)} to ${figured(estimate.high, estimate)})${cut}`;
 }
 
 /** What comes on top of a mean's interval, in the words of `deniable estimate`. */

@@ -22,7 +22,7 @@ const LATE = "How results narrow with more reports is still being computed.";
 const LOST = "How results narrow with more reports could not be loaded. This page tries again.";
 
 /** Estimates in unbiased numbers, of every value: they may be impossible, and are not judged. */
-export function unbiasedOf(found: Estimates): Estimates {
+export function unbiasedOf(estimates: Estimates): Estimates {
   const ends = { noisy: false, method: "unbiased", moved_from: null };
   const raw = (row: Row): Row => ({
     ...row,
@@ -33,19 +33,19 @@ export function unbiasedOf(found: Estimates): Estimates {
     count: row.unbiased * row.n,
   });
   return {
-    ...found,
-    rows: found.rows.map(raw),
+    ...estimates,
+    rows: estimates.rows.map(raw),
     // of how many people these are parts is a share itself
-    among: found.among.map((row) => ({ ...raw(row), count: row.count })),
-    means: found.means.map((one) => ({
-      ...one,
+    among: estimates.among.map((row) => ({ ...raw(row), count: row.count })),
+    means: estimates.means.map((mean) => ({
+      ...mean,
       ...ends,
-      mean: one.unbiased,
-      low: one.unbiased_low,
-      high: one.unbiased_high,
+      mean: mean.unbiased,
+      low: mean.unbiased_low,
+      high: mean.unbiased_high,
     })),
     groups: [],
-    quantiles: found.quantiles.map((one) => ({ ...one, noisy: false })),
+    quantiles: estimates.quantiles.map((quantile) => ({ ...quantile, noisy: false })),
     noise: [],
   };
 }
@@ -113,8 +113,8 @@ export interface View extends Past {
   readonly health: ReportHealth | null;
 }
 
-function later<T>(found: T): Promise<T> {
-  return new Promise((resolve) => setTimeout(() => resolve(found), PATIENCE));
+function later<T>(value: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(value), PATIENCE));
 }
 
 /** Answers that do not change before the number of reports does. */
@@ -155,12 +155,12 @@ export class Results {
     this.kept = new Map();
     try {
       const query = baseOf(choice, plan);
-      const found = await this.once<Estimates>(
+      const estimates = await this.once<Estimates>(
         before,
         `plans/${id}/estimates?round=${round}&${queryOf(choice, plan)}`,
         reported(round),
       );
-      const enough = !(found instanceof Refused);
+      const enough = !(estimates instanceof Refused);
       const path = `plans/${id}/history?round=${round}&${query}`;
       const coming = enough ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
       const [past, health] = await Promise.all([
@@ -178,12 +178,12 @@ export class Results {
             ),
           ),
       );
-      const series = others.filter((one): one is Estimates => !(one instanceof Refused));
+      const series = others.filter((answer): answer is Estimates => !(answer instanceof Refused));
       const count = (number: number): number | null =>
         reported(number) ??
         (number === round && enough
-          ? found.n
-          : (series.find((one) => (one.round ?? 1) === number)?.n ?? null));
+          ? estimates.n
+          : (series.find((other) => (other.round ?? 1) === number)?.n ?? null));
       const view: View = {
         access,
         actions,
@@ -195,15 +195,15 @@ export class Results {
         round,
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
-        estimates: enough ? found : null,
-        few: enough ? "" : found.message,
+        estimates: enough ? estimates : null,
+        few: enough ? "" : estimates.message,
         history: past.history,
         late: past.late,
         series,
         health,
       };
       // by a timer, so that the view is shown before
-      void coming.then((found) => found !== past && setTimeout(() => this.hear(view, found)));
+      void coming.then((later) => later !== past && setTimeout(() => this.hear(view, later)));
       return view;
     } catch (problem) {
       this.kept = before;
@@ -221,17 +221,17 @@ export class Results {
     reports: number | null,
   ): Promise<T | Refused> {
     const key = `${path} ${reports}`;
-    let found = reports === null ? undefined : (before.get(key) as T | Refused | undefined);
-    if (found === undefined) {
+    let answer = reports === null ? undefined : (before.get(key) as T | Refused | undefined);
+    if (answer === undefined) {
       try {
-        found = await askJson<T>(path, { token: this.token });
+        answer = await askJson<T>(path, { token: this.token });
       } catch (problem) {
         if (!(problem instanceof Refused) || problem.reason !== "few") throw problem;
-        found = problem;
+        answer = problem;
       }
     }
-    this.kept.set(key, found);
-    return found;
+    this.kept.set(key, answer);
+    return answer;
   }
 
   /** The history, asked for unless there were as many reports. It may take long, and never fails. */
@@ -245,10 +245,10 @@ export class Results {
         ({ snapshots }) => ({ history: snapshots, late: "", reports }),
         () => ({ history: kept?.history ?? [], late: LOST, reports: null }),
       )
-      .then((found) => {
+      .then((past) => {
         this.coming.delete(path);
-        this.pasts.set(path, found);
-        return found;
+        this.pasts.set(path, past);
+        return past;
       });
     this.coming.set(path, made);
     return made;
@@ -257,7 +257,7 @@ export class Results {
   /** What the last look at the reports found. The first one may take long, and nothing waits for it. */
   private async health(path: string): Promise<ReportHealth | null> {
     this.looking ??= askJson<ReportHealth>(path, { token: this.token })
-      .then((found) => void this.looks.set(path, found))
+      .then((look) => void this.looks.set(path, look))
       .catch(() => undefined) // the last look is shown
       .finally(() => {
         this.looking = null;
@@ -267,13 +267,13 @@ export class Results {
   }
 
   private plan(id: string): Promise<Plan> {
-    let found = this.plans.get(id);
-    if (!found) {
-      found = ask(`plans/${id}`).then(async (answer) => Plan.fromJson(await answer.text()));
-      found.catch(() => this.plans.delete(id));
-      this.plans.set(id, found);
+    let plan = this.plans.get(id);
+    if (!plan) {
+      plan = ask(`plans/${id}`).then(async (answer) => Plan.fromJson(await answer.text()));
+      plan.catch(() => this.plans.delete(id));
+      this.plans.set(id, plan);
     }
-    return found;
+    return plan;
   }
 
   /** The collector's counters, unless something before it keeps them to itself. */

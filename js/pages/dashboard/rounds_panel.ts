@@ -42,7 +42,7 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
   const most = view.plan.rounds ?? 1;
   const known = view.rounds.map(({ number }) => number);
   const next = Math.max(0, ...known) + 1;
-  const open = view.rounds.filter((one) => one.open).map(({ number }) => number);
+  const open = view.rounds.filter((round) => round.open).map(({ number }) => number);
   const change = (number: number, opening: boolean): HTMLElement =>
     h(
       "button",

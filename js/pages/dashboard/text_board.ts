@@ -21,7 +21,7 @@ interface Shown {
 }
 
 /** What was asked for, and the answer: a sentence where it was refused, null while it is looked for. */
-interface Asked {
+interface Search {
   readonly key: string;
   readonly answer: Discovered | string | null;
 }
@@ -35,7 +35,7 @@ export function listTexts(plan: Plan): readonly string[] {
 
 /** The panel of every such question, and what was found. */
 export class TextBoard {
-  readonly #asked = new Map<string, Asked>();
+  readonly #searches = new Map<string, Search>();
   #limits: readonly TextLimit[] = [];
   #limited = ""; // what the limits are of
 
@@ -49,31 +49,31 @@ export class TextBoard {
     if (section.hidden) return;
     void this.#limit(plan, round, reports, shown.token);
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
-    const found = names.map((name) => this.#find(plan, round, name));
-    keep(section, [plan.id, round, this.#limits, access.role, found, shown.mode, width], () =>
-      names.map((name, i) => this.#panel(view, name, found[i] ?? null, shown, width)),
+    const searches = names.map((name) => this.#find(plan, round, name));
+    keep(section, [plan.id, round, this.#limits, access.role, searches, shown.mode, width], () =>
+      names.map((name, i) => this.#panel(view, name, searches[i] ?? null, shown, width)),
     );
   }
 
-  #find(plan: Plan, round: number, name: string): Asked | null {
-    const asked = this.#asked.get(name);
-    return asked?.key === `${plan.id} ${round}` ? asked : null;
+  #find(plan: Plan, round: number, name: string): Search | null {
+    const search = this.#searches.get(name);
+    return search?.key === `${plan.id} ${round}` ? search : null;
   }
 
   #panel(
     { plan, round, access }: View,
     name: string,
-    asked: Asked | null,
+    search: Search | null,
     { mode, token }: Shown,
     width: number,
   ): Child {
-    const answer = asked?.answer;
+    const answer = search?.answer;
     const limit = this.#limits.find(({ attribute }) => attribute === name);
-    const isLooking = asked !== null && answer === null;
-    const isSearchable = plan.attributes.some(({ name: own, domain }) =>
+    const isLooking = search !== null && answer === null;
+    const isSearchable = plan.attributes.some(({ name: attribute, domain }) =>
       domain.kind === "coarse"
         ? domain.question === name
-        : own === name && "bits" in domain && Number(domain.bits) <= WHOLE,
+        : attribute === name && "bits" in domain && Number(domain.bits) <= WHOLE,
     );
     const list = h("textarea", {
       id: `words-${name}`,
@@ -155,8 +155,8 @@ export class TextBoard {
     token: string,
   ): Promise<void> {
     const key = `${plan.id} ${round}`;
-    const set = (answer: Asked["answer"]): void => {
-      this.#asked.set(name, { key, answer });
+    const set = (answer: Search["answer"]): void => {
+      this.#searches.set(name, { key, answer });
       this.redraw();
     };
     set(null);

@@ -27,7 +27,7 @@ export function showCondition(
   changed: () => void,
 ): HTMLElement {
   const place = h("div", { class: `wide ${FOLLOWS}` });
-  const given = (): [string, Value[]] => {
+  const condition = (): [string, Value[]] => {
     const [[name, wanted] = ["", []]] = Object.entries(tableOf(keys, "only_if"));
     return [name, Array.isArray(wanted) ? [...wanted] : [wanted as Value]];
   };
@@ -37,14 +37,16 @@ export function showCondition(
     changed();
   };
   const looked = (): string => {
-    const before = questions.slice(0, i).map((one) => [one.name, answersOf(one)]);
-    return JSON.stringify([before, given()[0]]);
+    const before = questions.slice(0, i).map((question) => [question.name, answersOf(question)]);
+    return JSON.stringify([before, condition()[0]]);
   };
   let drawn = "";
   const draw = (): void => {
     drawn = looked();
-    const [other, wanted] = given();
-    const before = questions.slice(0, i).filter((one) => one.name !== "" && answersOf(one) !== null);
+    const [other, wanted] = condition();
+    const before = questions
+      .slice(0, i)
+      .filter((question) => question.name !== "" && answersOf(question) !== null);
     const names = [...new Set([...before.map(({ name }) => name), other])].filter((name) => name !== "");
     place.hidden = names.length === 0;
     const parent = questions.slice(0, i).find(({ name }) => name === other);
@@ -60,7 +62,7 @@ export function showCondition(
         else chosen.delete(said(value));
         set(
           other,
-          all.filter((one) => chosen.has(said(one))),
+          all.filter((value) => chosen.has(said(value))),
         );
         if (!isOne) return;
         draw();
@@ -100,7 +102,8 @@ export function showCondition(
 }
 
 export function showMissing({ id, keys }: Question, changed: () => void): HTMLElement {
-  const found = keys.missing === true ? "value" : keys.missing === false ? "refuse" : readField(keys.missing);
+  const policy =
+    keys.missing === true ? "value" : keys.missing === false ? "refuse" : readField(keys.missing);
   return select(
     { id: `q${id}-missing`, label: "Who does not answer" },
     {
@@ -109,7 +112,7 @@ export function showMissing({ id, keys }: Question, changed: () => void): HTMLEl
       value: "“Prefers not to say”",
       random: "Sends a random answer",
     },
-    found,
+    policy,
     (value) => {
       if (value === "") delete keys.missing;
       else keys.missing = value;

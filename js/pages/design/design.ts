@@ -67,8 +67,8 @@ const settings: Settings = {
   draft: { study: {}, questions: [], people: 1000 },
   budget: 1,
   language: () => {
-    const own = readField(tableOf(settings.draft.study, "survey").language) || "en";
-    return { own, now: writing ?? own };
+    const usual = readField(tableOf(settings.draft.study, "survey").language) || "en";
+    return { usual, now: writing ?? usual };
   },
   write: (language) => {
     writing = language;
@@ -111,7 +111,7 @@ interface Panels {
 
 async function ask<T>(path: string, method = "GET", body?: unknown, signal?: AbortSignal): Promise<T> {
   let answer: Response;
-  let found: T & { reason?: unknown; detail?: unknown };
+  let message: T & { reason?: unknown; detail?: unknown };
   try {
     answer = await fetch(path, {
       method,
@@ -121,7 +121,7 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
         ? {}
         : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    found = await answer.json();
+    message = await answer.json();
   } catch (problem) {
     if ((problem as Error).name === "AbortError") throw problem;
     throw new Refused(
@@ -129,8 +129,8 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
       "deniable design has ended; start it again to go on. What you wrote is still here.",
     );
   }
-  if (!answer.ok) throw new Refused(String(found.reason), String(found.detail));
-  return found;
+  if (!answer.ok) throw new Refused(String(message.reason), String(message.detail));
+  return message;
 }
 
 /** Read the file, and show it. */
@@ -171,7 +171,7 @@ const current = (): string => {
 const isSaved = (): boolean => current() === saved;
 
 function change(): void {
-  for (const one of main.querySelectorAll(`.${FOLLOWS}`)) one.dispatchEvent(new Event("refresh"));
+  for (const element of main.querySelectorAll(`.${FOLLOWS}`)) element.dispatchEvent(new Event("refresh"));
   sayState();
   document.title = `${readField(settings.draft.study.title) || "Design"} · Deniable`;
   clearTimeout(timer);
@@ -182,8 +182,8 @@ function change(): void {
 function sayState(): void {
   const { questions } = settings.draft;
   const first = problems.find(isWrong) ?? problems[0];
-  const asked = first && first.question !== null ? questions[first.question]?.name : undefined;
-  const blamed = first ? `${asked ? `“${asked}”: ` : ""}${first.text}` : "";
+  const question = first && first.question !== null ? questions[first.question]?.name : undefined;
+  const blamed = first ? `${question ? `“${question}”: ` : ""}${first.text}` : "";
   const reason = questions.length ? blamed : "it has no question";
   const words = reason ? `Cannot be saved yet: ${reason}` : "Not saved yet";
   panels.state.textContent = isSaved() ? `Saved in ${about.file}` : words;
@@ -199,7 +199,7 @@ async function look(): Promise<void> {
   const { draft } = settings;
   const body = { ...written(draft, settings.budget), people: draft.people, page: PAGE, turn: mine };
   try {
-    const found = await ask<{ problems: Problem[]; forecast: Forecast | null }>(
+    const draftState = await ask<{ problems: Problem[]; forecast: Forecast | null }>(
       "forecast",
       "POST",
       body,
@@ -207,8 +207,8 @@ async function look(): Promise<void> {
     );
     if (mine !== turn) return;
     trouble.textContent = "";
-    problems = found.problems;
-    show(found.forecast);
+    problems = draftState.problems;
+    show(draftState.forecast);
   } catch (problem) {
     if (mine !== turn || (problem as Error).name === "AbortError") return;
     if (!(problem instanceof Refused) || problem.reason !== "stale")
@@ -229,18 +229,18 @@ function paint(forecast: Forecast | null = shown): void {
   sayState();
   for (const place of main.querySelectorAll<HTMLElement>(".complaint")) {
     const id = place.id.replace(/-complaint$/, "");
-    const problem = problems.find((one) => placeOf(one, questions) === id);
+    const problem = problems.find((each) => placeOf(each, questions) === id);
     complain(id, problem ? sentence(problem.text) : "", problem && isWrong(problem));
   }
   for (const { id, name } of questions) {
     const place = document.getElementById(`q${id}-verdict`);
-    const own = problems.filter(({ question }) => question !== null && questions[question]?.id === id);
-    const found = forecast ? judged(forecast.precisions, name) : undefined;
+    const ofQuestion = problems.filter(({ question }) => question !== null && questions[question]?.id === id);
+    const precision = forecast ? judged(forecast.precisions, name) : undefined;
     if (!place) continue;
     const isRead = forecast?.tables.some(({ of, by }) => of === name || by === name);
-    const words = found ? verdict(found) : isRead ? "read in tables" : "";
-    place.textContent = own.length ? "to be completed" : words;
-    place.className = `verdict ${own.some(isWrong) ? "wrong" : own.length ? "soft" : (found?.use ?? "")}`;
+    const words = precision ? verdict(precision) : isRead ? "read in tables" : "";
+    place.textContent = ofQuestion.length ? "to be completed" : words;
+    place.className = `verdict ${ofQuestion.some(isWrong) ? "wrong" : ofQuestion.length ? "soft" : (precision?.use ?? "")}`;
   }
 }
 
@@ -248,7 +248,11 @@ function paint(forecast: Forecast | null = shown): void {
 function leftOut(): HTMLElement[] {
   const { questions } = settings.draft;
   const names = (isOpen: boolean): string =>
-    [...new Set(problems.filter(({ field }) => (field === "only_if") === isOpen).map((one) => one.question))]
+    [
+      ...new Set(
+        problems.filter(({ field }) => (field === "only_if") === isOpen).map((problem) => problem.question),
+      ),
+    ]
       .flatMap((i) => (i === null ? [] : [`“${questions[i]?.name}”`]))
       .join(", ");
   const [without, free] = [names(false), names(true)];
@@ -293,9 +297,9 @@ function placeOf({ question, field }: Problem, questions: readonly Question[]): 
 async function simulate(): Promise<void> {
   const [plan, wanted] = [shown?.plan, shown?.people ?? 0];
   try {
-    const found = await ask<Preview>("preview", "POST", { plan, ...simulated });
+    const preview = await ask<Preview>("preview", "POST", { plan, ...simulated });
     if (plan === shown?.plan)
-      panels.results.replaceChildren(...h("div", {}, results(found, wanted)).childNodes);
+      panels.results.replaceChildren(...h("div", {}, results(preview, wanted)).childNodes);
   } catch (problem) {
     if (problem instanceof Refused && problem.reason === "stale") return;
     panels.results.replaceChildren(h("p", { class: "soft" }, sentence((problem as Error).message)));
@@ -315,7 +319,7 @@ async function save(isForced = false): Promise<void> {
   try {
     const { version } = await ask<{ version: string }>("study", "PUT", body);
     about = { ...about, version, people: draft.people, isNew: false };
-    draft.questions = draft.questions.map((one) => ({ ...one, was: one.name }));
+    draft.questions = draft.questions.map((question) => ({ ...question, was: question.name }));
     saved = now;
     trouble.textContent = "";
     announce(`Saved in ${about.file}.`);
@@ -324,7 +328,7 @@ async function save(isForced = false): Promise<void> {
   } catch (problem) {
     if (problem instanceof Refused && problem.reason === "changed") return conflict();
     trouble.textContent = sentence((problem as Error).message);
-    for (const one of problems) left.add(placeOf(one, draft.questions));
+    for (const problem of problems) left.add(placeOf(problem, draft.questions));
     paint();
     main.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }

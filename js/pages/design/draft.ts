@@ -16,7 +16,7 @@ export interface Question {
 
 /** The survey's first language, in which plain texts are, and the one in which texts are written now. */
 export interface Language {
-  readonly own: string;
+  readonly usual: string;
   readonly now: string;
 }
 
@@ -133,23 +133,23 @@ const isTable = (value: Value | undefined): value is { readonly [key: string]: V
 
 /** The table below a key, made if it is missing and wanted. */
 export function tableOf(keys: Keys, name: string): Keys {
-  const found = keys[name];
-  return isTable(found) ? (found as Keys) : {};
+  const table = keys[name];
+  return isTable(table) ? (table as Keys) : {};
 }
 
 /** What is written by language; what is not, is in the first one. */
-function byLanguage(found: Value | undefined, own: string): Keys {
-  if (isTable(found)) return { ...found };
-  return found === undefined || found === null ? {} : { [own]: found };
+function byLanguage(value: Value | undefined, usual: string): Keys {
+  if (isTable(value)) return { ...value };
+  return value === undefined || value === null ? {} : { [usual]: value };
 }
 
-function writeOne(keys: Keys, name: string, { own, now }: Language, value: Value | undefined): void {
-  const all = byLanguage(keys[name], own);
+function writeOne(keys: Keys, name: string, { usual, now }: Language, value: Value | undefined): void {
+  const all = byLanguage(keys[name], usual);
   if (value === undefined) delete all[now];
   else all[now] = value;
   const languages = Object.keys(all);
   if (languages.length === 0) delete keys[name];
-  else if (!isTable(keys[name]) && languages.length === 1 && own in all) keys[name] = all[own] as Value;
+  else if (!isTable(keys[name]) && languages.length === 1 && usual in all) keys[name] = all[usual] as Value;
   else keys[name] = all;
 }
 
@@ -157,12 +157,12 @@ function writeOne(keys: Keys, name: string, { own, now }: Language, value: Value
 export function readText(
   keys: Keys,
   name: string,
-  { own, now }: Language,
+  { usual, now }: Language,
 ): { text: string; first: string; others: string[] } {
-  const all = byLanguage(keys[name], own);
+  const all = byLanguage(keys[name], usual);
   const text = (language: string): string => readField(all[language]);
-  const others = Object.keys(all).filter((one) => one !== now);
-  return { text: text(now), first: now === own ? "" : text(own), others };
+  const others = Object.keys(all).filter((tag) => tag !== now);
+  return { text: text(now), first: now === usual ? "" : text(usual), others };
 }
 
 export function writeText(keys: Keys, name: string, language: Language, text: string): void {
@@ -171,22 +171,22 @@ export function writeText(keys: Keys, name: string, language: Language, text: st
 
 /** What answers are called in a language, as many as there are. */
 export function readLabels(keys: Keys, now: string, count: number): string[] {
-  const found = tableOf(keys, "labels")[now];
-  return Array.from({ length: count }, (_, i) => readField(Array.isArray(found) ? found[i] : undefined));
+  const labels = tableOf(keys, "labels")[now];
+  return Array.from({ length: count }, (_, i) => readField(Array.isArray(labels) ? labels[i] : undefined));
 }
 
 export function writeLabels(keys: Keys, now: string, labels: readonly string[]): void {
   const { [now]: _, ...others } = tableOf(keys, "labels");
-  const all: Keys = labels.every((one) => one === "") ? others : { ...others, [now]: labels };
+  const all: Keys = labels.every((label) => label === "") ? others : { ...others, [now]: labels };
   if (Object.keys(all).length) keys.labels = all;
   else delete keys.labels;
 }
 
 /** The languages of all texts, the first one first. */
-export function listLanguages({ study, questions }: Draft, own: string): string[] {
+export function listLanguages({ study, questions }: Draft, usual: string): string[] {
   const ofQuestions = questions.flatMap(({ keys }) => [keys.question, keys.help, keys.labels, keys.ends]);
   const texts = [study.title, ...Object.values(tableOf(study, "survey")), ...ofQuestions];
-  return [...new Set([own, ...texts.flatMap((one) => (isTable(one) ? Object.keys(one) : []))])];
+  return [...new Set([usual, ...texts.flatMap((text) => (isTable(text) ? Object.keys(text) : []))])];
 }
 
 const TOML = "$toml"; // as the server writes what JSON has no words for
@@ -204,7 +204,7 @@ export function inToml(value: Value): string {
   if (TOML in value) return String(value[TOML]);
   const name = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
   return `{ ${Object.entries(value)
-    .map(([key, one]) => `${name(key)} = ${inToml(one)}`)
+    .map(([key, inner]) => `${name(key)} = ${inToml(inner)}`)
     .join(", ")} }`;
 }
 
@@ -219,21 +219,23 @@ export function asValue(text: string, before: Value | undefined): Value | undefi
 
 /** Values one per line; those that were there before stay what they were, numbers numbers. */
 export function asValues(text: string, before: Value | undefined): Value[] {
-  const known = new Map((Array.isArray(before) ? before : []).map((one) => [String(one), one as Value]));
+  const known = new Map(
+    (Array.isArray(before) ? before : []).map((value) => [String(value), value as Value]),
+  );
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => line !== "").map((line) => known.get(line) ?? line);
 }
 
 /** The two ends of a list, as they are written: of a scale, of dates, or what a scale's ends are called. */
 export function readPair(keys: Keys, name: string, language: Language | null): [string, string] {
-  const found = keys[name];
-  const pair = language === null ? found : byLanguage(found, language.own)[language.now];
+  const value = keys[name];
+  const pair = language === null ? value : byLanguage(value, language.usual)[language.now];
   return Array.isArray(pair) ? [readField(pair[0]), readField(pair[1])] : ["", ""];
 }
 
 export function writePair(keys: Keys, name: string, language: Language | null, pair: readonly Value[]): void {
   if (language === null) keys[name] = pair;
-  else writeOne(keys, name, language, pair.every((one) => one === "") ? undefined : pair);
+  else writeOne(keys, name, language, pair.every((end) => end === "") ? undefined : pair);
 }
 
 /** Let conditions, pages and tables follow a new name; pages and tables forget what was removed (null). */
@@ -248,7 +250,7 @@ export function rename({ study, questions }: Draft, before: string, now: string 
   changePages(study, replaced);
   const { together, target } = study;
   if (Array.isArray(together) && together.every(Array.isArray)) {
-    const tables = together.map(replaced).filter((some) => some.length > 1);
+    const tables = together.map(replaced).filter((table) => table.length > 1);
     if (tables.length) study.together = tables;
     else delete study.together;
   }
@@ -279,7 +281,7 @@ export function written({ study, questions }: Draft, budget: number): Written {
   const { epsilon: _, ...rest } = study;
   const isSilent = ({ keys }: Question): boolean =>
     ["value", true].includes((keys.missing ?? study.missing) as string);
-  const hasOwn = (one: Question): boolean => isMetric(one) && !isSilent(one); // whether one answers shares epsilon
+  const hasOwn = (question: Question): boolean => isMetric(question) && !isSilent(question); // whether one answers shares epsilon
   const isShared = !("repeat" in study) && !(questions.length > 0 && questions.every(hasOwn));
   const entries = Object.entries(study).map(([key, value]) => [key, key === "epsilon" ? budget : value]);
   const whole = "epsilon" in study ? Object.fromEntries(entries) : { ...study, epsilon: budget };

@@ -47,7 +47,7 @@ export interface Editing {
 /** Draw the list; after a change of its order the focus is where it was. */
 export function showQuestions(section: HTMLElement, editing: Editing, focus?: string): void {
   const { questions } = editing.draft;
-  const items = questions.map((one, i) => h("li", {}, card(section, editing, one, i)));
+  const items = questions.map((question, i) => h("li", {}, card(section, editing, question, i)));
   const add = (kind: Exclude<Kind, "other">): void => {
     const question = makeQuestion(freshName(questions), {}, null, true);
     changeKind(question, kind);
@@ -116,7 +116,7 @@ function fields(
   const { id, keys } = question;
   const at = `q${id}`;
   const language = editing.language();
-  const asked = readText(keys, "question", language);
+  const wording = readText(keys, "question", language);
   const help = readText(keys, "help", language);
   const kind = kindOf(keys);
   const changeTo = (value: string): void => {
@@ -133,8 +133,13 @@ function fields(
       ? h("p", { class: "soft wide" }, "The file has a kind of question that this page does not show.")
       : select({ id: `${at}-kind`, label: "Kind" }, KINDS, kind, changeTo),
     line(
-      { id: `${at}-question`, label: "What people are asked", wide: true, hint: otherTexts(asked, language) },
-      asked.text,
+      {
+        id: `${at}-question`,
+        label: "What people are asked",
+        wide: true,
+        hint: otherTexts(wording, language),
+      },
+      wording.text,
       (text) => {
         writeText(keys, "question", language, text);
         changed();
@@ -203,8 +208,8 @@ function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[
   const { questions } = editing.draft;
   const { id, name } = questions[i] as Question;
   const move = (by: number): void => {
-    const [one] = questions.splice(i, 1);
-    questions.splice(i + by, 0, one as Question);
+    const [moved] = questions.splice(i, 1);
+    questions.splice(i + by, 0, moved as Question);
     showQuestions(section, editing, `q${id}-${by < 0 ? "up" : "down"}`);
     editing.announce(`${name} is question ${i + by + 1} of ${questions.length} now.`);
     editing.changed();
@@ -269,7 +274,7 @@ function ofKind(
   changed: () => void,
 ): (HTMLElement | null)[] {
   const { id, keys } = question;
-  const one = (key: string, label: string, hint = ""): HTMLElement =>
+  const field = (key: string, label: string, hint = ""): HTMLElement =>
     figureOf(question, key, label, hint, changed);
   const language = editing.language();
   if (kind === "yesno" && "yes_no" in keys) return [];
@@ -281,9 +286,9 @@ function ofKind(
     ];
   }
   const ends = [
-    one("low", "From"),
-    one("high", kind === "range" ? "To under" : "To"),
-    ...(kind === "range" ? [one("step", "In steps of")] : []),
+    field("low", "From"),
+    field("high", kind === "range" ? "To under" : "To"),
+    ...(kind === "range" ? [field("step", "In steps of")] : []),
   ];
   const open = h(
     "div",
@@ -295,8 +300,8 @@ function ofKind(
     showQuestions(section, editing, `q${id}-privacy`);
     editing.changed();
   };
-  const own = (label: string, hint = ""): HTMLElement[] =>
-    isMetric(question) ? [one("epsilon", label, hint)] : [];
+  const budget = (label: string, hint = ""): HTMLElement[] =>
+    isMetric(question) ? [field("epsilon", label, hint)] : [];
   if (kind === "number") return [...ends, open];
   if (kind === "scale")
     return [
@@ -310,7 +315,7 @@ function ofKind(
         changed,
       ),
       privacy(question, again),
-      ...own("Epsilon per step"),
+      ...budget("Epsilon per step"),
     ];
   if (kind === "date")
     return [
@@ -325,7 +330,7 @@ function ofKind(
         },
       ),
       privacy(question, again),
-      ...own("Epsilon per month or year"),
+      ...budget("Epsilon per month or year"),
     ];
   if (kind === "range")
     return [
@@ -333,10 +338,10 @@ function ofKind(
       open,
       ...(isMetric(question) ? [] : [rangesOf(question, changed)]),
       privacy(question, again),
-      ...own("Epsilon per unit", "Near answers hide each other best: 0.3 per year of age."),
+      ...budget("Epsilon per unit", "Near answers hide each other best: 0.3 per year of age."),
     ];
-  if (kind === "text") return textOf(question, one("longest", "Letters that are kept", LONGEST), changed);
-  return kind === "place" ? showPlace(question, one, privacy(question, again)) : [];
+  if (kind === "text") return textOf(question, field("longest", "Letters that are kept", LONGEST), changed);
+  return kind === "place" ? showPlace(question, field, privacy(question, again)) : [];
 }
 
 /** Whether ranges of a number's values will be read, and quantiles. */
@@ -381,8 +386,8 @@ function textOf(question: Question, longest: HTMLElement, changed: () => void): 
 
 /** A list, one per line. */
 function listOf({ id, keys }: Question, key: string, label: string, changed: () => void): HTMLElement {
-  const found = keys[key];
-  const text = Array.isArray(found) ? found.map(readField).join("\n") : readField(found);
+  const value = keys[key];
+  const text = Array.isArray(value) ? value.map(readField).join("\n") : readField(value);
   const rows = Math.min(12, Math.max(3, text.split("\n").length + 1));
   return area({ id: `q${id}-${key}`, label }, text, rows, (written) => {
     keys[key] = asValues(written, keys[key]);
@@ -394,12 +399,12 @@ function listOf({ id, keys }: Question, key: string, label: string, changed: () 
 function labelsOf(
   { id, keys }: Question,
   key: string,
-  { own, now }: Language,
+  { usual, now }: Language,
   changed: () => void,
 ): HTMLElement[] {
-  const found = keys[key];
-  const values = Array.isArray(found) ? found.map(readField) : [];
-  if (now === own || values.length === 0) return [];
+  const value = keys[key];
+  const values = Array.isArray(value) ? value.map(readField) : [];
+  if (now === usual || values.length === 0) return [];
   return values.map((value, i) =>
     line(
       { id: i ? `q${id}-labels-${i + 1}` : `q${id}-labels`, label: `“${value}” in ${nameLanguage(now)}` },

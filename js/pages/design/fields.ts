@@ -59,7 +59,9 @@ export function select(
   const control = h(
     "select",
     {},
-    Object.entries(options).map(([one, text]) => h("option", { value: one, selected: one === value }, text)),
+    Object.entries(options).map(([option, text]) =>
+      h("option", { value: option, selected: option === value }, text),
+    ),
   );
   control.addEventListener("change", () => changed(control.value));
   return labeled(about, control);

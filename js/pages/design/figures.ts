@@ -115,32 +115,35 @@ export function atMost(times: number): string {
 
 /** What a question is judged by: what is read first of it, or the option that is known worst. */
 export function judged(precisions: readonly Precision[], name: string): Precision | undefined {
-  const own = precisions.filter(({ question }) => question === name);
+  const ofQuestion = precisions.filter(({ question }) => question === name);
   const worst = (a: Precision, b: Precision): Precision =>
     (b.ratio ?? Number.POSITIVE_INFINITY) > (a.ratio ?? Number.POSITIVE_INFINITY) ? b : a;
-  return own.find(({ attribute }) => attribute === name) ?? (own.length ? own.reduce(worst) : undefined);
+  return (
+    ofQuestion.find(({ attribute }) => attribute === name) ??
+    (ofQuestion.length ? ofQuestion.reduce(worst) : undefined)
+  );
 }
 
 /** A question's result in a few words: "± 3.1 points: useful"; of text, from which share on it is found. */
-export function verdict(found: Precision): string {
-  return found.what === "found" ? known(found) : `${known(found)}: ${found.word}`;
+export function verdict(precision: Precision): string {
+  return precision.what === "found" ? known(precision) : `${known(precision)}: ${precision.word}`;
 }
 
 export function errors({ precisions, people, tables, turnout }: Forecast): Child {
   const single = precisions.filter(({ what }) => what !== "cell" && what !== "row share");
-  const row = (one: Precision): HTMLElement =>
+  const row = (precision: Precision): HTMLElement =>
     h(
       "li",
-      { class: `known ${one.use}` },
+      { class: `known ${precision.use}` },
       h(
         "p",
         {},
-        h("strong", {}, quoted(one.attribute)),
-        h("span", { class: "soft" }, `, ${one.what_is_read}`),
-        h("span", { class: "margin" }, verdict(one)),
+        h("strong", {}, quoted(precision.attribute)),
+        h("span", { class: "soft" }, `, ${precision.what_is_read}`),
+        h("span", { class: "margin" }, verdict(precision)),
       ),
-      bar(one.ratio ?? 1, "value"),
-      h("p", { class: "soft" }, one.sentence),
+      bar(precision.ratio ?? 1, "value"),
+      h("p", { class: "soft" }, precision.sentence),
     );
   return [
     h("h2", {}, "How well answers will be known"),
@@ -175,7 +178,7 @@ function losing({ loss, rounds }: Forecast): string {
 }
 
 export function guesses(forecast: Forecast): Child {
-  const { guesses: found, protection, level } = forecast;
+  const { guesses, protection, level } = forecast;
   const row = ({
     attribute,
     what,
@@ -223,14 +226,14 @@ export function guesses(forecast: Forecast): Child {
       h("strong", {}, sentence(`The survey ${protection}`)),
     ),
     h("p", { class: "soft" }, `How often it is right about an answer from one report. ${losing(forecast)}`),
-    h("ul", { class: "plain" }, found.map(row)),
+    h("ul", { class: "plain" }, guesses.map(row)),
   ];
 }
 
 export function choice(forecast: Forecast): Child {
   const { choice: name, choice_words: words, kinds, why, describe, report_bytes: bytes, text } = forecast;
   const named = why.split(/[^\w+]+/);
-  const said = kinds.filter((one) => named.includes(one.split(":")[0] as string));
+  const said = kinds.filter((kind) => named.includes(kind.split(":")[0] as string));
   return [
     h("h2", {}, "The plan"),
     h(
@@ -244,7 +247,7 @@ export function choice(forecast: Forecast): Child {
     h(
       "ul",
       { class: "plain soft" },
-      describe.split("\n").map((one) => h("li", {}, one.trim())),
+      describe.split("\n").map((text) => h("li", {}, text.trim())),
     ),
     h(
       "details",
@@ -260,8 +263,8 @@ export function choice(forecast: Forecast): Child {
   ];
 }
 
-export function warnings({ warnings: found }: Forecast): Child {
-  return found.map((text) => h("p", { class: "notice bad" }, h("strong", {}, "Warning. "), text));
+export function warnings({ warnings: texts }: Forecast): Child {
+  return texts.map((text) => h("p", { class: "notice bad" }, h("strong", {}, "Warning. "), text));
 }
 
 export function results({ questions, people, tables }: Preview, wanted: number): Child {
@@ -272,7 +275,9 @@ export function results({ questions, people, tables }: Preview, wanted: number):
       { class: "soft" },
       `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
     ),
-    questions.map((one) => h("div", { class: "drawn" }, h("h3", {}, quoted(one.attribute)), drawn(one))),
+    questions.map((question) =>
+      h("div", { class: "drawn" }, h("h3", {}, quoted(question.attribute)), drawn(question)),
+    ),
     tables.map(({ of, by, column, rows }) =>
       h(
         "div",
@@ -307,12 +312,12 @@ const figure = (number: number | null): string =>
 const within = (share: number): number => Math.max(0, Math.min(1, share));
 
 /** One value: what is estimated, where the truth is by the reports, and the truth. */
-function share({ value, share: found, low, high, noisy, truth }: Share, most: number): HTMLElement {
+function share({ value, share: estimate, low, high, noisy, truth }: Share, most: number): HTMLElement {
   const [a, b] = [within(low), within(high)];
-  const at = (one: number): string => part(within(one) / most);
+  const at = (number: number): string => part(within(number) / most);
   const ends = noisy
     ? `${NOISY} (${(100 * a).toFixed(0)} to ${percent(b, 0)})`
-    : `${percent(within(found))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)})`;
+    : `${percent(within(estimate))} (${(100 * a).toFixed(1)} to ${(100 * b).toFixed(1)})`;
   return h(
     "div",
     { class: "share" },
@@ -322,7 +327,7 @@ function share({ value, share: found, low, high, noisy, truth }: Share, most: nu
       { class: "bar", width: "100%", height: 14, "aria-hidden": "true" },
       svg("rect", { class: "truth", y: 2, width: at(truth), height: 10, rx: 2 }),
       svg("line", { class: "reach", x1: at(low), x2: at(high), y1: 7, y2: 7 }),
-      !noisy && svg("circle", { class: "dot", cx: at(found), cy: 7, r: 4 }),
+      !noisy && svg("circle", { class: "dot", cx: at(estimate), cy: 7, r: 4 }),
     ),
   );
 }

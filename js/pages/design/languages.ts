@@ -16,23 +16,23 @@ export function nameLanguage(code: string): string {
 /** What a text says in the first language, or in which others it is there, too. */
 export function otherTexts(
   { first, others }: { readonly first: string; readonly others: readonly string[] },
-  { own }: Language,
+  { usual }: Language,
   hint = "",
 ): string {
-  if (first) return `In ${nameLanguage(own)}: ${first}`;
+  if (first) return `In ${nameLanguage(usual)}: ${first}`;
   return others.length ? `Also in: ${others.join(", ")}.` : hint;
 }
 
 /** The language in which texts are written now. */
 export function showLanguage(
   draft: Draft,
-  { own, now }: Language,
+  { usual, now }: Language,
   changed: (language: string) => void,
 ): HTMLElement {
-  const there = listLanguages(draft, own);
+  const there = listLanguages(draft, usual);
   const all = [...new Set([...there, ...SPOKEN, now])];
   const label = (code: string): string =>
-    `${nameLanguage(code)}${code === own ? " (the first)" : there.includes(code) ? "" : " (nothing yet)"}`;
+    `${nameLanguage(code)}${code === usual ? " (the first)" : there.includes(code) ? "" : " (nothing yet)"}`;
   return select(
     {
       id: "writing",
@@ -46,12 +46,16 @@ export function showLanguage(
 }
 
 /** The language of texts that are written in one only. */
-export function showFirst(draft: Draft, { own }: Language, changed: (language: string) => void): HTMLElement {
-  const all = [...new Set([own, ...listLanguages(draft, own), ...SPOKEN])];
+export function showFirst(
+  draft: Draft,
+  { usual }: Language,
+  changed: (language: string) => void,
+): HTMLElement {
+  const all = [...new Set([usual, ...listLanguages(draft, usual), ...SPOKEN])];
   return select(
     { id: "language", label: "The survey’s first language", hint: "Every text is there in this one." },
     Object.fromEntries(all.map((code) => [code, nameLanguage(code)])),
-    own,
+    usual,
     changed,
   );
 }

@@ -9,7 +9,7 @@ type Field = (key: string, label: string, hint?: string) => HTMLElement;
 
 /** The meters between opposite corners, rounded up; undefined while the map has no ends. */
 function diagonalOf({ south, west, north, east }: Keys): number | undefined {
-  if (![south, west, north, east].every((one) => typeof one === "number")) return undefined;
+  if (![south, west, north, east].every((edge) => typeof edge === "number")) return undefined;
   const [s, w, n, e] = [south, west, north, east] as [number, number, number, number];
   const wide = (e > w ? e - w : e - w + 360) * Math.cos(((s + n) * Math.PI) / 360);
   const meters = Math.hypot(n - s, wide) * DEGREE;
@@ -26,10 +26,10 @@ export function hideNear(question: Question): void {
 }
 
 /** The fields of a place; the distance follows the ends of the map until somebody writes one. */
-export function showPlace(question: Question, one: Field, hides: HTMLElement): HTMLElement[] {
+export function showPlace(question: Question, makeField: Field, hides: HTMLElement): HTMLElement[] {
   const { id, keys } = question;
   const side = (key: string, label: string, hint = ""): HTMLElement => {
-    const field = one(key, label, hint);
+    const field = makeField(key, label, hint);
     field.addEventListener("input", () => {
       const isOwn = keys.radius !== undefined && keys.radius !== question.radius;
       if (!("level" in keys) || isOwn || question.radius === undefined) return;
@@ -45,23 +45,23 @@ export function showPlace(question: Question, one: Field, hides: HTMLElement): H
     side("north", "North"),
     side("west", "West", "Degrees of longitude."),
     side("east", "East"),
-    one("rows", "Rows of cells"),
-    one("columns", "Columns of cells"),
-    one(
+    makeField("rows", "Rows of cells"),
+    makeField("columns", "Columns of cells"),
+    makeField(
       "map",
       "File of the map",
       "GeoJSON or an image, in the study’s folder. Without one, people see cells and no land.",
     ),
     hides,
-    ...(isMetric(question) ? distances(question, one) : []),
+    ...(isMetric(question) ? distances(question, makeField) : []),
   ];
 }
 
-function distances({ keys }: Question, one: Field): HTMLElement[] {
+function distances({ keys }: Question, makeField: Field): HTMLElement[] {
   if ("epsilon" in keys && !("level" in keys || "radius" in keys))
-    return [one("epsilon", "Epsilon per meter")];
+    return [makeField("epsilon", "Epsilon per meter")];
   return [
-    one("level", "At most this is lost …", "Epsilon between two places …"),
-    one("radius", "… within so many meters", "… this far apart; of a new map, its diagonal."),
+    makeField("level", "At most this is lost …", "Epsilon between two places …"),
+    makeField("radius", "… within so many meters", "… this far apart; of a new map, its diagonal."),
   ];
 }

@@ -38,7 +38,8 @@ function slider(
   value: number,
   changed: (value: number) => void,
 ): HTMLElement {
-  const shown = (one: number): string => (scale === "people" ? `${count(one)} people` : `epsilon ${one}`);
+  const shown = (number: number): string =>
+    scale === "people" ? `${count(number)} people` : `epsilon ${number}`;
   const range = h("input", {
     type: "range",
     id: `${scale}-slider`,
@@ -49,16 +50,16 @@ function slider(
     "aria-valuetext": shown(value),
   });
   const field = figure({ id: scale, label, hint }, String(value), (text) => {
-    const one = asValue(text.replace(scale === "people" ? /[,_ ]/g : /^$/, ""), undefined);
-    range.value = String(position(scale, typeof one === "number" ? one : value));
-    range.setAttribute("aria-valuetext", shown(Number(one)));
-    changed((one ?? Number.NaN) as number);
+    const number = asValue(text.replace(scale === "people" ? /[,_ ]/g : /^$/, ""), undefined);
+    range.value = String(position(scale, typeof number === "number" ? number : value));
+    range.setAttribute("aria-valuetext", shown(Number(number)));
+    changed((number ?? Number.NaN) as number);
   });
   range.addEventListener("input", () => {
-    const one = valueAt(scale, Number(range.value));
-    (field.querySelector("input") as HTMLInputElement).value = String(one);
-    range.setAttribute("aria-valuetext", shown(one));
-    changed(one);
+    const number = valueAt(scale, Number(range.value));
+    (field.querySelector("input") as HTMLInputElement).value = String(number);
+    range.setAttribute("aria-valuetext", shown(number));
+    changed(number);
   });
   return h("div", { class: "slider" }, field, range);
 }
@@ -192,13 +193,13 @@ export function showTexts(section: HTMLElement, settings: Settings): void {
     changed();
   };
   const text = ([key, label, rows, hint]: (typeof TEXTS)[number]): HTMLElement => {
-    const found = readText(survey, key, language());
-    const about = { id: key, label, wide: true, hint: otherTexts(found, language(), hint) };
-    const set = (one: string): void => {
-      writeText(survey, key, language(), one);
+    const wording = readText(survey, key, language());
+    const about = { id: key, label, wide: true, hint: otherTexts(wording, language(), hint) };
+    const set = (words: string): void => {
+      writeText(survey, key, language(), words);
       keep();
     };
-    return rows > 1 ? area(about, found.text, rows, set) : line(about, found.text, set);
+    return rows > 1 ? area(about, wording.text, rows, set) : line(about, wording.text, set);
   };
   const consent =
     survey.consent === true ? { text: "", first: "", others: [] } : readText(survey, "consent", language());
@@ -207,16 +208,16 @@ export function showTexts(section: HTMLElement, settings: Settings): void {
     label: "Consent that must be given",
     hint: otherTexts(consent, language()),
   };
-  const own = area(about, consent.text, 3, (one) => {
-    writeText(survey, "consent", language(), one);
+  const consentField = area(about, consent.text, 3, (words) => {
+    writeText(survey, "consent", language(), words);
     keep();
   });
-  own.hidden = survey.consent === true;
+  consentField.hidden = survey.consent === true;
   const generated = tick("consent-made", "Write the consent from the plan", survey.consent === true, (on) => {
-    own.hidden = on;
+    consentField.hidden = on;
     if (on) survey.consent = true;
     else delete survey.consent;
-    (own.querySelector("textarea") as HTMLTextAreaElement).value = "";
+    (consentField.querySelector("textarea") as HTMLTextAreaElement).value = "";
     keep();
   });
   const asking = select(
@@ -257,8 +258,8 @@ export function showTexts(section: HTMLElement, settings: Settings): void {
         hint: otherTexts(title, language()),
       },
       title.text,
-      (one) => {
-        writeText(study, "title", language(), one);
+      (words) => {
+        writeText(study, "title", language(), words);
         changed();
       },
     ),
@@ -271,7 +272,7 @@ export function showTexts(section: HTMLElement, settings: Settings): void {
         { class: "fields" },
         TEXTS.map(text),
         h("div", { class: "wide" }, generated),
-        own,
+        consentField,
         asking,
         first,
       ),

@@ -27,7 +27,7 @@ function fits(question: Question): boolean {
 function tablesOf({ study }: Draft): string[][] {
   const { together } = study;
   const lists = Array.isArray(together) ? (together as readonly Value[]) : [];
-  return lists.flatMap((some) => (Array.isArray(some) ? [some.map((one) => readField(one as Value))] : []));
+  return lists.flatMap((list) => (Array.isArray(list) ? [list.map((name) => readField(name as Value))] : []));
 }
 
 /** The panel; it follows the names and kinds of the questions. */
@@ -36,7 +36,11 @@ export function showTogether(section: HTMLElement, joining: Joining): void {
   const { study } = draft;
   let drawn = "";
   const looked = (): string =>
-    JSON.stringify([study.together, study.target, draft.questions.map((one) => [one.name, fits(one)])]);
+    JSON.stringify([
+      study.together,
+      study.target,
+      draft.questions.map((question) => [question.name, fits(question)]),
+    ]);
   const write = (tables: readonly (readonly string[])[]): void => {
     if (tables.length) study.together = tables;
     else delete study.together;

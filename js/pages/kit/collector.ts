@@ -66,9 +66,9 @@ export function understood(text: string): { reason: string; detail: string } {
 /** What the address says after #; `taken` is moved from there to the tab's own memory, out of sight. */
 export function fragment(taken: string): { values: URLSearchParams; secret: string | null } {
   const values = new URLSearchParams(location.hash.slice(1));
-  const given = values.get(taken);
-  if (given) {
-    remember(taken, given);
+  const secret = values.get(taken);
+  if (secret) {
+    remember(taken, secret);
     values.delete(taken);
     const rest = values.toString();
     history.replaceState(null, "", location.pathname + location.search + (rest && `#${rest}`));
@@ -83,11 +83,11 @@ const INVITATION = /^[\w-]{32}$/; // as `deniable tokens` makes them
  * there is none.
  */
 export function invitationIn(text: string): string | null {
-  const given = text.trim();
-  const hash = given.indexOf("#");
-  const found =
-    hash < 0 ? given : (new URLSearchParams(given.slice(hash + 1)).get("invitation") ?? "").trim();
-  const code = found.replace(/[^\w-]+$/, ""); // a full stop or a bracket that was copied with it
+  const pasted = text.trim();
+  const hash = pasted.indexOf("#");
+  const invitation =
+    hash < 0 ? pasted : (new URLSearchParams(pasted.slice(hash + 1)).get("invitation") ?? "").trim();
+  const code = invitation.replace(/[^\w-]+$/, ""); // a full stop or a bracket that was copied with it
   return INVITATION.test(code) ? code : null;
 }
 

@@ -18,12 +18,12 @@ export function perUnit(
   plan: Plan,
   name: string,
 ): { readonly unit: "step" | "kilometer"; readonly loss: number } | undefined {
-  return plan.verify().metric?.units.find((one) => one.name === name);
+  return plan.verify().metric?.units.find((unit) => unit.name === name);
 }
 
 /** What two answers apart by a unit lose, by what name. */
 export function unitName(plan: Plan, name: string): string {
-  const domain = plan.attributes.find((one) => one.name === name)?.domain;
+  const domain = plan.attributes.find((attribute) => attribute.name === name)?.domain;
   return domain?.kind === "range" ? `per ${count(domain.step / 10 ** domain.digits)} in` : "per kilometer in";
 }
 
@@ -38,11 +38,11 @@ export interface ByDistance {
 
 /** In sentences; null where it is not metric. */
 export function byDistance(plan: Plan, name: string): ByDistance | null {
-  const found = perUnit(plan, name);
-  if (!found) return null;
-  const j = plan.attributes.findIndex((one) => one.name === name);
+  const unit = perUnit(plan, name);
+  if (!unit) return null;
+  const j = plan.attributes.findIndex((attribute) => attribute.name === name);
   const domain = plan.attributes[j]?.domain;
-  const nats = found.loss / 1e9;
+  const nats = unit.loss / 1e9;
   const apart: Apart[] = [];
   if (domain?.kind === "range") {
     const step = domain.step / 10 ** domain.digits;
@@ -50,13 +50,13 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
     for (const steps of far > 1 && far < domain.bins ? [1, far] : [1])
       apart.push({
         words: t("off_by", { n: Number((steps * step).toPrecision(12)) }),
-        loss: steps * found.loss,
+        loss: steps * unit.loss,
       });
   } else {
     for (const limit of [CLOSE, FAR]) {
       const kilometers = nice(limit / nats);
       const words = kilometers < 1 ? `${count(Math.round(kilometers * 1000))} m` : `${count(kilometers)} km`;
-      apart.push({ words: t("away", { n: words }), loss: kilometers * found.loss });
+      apart.push({ words: t("away", { n: words }), loss: kilometers * unit.loss });
     }
   }
   const [first, ...more] = apart as [Apart, ...Apart[]];
@@ -78,6 +78,6 @@ export function byDistance(plan: Plan, name: string): ByDistance | null {
 /** The largest of 1, 2, 5, 10, 20, 50 and so on that is not above this, fractions of them too. */
 function nice(limit: number): number {
   const power = 10 ** Math.floor(Math.log10(limit));
-  const first = [5, 2, 1].find((one) => one * power <= limit * (1 + 1e-9)) ?? 1;
+  const first = [5, 2, 1].find((digit) => digit * power <= limit * (1 + 1e-9)) ?? 1;
   return Number((first * power).toPrecision(1));
 }

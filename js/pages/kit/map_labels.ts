@@ -36,7 +36,7 @@ export function placeLabels(
   written: readonly View[] = [],
 ): Label[] {
   const taken: View[] = [...written];
-  const found: Label[] = [];
+  const labels: Label[] = [];
   for (const { name, at } of towns) {
     const [x, y] = at;
     if (!holds(view, { x, y, width: 0, height: 0 })) continue;
@@ -48,11 +48,11 @@ export function placeLabels(
       if (!holds(view, box) || taken.some((other) => overlaps(box, other))) continue;
       // a name does not cover the dot of a town that has its own
       taken.push(box, { x: x - gap / 2, y: y - gap / 2, width: gap, height: gap });
-      found.push({ name, x: box.x, y: box.y + 0.8 * height, dot: at });
+      labels.push({ name, x: box.x, y: box.y + 0.8 * height, dot: at });
       break;
     }
   }
-  return found;
+  return labels;
 }
 
 /** How wide a name is in pixels. */
@@ -69,11 +69,8 @@ const holds = (view: View, box: View): boolean =>
   box.x + box.width <= view.x + view.width &&
   box.y + box.height <= view.y + view.height;
 
-const overlaps = (one: View, other: View): boolean =>
-  one.x < other.x + other.width &&
-  other.x < one.x + one.width &&
-  one.y < other.y + other.height &&
-  other.y < one.y + one.height;
+const overlaps = (a: View, b: View): boolean =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 /** The town that a cell is near: the nearest one, if it is at most two cells or a tenth of the box away. */
 export function findNear(grid: Grid, towns: readonly Town[], code: number): string | null {
@@ -85,7 +82,7 @@ export function findNear(grid: Grid, towns: readonly Town[], code: number): stri
       ((column + 0.5) / grid.columns - x / SIDE) * across,
       ((row + 0.5) / grid.rows - y / SIDE) * down,
     );
-  const [nearest] = [...towns].sort((one, other) => away(one) - away(other));
+  const [nearest] = [...towns].sort((a, b) => away(a) - away(b));
   const most = Math.max(2 * Math.max(high, wide), Math.max(down, across) / 10);
   return nearest && away(nearest) <= most ? nearest.name : null;
 }

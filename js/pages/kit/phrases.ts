@@ -29,8 +29,8 @@ export function atMost(nano: number | null): string {
 
 /** How often something happens, in words that do not say less. */
 export function often(chance: number): string {
-  const one = Math.floor(1 / chance);
-  if (chance < 0.01 || (one > 1 && 1 / one <= 1.02 * chance)) return t("once_in", { n: one });
+  const times = Math.floor(1 / chance);
+  if (chance < 0.01 || (times > 1 && 1 / times <= 1.02 * chance)) return t("once_in", { n: times });
   return chance > 0.99 ? t("every_time") : t("times_in_100", { n: Math.ceil(100 * chance) });
 }
 

@@ -16,8 +16,8 @@ const MOST_NAMED = 4; // questions that are named in a sentence
 const MOST_SHOWN = 3; // metric attributes, of which all is said at once
 
 /** That only some questions are asked, and who chose them. */
-export function drawnFirst(asked: number, all: number): HTMLElement {
-  return h("p", { class: "drawn-first" }, t(asked === 1 ? "ask_one" : "ask_some", { n: asked, all }));
+export function drawnFirst(drawn: number, all: number): HTMLElement {
+  return h("p", { class: "drawn-first" }, t(drawn === 1 ? "ask_one" : "ask_some", { n: drawn, all }));
 }
 
 function inQuotes(plan: Plan, name: string): Child {

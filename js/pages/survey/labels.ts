@@ -32,9 +32,10 @@ export function cellName(label: string): string {
   const names = t("directions").split(" ");
   const named = (letter = ""): string => names["NSEW".indexOf(letter)] ?? "";
   const side = (text: string): string => {
-    const [, low = "", one, high = "", other] = /^([\d.]+)( [NSEW])? to ([\d.]+) ([NSEW])$/.exec(text) ?? [];
-    const from = one ? `${degrees(low)} ${named(one.trim())}` : degrees(low);
-    return t("side", { low: from, high: `${degrees(high)} ${named(other)}` });
+    const [, low = "", lowSide, high = "", highSide] =
+      /^([\d.]+)( [NSEW])? to ([\d.]+) ([NSEW])$/.exec(text) ?? [];
+    const from = lowSide ? `${degrees(low)} ${named(lowSide.trim())}` : degrees(low);
+    return t("side", { low: from, high: `${degrees(high)} ${named(highSide)}` });
   };
   const [latitude = "", longitude = ""] = label.split(", ");
   return t("sides", { latitude: side(latitude), longitude: side(longitude) });

@@ -7,12 +7,12 @@ import { localized } from "./labels.js";
 
 /** The attributes of each question; those with levels have several. */
 export function levelsOf(plan: Plan): readonly (readonly Attribute[])[] {
-  const found = new Map<string, Attribute[]>();
-  for (const one of plan.attributes) {
-    const name = nameOf(one);
-    found.set(name, [...(found.get(name) ?? []), one]);
+  const byQuestion = new Map<string, Attribute[]>();
+  for (const attribute of plan.attributes) {
+    const name = nameOf(attribute);
+    byQuestion.set(name, [...(byQuestion.get(name) ?? []), attribute]);
   }
-  return [...found.values()];
+  return [...byQuestion.values()];
 }
 
 /** The question that an attribute is a level of, or its own name. */

@@ -203,8 +203,8 @@ function dragging(drawing: SVGElement, tap: (event: MouseEvent) => void, hands: 
   const down = new Map<number, PointerEvent>();
   let moved = 0; // pixels since the first finger came down
   const apart = (): number => {
-    const [one, other] = [...down.values()] as [PointerEvent, PointerEvent];
-    return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
+    const [first, second] = [...down.values()] as [PointerEvent, PointerEvent];
+    return Math.hypot(first.clientX - second.clientX, first.clientY - second.clientY);
   };
   drawing.addEventListener("pointerdown", (event) => {
     if (!down.size) moved = 0;

@@ -19,8 +19,8 @@ function groupSign(locale: string): string | undefined {
  * thousands where the locale has it so; elsewhere both may be meant.
  */
 export function readNumber(text: string, locale: string): Reading {
-  const given = western(text.trim());
-  const [, sign = "", body = ""] = /^([+-]?)\s*(.*)$/.exec(given) ?? [];
+  const digits = western(text.trim());
+  const [, sign = "", body = ""] = /^([+-]?)\s*(.*)$/.exec(digits) ?? [];
   const minus = sign === "-" ? "-" : "";
   const spaced = body.replace(SPACES, " ");
   if (!/^[\d., ]*\d[\d., ]*$/.test(spaced)) return null;
@@ -28,20 +28,20 @@ export function readNumber(text: string, locale: string): Reading {
   const last = spaced.match(/[.,](?=\d*$)/)?.[0];
   const read = (decimal: string | undefined): string | null => {
     const [whole = "", part, ...more] = decimal === undefined ? [spaced] : spaced.split(decimal);
-    const others = signs.filter((one) => one !== decimal);
+    const others = signs.filter((each) => each !== decimal);
     const isWhole = others.length === 0 ? /^\d*$/ : others.length === 1 ? grouped(others[0] as string) : null;
     if (more.length > 0 || !isWhole?.test(whole) || !/^\d*$/.test(part ?? "") || !/\d/.test(spaced))
       return null;
     const digits = whole.replace(/\D/g, "") || "0";
     return `${minus}${digits}${part ? `.${part}` : ""}`;
   };
-  if (last === undefined) return one(read(undefined));
+  if (last === undefined) return reading(read(undefined));
   const [asDecimal, asGroup] = [read(last), read(undefined)];
-  if (asDecimal === null || asGroup === null) return one(asDecimal ?? asGroup);
+  if (asDecimal === null || asGroup === null) return reading(asDecimal ?? asGroup);
   return groupSign(locale) === last ? { number: asGroup } : { either: [asDecimal, asGroup] };
 }
 
-const one = (number: string | null): Reading => (number === null ? null : { number });
+const reading = (number: string | null): Reading => (number === null ? null : { number });
 
 /** Digits in groups of three. */
 const grouped = (sign: string): RegExp => new RegExp(`^[1-9]\\d{0,2}([${sign}]\\d{3})*$`);

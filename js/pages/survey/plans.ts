@@ -99,7 +99,7 @@ export async function showPlans(
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): QuestionForm {
-    const form = questions(part.plan, part.asked, async () => {
+    const form = questions(part.plan, part.questionNames, async () => {
       if (i + 1 < open.length) return show(i + 1);
       // all of them: in another language, a number of an earlier part may have to be asked back
       for (const [j, each] of open.entries()) {
@@ -132,7 +132,8 @@ export async function showPlans(
     const title = h("h2", { tabindex: -1 }, quoted(part.title));
     const where =
       open.length > 1 && h("p", { class: "soft" }, t("plans_part", { n: i + 1, all: open.length }));
-    const drawn = part.plan.ask === "all" ? null : drawnFirst(part.asked.length, part.plan.asked.length);
+    const drawn =
+      part.plan.ask === "all" ? null : drawnFirst(part.questionNames.length, part.plan.asked.length);
     visit.answering = {
       forms: forms.map(({ element }) => element),
       part: i,
@@ -182,7 +183,7 @@ async function offered(
   const stored = ledger.find(plan, round);
   if (stored && isReceived({ plan: plan.id, round })) return askedAgain(plan, round, rounds);
   const offer = { plan, summary, round, title: nameOf(plan) };
-  if (stored) return { ...offer, asked: [], made: decode(plan, stored) };
+  if (stored) return { ...offer, questionNames: [], made: decode(plan, stored) };
   try {
     refuseAboveCap(ledger, [...before.map((part) => part.plan), plan]);
   } catch (problem) {
@@ -190,8 +191,8 @@ async function offered(
     throw problem;
   }
   const isAll = plan.ask === "all";
-  const asked = isAll ? plan.asked.map(({ name }) => name) : await drawQuestions(visit, plan);
-  return { ...offer, asked, made: null };
+  const questionNames = isAll ? plan.asked.map(({ name }) => name) : await drawQuestions(visit, plan);
+  return { ...offer, questionNames, made: null };
 }
 
 /** The ids of plans that still need an invitation. */

@@ -12,14 +12,15 @@ const KEPT = "plans";
 
 /** The plans of a link, each with the invitation that follows it. */
 export function plansIn(link: string): Linked[] {
-  const found: Linked[] = [];
+  const linked: Linked[] = [];
   for (const [name, value] of new URLSearchParams(link.slice(link.indexOf("#") + 1))) {
-    if (name === "plan" && !found.some(({ plan }) => plan === value))
-      found.push({ plan: value, invitation: null });
-    const last = found.at(-1);
-    if (name === "invitation" && last) found[found.length - 1] = { ...last, invitation: invitationIn(value) };
+    if (name === "plan" && !linked.some(({ plan }) => plan === value))
+      linked.push({ plan: value, invitation: null });
+    const last = linked.at(-1);
+    if (name === "invitation" && last)
+      linked[linked.length - 1] = { ...last, invitation: invitationIn(value) };
   }
-  return found;
+  return linked;
 }
 
 /**
@@ -27,29 +28,28 @@ export function plansIn(link: string): Linked[] {
  * memory; else null.
  */
 export function followPlans(): Linked[] | null {
-  const given = plansIn(location.hash);
-  if (given.length < 2) return null;
-  for (const { plan, invitation } of given) if (invitation !== null) keepFor(plan, invitation);
+  const linked = plansIn(location.hash);
+  if (linked.length < 2) return null;
+  for (const { plan, invitation } of linked) if (invitation !== null) keepFor(plan, invitation);
   const rest = location.hash.replace(/&invitation=[^&]*/g, "");
   history.replaceState(null, "", location.pathname + location.search + rest);
-  return given.map(({ plan }) => ({ plan, invitation: keptFor(plan) }));
+  return linked.map(({ plan }) => ({ plan, invitation: keptFor(plan) }));
 }
 
 /** Whether two ids, or how they begin, are of one plan. */
-export const isSamePlan = (one: string, other: string): boolean =>
-  one.startsWith(other) || other.startsWith(one);
+export const isSamePlan = (a: string, b: string): boolean => a.startsWith(b) || b.startsWith(a);
 
 /** The invitation to a plan that is kept here, whether its link named that plan alone or several. */
 export function keptFor(plan: string): string | null {
-  const found = kept().find((one) => isSamePlan(one.plan, plan));
-  if (found) return found.invitation;
+  const link = kept().find((each) => isSamePlan(each.plan, plan));
+  if (link) return link.invitation;
   return isAloneFor(plan) ? invitationIn(recalled("invitation") ?? "") : null;
 }
 
 /** Keep the invitation to a plan as long as the tab lives; or forget it (null). */
 export function keepFor(plan: string, invitation: string | null): void {
   if (isAloneFor(plan)) keepInvitation(null);
-  const others = kept().filter((one) => !isSamePlan(one.plan, plan));
+  const others = kept().filter((link) => !isSamePlan(link.plan, plan));
   remember(KEPT, JSON.stringify(invitation === null ? others : [...others, { plan, invitation }]));
 }
 

@@ -14,7 +14,7 @@ import type { Offer } from "./visit.js";
 /** One plan of the survey: what is asked of it, and the report, where it is made already. */
 export interface Part extends Offer {
   readonly title: string;
-  readonly asked: readonly string[];
+  readonly questionNames: readonly string[];
   readonly made: Report | null;
 }
 
