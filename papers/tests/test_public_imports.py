@@ -89,12 +89,3 @@ def test_private_names_would_be_found() -> None:
         "from deniable.attack.text import show\nfrom deniable.records import _parts\nimport deniable.collect"
     )
     assert [find_problem(*pair) is not None for pair in find_imports(taken)] == [True, True, True]
-
-
-def test_every_listed_module_is_used() -> None:
-    used = {
-        module
-        for file in SOURCES.rglob("*.py")
-        for module, _ in find_imports(file.read_text(encoding="utf-8"))
-    }
-    assert MODULES - used == set()

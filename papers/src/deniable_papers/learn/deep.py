@@ -1,4 +1,4 @@
-"""Trains a small recurrent network to forecast series; its gradients can be noisy. Needs the extra `deep`."""
+"""Trains a small recurrent network to forecast series; its gradients can be noisy."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def maximum_entropy(
     variance, sum to their number. `base` has other shares to stay near to, such as those of an earlier week;
     all sets are alike unless it is given. `tau` weighs evenness by hand: a large one ignores the counts.
 
-    >>> from deniable.learn import count_unions
+    >>> from deniable_papers.learn import count_unions
     >>> unions = count_unions([40, 30, 10, 5, 5, 5, 5], days=3)
     >>> fit = maximum_entropy(unions, days=3)
     >>> fit.cells.round(1).tolist()
@@ -220,7 +220,7 @@ def linear_program(unions: Unions, days: int = 7) -> CellFit:
     the one that is returned has no more sets of days than there are unions. Other solvers return others. Take
     `maximum_entropy` instead.
 
-    >>> from deniable.learn import count_unions
+    >>> from deniable_papers.learn import count_unions
     >>> fit = linear_program(count_unions([40, 30, 10, 5, 5, 5, 5], days=3), days=3)
     >>> fit.residual < 1e-9, fit.filled <= 6
     (True, True)

@@ -1,4 +1,4 @@
-"""Reads a window of series in both directions by gated recurrent units. Needs the extra `deep`."""
+"""Reads a window of series in both directions by gated recurrent units."""
 
 from __future__ import annotations
 
