@@ -161,7 +161,7 @@ function rowsOf(estimates: Estimates, name: string): readonly Row[] {
     .map((row) => ({ ...row, value: String(row.value) }));
 }
 
-/** Those who chose each option, under its own name; then who was not asked. */
+/** The shares of people who chose each option, by the name of the option; then of people who were not asked. */
 function chosen(estimates: Estimates, options: readonly Attribute[]): readonly Row[] {
   const yes = options.flatMap(({ name, option }) =>
     rowsOf(estimates, name)

@@ -65,7 +65,9 @@ export function queryOf(choice: Choice, plan: Plan): string {
   return `${baseOf(choice, plan)}${choice.project && `&project=${choice.project}`}`;
 }
 
-/** The same without a consistency step. The collector refuses to smooth where no values are neighbors. */
+/**
+ * The query of a choice without its consistency step. The collector refuses to smooth where no values are neighbors.
+ */
 function baseOf({ level, smooth }: Choice, plan: Plan): string {
   const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
   return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
@@ -102,7 +104,7 @@ export interface View extends Past {
   readonly round: number;
   /** Reports of it; null where that is not known. */
   readonly reports: number | null;
-  /** The same for each of the rounds. */
+  /** The number of reports of each round; null where that is not known. */
   readonly counts: readonly (number | null)[];
   readonly estimates: Estimates | null;
   /** Why there are no estimates. */

@@ -19,7 +19,7 @@ function answersOf(question: Question | undefined): readonly Value[] | null {
 
 const said = (value: Value): string => (value === true ? "yes" : value === false ? "no" : readField(value));
 
-/** Of whom it is asked: of everybody, or of those who gave some answer before. */
+/** Asks who is asked a question: everybody, or people with certain answers to an earlier one. */
 export function showCondition(
   { questions }: Draft,
   { id, keys }: Question,

@@ -31,7 +31,7 @@ export interface Guess {
   /** With all questions that depend on each other, where there are such. */
   readonly together?: number;
   readonly together_blind?: number;
-  /** Of one answer of a table: by whoever knows the other answers, at most. */
+  /** The guess of one answer of a table, by an attacker who knows the other answers, at most. */
   readonly most?: number;
 }
 
@@ -45,7 +45,7 @@ export interface Forecast {
   readonly why: string;
   readonly describe: string;
   readonly report_bytes: number;
-  /** Of all reports of a person together, whatever changes; null without a bound. */
+  /** The loss of all reports of a person together, whatever changes; null without a bound. */
   readonly loss: number | null;
   readonly rounds: number | null;
   /** How well answers are protected, in a sentence, and the level alone. */
@@ -90,7 +90,7 @@ export interface Preview {
   readonly plan: string;
   readonly people: number;
   readonly questions: readonly Result[];
-  /** Of each table, the share of one answer among the people of each row. */
+  /** The share of one answer among the people of each row, for each table. */
   readonly tables: readonly {
     readonly of: string;
     readonly by: string;

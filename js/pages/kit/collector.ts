@@ -8,7 +8,7 @@ export const HERE = new URL(".", location.href).href;
 /** The collector refused, or could not be reached. */
 export class Refused extends Error {
   constructor(
-    /** Its word for the reason; "offline" where there was no answer. */
+    /** The collector's word for the reason; "offline" where there was no answer. */
     readonly reason: string,
     message: string,
   ) {

@@ -16,7 +16,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The same for drawings. */
+/** An element of a drawing, with attributes, listeners and children. */
 export function svg(tag: string, properties: Properties, ...children: readonly Child[]): SVGElement {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   dress(element, properties);

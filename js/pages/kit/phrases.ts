@@ -21,7 +21,7 @@ export function likelier(nano: number | null): string {
   return t("times", { n: Math.ceil(times * unit - 1e-6) / unit });
 }
 
-/** The same as a bound. */
+/** How much likelier a report may be from one person than from another, as a bound. */
 export function atMost(nano: number | null): string {
   const times = likelier(nano);
   return /^\d/.test(times) ? t("at_most", { times }) : times;

@@ -120,7 +120,7 @@ export async function showPlans(
     return form;
   }
 
-  /** Back to a question, or to the last part. */
+  /** Lead back to a question, or to the last part. */
   function goBack(part?: Part, name = ""): void {
     const i = part ? open.indexOf(part) : open.length - 1;
     show(i);

@@ -7,9 +7,9 @@ const MOST = 6; // questions of a page, unless the plan names its pages
 /** One question. */
 export interface Item {
   readonly name: string;
-  /** Its attribute, or its options. */
+  /** The question's attribute, or its options. */
   readonly attributes: readonly Attribute[];
-  /** Its number among all that is asked. */
+  /** The question's number among all that is asked. */
   readonly j: number;
   /** Whether people may give no answer. */
   readonly optional: boolean;

@@ -43,7 +43,7 @@ export interface Entry {
    * without a bound.
    */
   readonly unchanged: number | null;
-  /** The same whatever changes. */
+  /** The loss of all of the plan's reports, in billionths, whatever changes; null without a bound. */
   readonly changing: number | null;
 }
 

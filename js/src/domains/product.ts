@@ -56,7 +56,7 @@ export class Product implements Values {
       .join(BETWEEN);
   }
 
-  /** Of a list with the answer to each question; where one is missing, all are. */
+  /** The code of a list with the answer to each question; where one is missing, all are. */
   code(answer: unknown, name: string): number {
     if (!Array.isArray(answer) || answer.length !== this.factors.length)
       throw new InvalidValue(`an answer to ${shown(name)} has ${this.factors.length} parts`);

@@ -17,9 +17,9 @@ export interface Recipe {
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
 export interface Losses {
-  /** Of one report, between any two people. */
+  /** The loss of one report, between any two people. */
   readonly record: number;
-  /** Of one report, between people who differ in one attribute. */
+  /** The loss of one report, between people who differ in one attribute. */
   readonly attribute: number;
   /** For studies that ask again: what a person's reports give away together. */
   readonly repeated: Figures<number> | null;
@@ -29,7 +29,7 @@ export interface Losses {
 
 /** What a report loses about metric attributes, and about all others. */
 export interface MetricLosses {
-  /** Of all other attributes, the metric ones being the same. */
+  /** The loss about all other attributes, the metric ones being the same. */
   readonly rest: number;
   /** From one bin of a range to the next, or per kilometer between the middles of two cells. */
   readonly units: readonly {

@@ -17,7 +17,7 @@ export type Level = "well" | "a little" | "hardly";
 
 export interface Protection {
   readonly level: Level;
-  /** Of all reports together, whatever changes, in billionths; null without a bound. */
+  /** The loss of all reports together, whatever changes, in billionths; null without a bound. */
   readonly loss: number | null;
   /** How often a guess between two answers is right, out of 100, rounded up. */
   readonly percent: number;

@@ -2,7 +2,7 @@
  * Bounds what the reports of a person whose values change give away: exactly for values where that is
  * feasible, else from above.
  *
- * The same numbers as `deniable/rounds/changes.py`, which says why.
+ * `deniable/rounds/changes.py` computes the same numbers, and says why they bound the loss.
  */
 
 import { FULL, isAbove, type Loss, largest, logUp, type Ratio, times } from "../exact.js";

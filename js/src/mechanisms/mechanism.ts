@@ -29,7 +29,7 @@ export interface Codec<P extends Part = Part> {
   /** In bytes. */
   readonly size: number;
   write(part: P, bytes: Uint8Array, at: number): void;
-  /** Back from `write`, and still to be checked. */
+  /** Reads what `write` has written, which is still to be checked. */
   read(bytes: Uint8Array, at: number): unknown;
   /** A part that was read, or that is in JSON; what is not canonical is refused. */
   check(data: unknown): P;

@@ -79,7 +79,7 @@ const gathered = (words: readonly bigint[]): readonly bigint[] => {
 
 const turned = (rows: Rows): Rows => at(rows, 0).map((_, j) => rows.map((row) => at(row, j)));
 
-/** The same from the first row to the last: the words of all rows from here on. */
+/** Each row with all rows that come after it. */
 const fallen = (rows: Rows): Rows => turned(turned(rows).map(gathered));
 
 /**

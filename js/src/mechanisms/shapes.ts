@@ -141,7 +141,7 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
   };
 };
 
-/** The same report as k bits: those of the members are set. */
+/** A report of a subset as k bits: those of the members are set. */
 export const packedSubset: typeof subset = (k, size, keep) => ({
   ...subset(k, size, keep),
   codec: bits(k, size),

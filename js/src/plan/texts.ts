@@ -6,7 +6,7 @@ import { checkedText } from "../domains/values.js";
 import { must, NOT_CANONICAL, shown } from "../errors.js";
 import { checkedFields, checkedList, checkedString, type Fields } from "../strict.js";
 
-/** The same text by language. */
+/** A text in several languages, by their tags. */
 export type Text = Readonly<Record<string, string>>;
 
 /** The texts of one attribute. */

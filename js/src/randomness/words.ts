@@ -122,7 +122,7 @@ export class Row {
     );
   }
 
-  /** The same with the noise of an attribute and its value; for a fake, without one. */
+  /** This row with the noise of an attribute and its value; for a fake, of an attribute alone. */
   async noise(attribute: number, count: number, value: Code = -1): Promise<Row> {
     const { memory, start, round } = this;
     if (!round) return this;
