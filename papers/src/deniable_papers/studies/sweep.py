@@ -53,6 +53,7 @@ class Point(Measurement, ABC):
 
 
 _Row = TypeVar("_Row", bound=Measurement)
+_Any = TypeVar("_Any")
 _Point = TypeVar("_Point", bound=Point)
 
 
@@ -86,6 +87,14 @@ def run_sweep(
             yield measure_point(asked, people)
         except InvalidParameter as problem:
             yield replace(asked, refused=str(problem))
+        if progress is not None:
+            progress(done, len(cells))
+
+
+def run_cells(cells: Sequence[Callable[[], Iterator[_Any]]], progress: Progress | None) -> Iterator[_Any]:
+    """The rows of all cells, one cell after the other."""
+    for done, measure in enumerate(cells, 1):
+        yield from measure()
         if progress is not None:
             progress(done, len(cells))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from deniable_papers.studies.crosstabs.adult import measure_adult
 from deniable_papers.studies.crosstabs.exact import compare_designs, compute_example
 from deniable_papers.studies.crosstabs.people import measure_people
 from deniable_papers.studies.crosstabs.simulated import measure_intervals, measure_tests
 from deniable_papers.studies.stated import StatedPoint
-from deniable_papers.studies.sweep import Progress, checked_methods
+from deniable_papers.studies.sweep import Progress, checked_methods, run_cells
 
 __all__ = ["PARTS", "QUICK_RUNS", "RUNS", "StatedPoint", "reproduce"]
 
@@ -33,7 +34,4 @@ def reproduce(
 ) -> Iterator[StatedPoint]:
     """A row for each number of the specification, as they are done; Adult is measured 6 times at most."""
     names = checked_methods(parts, PARTS, runs, seed, "a part")
-    for done, name in enumerate(names, 1):
-        yield from PARTS[name](runs, seed)
-        if progress is not None:
-            progress(done, len(names))
+    return run_cells([partial(PARTS[name], runs, seed) for name in names], progress)

@@ -10,7 +10,7 @@ from deniable_papers.studies.ranges.exact import CASES, compare_trees
 from deniable_papers.studies.ranges.people import PEOPLE_OF
 from deniable_papers.studies.ranges.simulated import EPSILONS, SIZES, measure_errors
 from deniable_papers.studies.stated import StatedPoint
-from deniable_papers.studies.sweep import Progress, checked_methods
+from deniable_papers.studies.sweep import Progress, checked_methods, run_cells
 
 __all__ = ["PARTS", "QUICK_RUNS", "QUICK_SIZES", "RUNS", "SIZES", "StatedPoint", "reproduce"]
 
@@ -43,7 +43,4 @@ def reproduce(
     """A row for each number of the specification, as they are done; `sizes` are numbers of values."""
     names = checked_methods(parts, PARTS, runs, seed, "a part")
     cells = [cell for name in names for cell in PARTS[name](runs, seed, sizes)]
-    for done, measure in enumerate(cells, 1):
-        yield from measure()
-        if progress is not None:
-            progress(done, len(cells))
+    return run_cells(cells, progress)

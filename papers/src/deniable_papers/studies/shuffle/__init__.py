@@ -8,7 +8,7 @@ from functools import partial
 from deniable_papers.studies.shuffle.bounds import CASES, compare_bounds
 from deniable_papers.studies.shuffle.small import enumerate_small
 from deniable_papers.studies.stated import StatedPoint
-from deniable_papers.studies.sweep import Progress, checked_methods
+from deniable_papers.studies.sweep import Progress, checked_methods, run_cells
 
 __all__ = ["PARTS", "QUICK_PEOPLE", "StatedPoint", "reproduce"]
 
@@ -39,7 +39,4 @@ def reproduce(
     """A row for each number of the specification, as they are done. Nothing is random."""
     names = checked_methods(parts, PARTS, runs, seed, "a part")
     cells = [cell for name in names for cell in PARTS[name](people)]
-    for done, compute in enumerate(cells, 1):
-        yield from compute()
-        if progress is not None:
-            progress(done, len(cells))
+    return run_cells(cells, progress)
