@@ -17,12 +17,12 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 	@$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml hashes.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 1.5 GB, in a few minutes, only this once:"
+	@echo "fetching all that the tests need, 2.1 GB, in a few minutes, only this once:"
 	@$(call install,hashes.txt)
 	@touch .venv/demo-ready .venv/tour-ready $@
 
 .venv/papers-ready: papers/pyproject.toml hashes/papers.txt .venv/ready
-	@echo "fetching what papers need beside it, 0.6 GB, only this once:"
+	@echo "fetching what papers need beside it, 0.4 GB, only this once:"
 	@$(call install,hashes/papers.txt,,./papers)
 	@touch $@
 
