@@ -20,7 +20,6 @@ from tests import statistics
 
 import deniable as dn
 from deniable import attack, data
-from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.bars import in_bars
 from deniable.cli import commands
 from deniable.commands.shared import console
@@ -987,6 +986,4 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert bool(found.real_attributes) == (kind == "faked")
-    assert plot.inline_svg(plot_attack.examination_plot(found), "page", "what an attacker learns").startswith(
-        "<svg"
-    )
+    assert plot.inline_svg(found.plot(), "page", "what an attacker learns").startswith("<svg")

@@ -24,7 +24,6 @@ import deniable as dn
 from deniable import attack
 from deniable.attack.likelihoods import likelihoods
 from deniable.attack.page import Examination
-from deniable.attack.page import plot as plot_attack
 from deniable.attack.page.verdict import most_exposed
 from deniable.attack.page.wording import times_as_often
 from deniable.attack.results import ATTRIBUTE
@@ -670,7 +669,7 @@ def test_what_several_reports_tell_is_a_sentence() -> None:
 
 
 def test_intervals_of_people_found_stand_side_by_side() -> None:
-    axes = plot_attack.examination_plot(examined(SAMPLED)).axes[1]
+    axes = examined(SAMPLED).plot().axes[1]
     firsts = [float(bar.lines[0].get_xdata()[0]) for bar in axes.containers]  # type: ignore[attr-defined]
     assert len(firsts) == len(set(firsts)) > 1
     assert np.mean(firsts) == pytest.approx(1.0)
@@ -726,7 +725,7 @@ def test_options_that_do_nothing_are_refused(asked: Path, options: tuple[str, ..
 def test_marks_of_those_who_are_asked() -> None:
     """What the page says in short is drawn, and nothing is written over the lines."""
     page = examined(SAMPLED)
-    figure = plot_attack.examination_plot(page)
+    figure = page.plot()
     answers, people = figure.axes
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in answers.lines}
     assert lines["5 reports, known to hold it"] == pytest.approx(
@@ -737,7 +736,7 @@ def test_marks_of_those_who_are_asked() -> None:
     )
     assert not people.texts
     assert {"blind, best match", "blind, among best 10"} <= {str(line.get_label()) for line in people.lines}
-    alone = plot_attack.examination_plot(examined(dn.Study({"a": list("xyz")}, epsilon=1.0))).axes[0]
+    alone = examined(dn.Study({"a": list("xyz")}, epsilon=1.0)).plot().axes[0]
     assert not any("known to hold" in str(line.get_label()) for line in alone.lines)
 
 
@@ -751,7 +750,7 @@ def test_plots_state_what_they_are_of(kind: str) -> None:
         if kind == "alone"
         else examined(dn.Study({"a": list("xyz")}, epsilon=1.0), top=2)
     )
-    figure = plot_attack.examination_plot(found)
+    figure = found.plot()
     title = figure.get_suptitle()
     assert title.endswith(
         "by the plan alone, 2 collections, one run, seed 9"
@@ -896,7 +895,7 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
     row = next(line for line in text.split("2. The same")[1].splitlines() if line.startswith("  pay"))
     assert row.split()[1:3] == ["90", "%"]
     assert "How many people are in each half of the range is known of pay." in text
-    ticks = {str(line.get_label()): line for line in plot_attack.examination_plot(page).axes[0].lines}
+    ticks = {str(line.get_label()): line for line in page.plot().axes[0].lines}
     assert np.asarray(ticks["the most frequent answer, without a report"].get_xdata())[3] == pytest.approx(
         0.9
     )
@@ -915,7 +914,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
         "pay": False,
     }
     assert "each half of the range" not in page.text()
-    answers = plot_attack.examination_plot(page).axes[0]
+    answers = page.plot().axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}
     for kind in ("one report, knows shares", "5, fresh noise, knows shares"):
         assert [width > 0 for width in bars[kind]] == [True, True, False, False]
@@ -928,10 +927,7 @@ def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
     half = next(one for one in page.found if one.background == "2 of 4 attributes")
     assert len(half.attributes) == 2
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
-    assert (
-        f"2 of 4 attributes: {', '.join(half.attributes)}"
-        in plot_attack.examination_plot(page).axes[1].get_xlabel()
-    )
+    assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.plot().axes[1].get_xlabel()
     part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
     assert "With a background of 2 of 4 attributes (vote, age) and" in part
 

@@ -75,14 +75,18 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     alone: list[str] = []
     if isinstance(plan, Plan):
         related = list_related_guesses(plan.content) if prior is None else {}
-        names = [name for some in list_related(plan.content.attributes) for name in some]
-        names += [one.name for levels in plan.content.levels.values() for one in levels]
+        names = [name for group in list_related(plan.content.attributes) for name in group]
+        names += [level.name for levels in plan.content.levels.values() for level in levels]
         alone = [name for name in names if name not in related]
         attributes = [
-            replace(one, together=related[one.name].guess, together_blind=related[one.name].blind)
-            if one.name in related
-            else one
-            for one in attributes
+            replace(
+                attribute,
+                together=related[attribute.name].guess,
+                together_blind=related[attribute.name].blind,
+            )
+            if attribute.name in related
+            else attribute
+            for attribute in attributes
         ]
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
     return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone), left_out)
@@ -121,7 +125,7 @@ def _find_draws(source: Source) -> list[_Draw]:
     members = members_of(source)
     if not members:
         return [_Draw((0,), 1, False, False, (Fraction(1),))]
-    always, some = list[int](), list[_Draw]()
+    always, sampled = list[int](), list[_Draw]()
     for member, first, _ in members:
         attributes = tuple(range(first, first + member.d))
         chances = tuple(map(member.chance_real, range(member.d)))
@@ -130,9 +134,9 @@ def _find_draws(source: Source) -> list[_Draw]:
             always += attributes
             continue
         kept = member.mechanisms[0].repeated
-        some.append(_Draw(attributes, reported, kept, chances[0] < member.chance(0), chances))
+        sampled.append(_Draw(attributes, reported, kept, chances[0] < member.chance(0), chances))
     sure = (Fraction(1),) * len(always)
-    return [*([_Draw(tuple(always), len(always), False, False, sure)] if always else []), *some]
+    return [*([_Draw(tuple(always), len(always), False, False, sure)] if always else []), *sampled]
 
 
 def _attributes(
@@ -143,22 +147,22 @@ def _attributes(
     single, together = dict[int, Chance](), dict[int, Chance]()
     for hidden in hidden_in(plan):
         shares = [believed[j] for j in hidden.attributes]
-        if any(float(np.ptp(one)) >= 1e-12 for one in shares):
-            found = _among_fakes(hidden.mechanism, shares, 1, seed)
-            single |= zip(hidden.attributes, found, strict=True)
+        if any(float(np.ptp(prior)) >= 1e-12 for prior in shares):
+            chances = _among_fakes(hidden.mechanism, shares, 1, seed)
+            single |= zip(hidden.attributes, chances, strict=True)
         if times <= MOST_COLLECTIONS:
-            found = _among_fakes(hidden.mechanism, shares, times, seed)
-            together |= zip(hidden.attributes, found, strict=True)
+            chances = _among_fakes(hidden.mechanism, shares, times, seed)
+            together |= zip(hidden.attributes, chances, strict=True)
     for j, (name, part) in enumerate(zip(names_of(plan), parts_of(plan), strict=True)):
         draw, blind, reported = draws[j], kept[j][0], kept[j][1]
         real = float(draw.chances[draw.attributes.index(j)])
-        whole = single[j] if j in single else _mix_chances((1 - real, real), kept[j])
+        from_report = single[j] if j in single else _mix_chances((1 - real, real), kept[j])
         if draw.kept or draw.all:
             often: Sequence[float] = [1 - real, *[0.0] * (times - 1), real]
         else:
             often = [math.comb(times, m) * real**m * (1 - real) ** (times - m) for m in range(times + 1)]
         after = _mix_chances(often, kept[j])
-        known = {"report": whole, "reported": reported, "memoized": after}
+        known = {"report": from_report, "reported": reported, "memoized": after}
         known |= {"reported_memoized": kept[j][times], "reported_averaged": fresh[j][times]}
         if not draw.secret:
             known["averaged"] = _mix_chances(often, fresh[j])
@@ -170,7 +174,7 @@ def _attributes(
             name=name,
             k=values_of(part),
             blind=blind.value,
-            report=whole.value,
+            report=from_report.value,
             reported=reported.value,
             memoized=after.value,
             averaged=known["averaged"].value if "averaged" in known else None,
@@ -215,16 +219,16 @@ def _among_fakes(mechanism: Faked, believed: Priors, times: int, seed: int) -> l
 def _profiles(draws: Sequence[_Draw], kept: _Chances, fresh: _Chances, seed: int) -> Iterator[ProfileSuccess]:
     times, bound = len(kept[0]) - 1, any(draw.secret for draw in draws)
     only = draws[0]
-    asked: Asked = "mixed"
+    selection: Asked = "mixed"
     if all(draw.all for draw in draws):
-        asked = "all"
+        selection = "all"
     elif len(draws) == 1:
-        asked = "kept" if only.kept else "any"
+        selection = "kept" if only.kept else "any"
     alike = len(set(only.chances)) == 1  # by weights, no attribute is the next that was not asked
-    if asked == "any" and alike and only.reported == 1 and times <= len(only.attributes):
+    if selection == "any" and alike and only.reported == 1 and times <= len(only.attributes):
         yield _with_errors(_new, kept, True, bound, "new")
     for memoized, right in ((True, kept), (False, fresh)):
-        yield _with_errors(partial(_combine_draws, draws, seed), right, memoized, bound, asked)
+        yield _with_errors(partial(_combine_draws, draws, seed), right, memoized, bound, selection)
 
 
 Right = Sequence[Sequence[float]]
@@ -234,43 +238,43 @@ _Figures = dict[str, Chance]
 
 
 def _with_errors(
-    how: Callable[[Right], _Figures], chances: _Chances, memoized: bool, bound: bool, asked: Asked
+    how: Callable[[Right], _Figures], chances: _Chances, memoized: bool, bound: bool, selection: Asked
 ) -> ProfileSuccess:
     """A profile, and how far it moves if each simulated chance is off by its standard error."""
-    right = [[chance.value for chance in one] for one in chances]
-    found = how(right)
-    squares = {name: figure.stderr**2 for name, figure in found.items() if not figure.exact}
-    for j, one in enumerate(chances):
-        if all(chance.exact for chance in one):
+    right = [[chance.value for chance in attribute] for attribute in chances]
+    figures = how(right)
+    squares = {name: figure.stderr**2 for name, figure in figures.items() if not figure.exact}
+    for j, attribute in enumerate(chances):
+        if all(chance.exact for chance in attribute):
             continue
-        moved = how([*right[:j], [chance.value + chance.stderr for chance in one], *right[j + 1 :]])
-        for name in found:
-            squares[name] = squares.get(name, 0.0) + (moved[name].value - found[name].value) ** 2
-    values = {name: figure.value for name, figure in found.items()}
+        moved = how([*right[:j], [chance.value + chance.stderr for chance in attribute], *right[j + 1 :]])
+        for name in figures:
+            squares[name] = squares.get(name, 0.0) + (moved[name].value - figures[name].value) ** 2
+    values = {name: figure.value for name, figure in figures.items()}
     return ProfileSuccess(
-        *(len(chances[0]) - 1, asked, memoized),
+        *(len(chances[0]) - 1, selection, memoized),
         *(values["all_reported"], values["whole_record"], values["right"]),
         published=values.get("published"),
-        bound=bound or any(chance.bound for one in chances for chance in one),
+        bound=bound or any(chance.bound for attribute in chances for chance in attribute),
         stderr={name: math.sqrt(square) for name, square in squares.items()},
     )
 
 
 def _combine_draws(draws: Sequence[_Draw], seed: int, right: Right) -> _Figures:
     """Parts that draw for themselves are independent: what is guessed of all of them is a product."""
-    each = [_of_draw(draw, seed, [right[j] for j in draw.attributes]) for draw in draws]
-    if len(each) == 1:
-        return each[0]
-    found = dict[str, Chance]()
+    parts = [_of_draw(draw, seed, [right[j] for j in draw.attributes]) for draw in draws]
+    if len(parts) == 1:
+        return parts[0]
+    combined = dict[str, Chance]()
     for name in PROFILE:
-        some = [figures[name] for figures in each]
-        values = [one.value for one in some]
+        chances = [figures[name] for figures in parts]
+        values = [chance.value for chance in chances]
         added = name == "right"
-        weights = [1.0 if added else math.prod(values[:i] + values[i + 1 :]) for i in range(len(some))]
-        errors = [weight * one.stderr for weight, one in zip(weights, some, strict=True)]
+        weights = [1.0 if added else math.prod(values[:i] + values[i + 1 :]) for i in range(len(chances))]
+        errors = [weight * chance.stderr for weight, chance in zip(weights, chances, strict=True)]
         value = math.fsum(values) if added else math.prod(values)
-        found[name] = Chance(value, math.hypot(*errors), exact=all(one.exact for one in some))
-    return found
+        combined[name] = Chance(value, math.hypot(*errors), exact=all(chance.exact for chance in chances))
+    return combined
 
 
 def _of_draw(draw: _Draw, seed: int, right: Right) -> _Figures:
@@ -287,15 +291,15 @@ def _figures(
 
 
 def _new(right: Right) -> _Figures:
-    """One that was not asked before, each time."""
+    """Computes a profile's figures where each collection asks for an attribute that was not asked before."""
     d, times = len(right), len(right[0]) - 1
     known = profile([(1.0, chances[1]) for chances in right], times, False)
-    whole = profile([(chances[0], chances[1]) for chances in right], times, False)
-    return _figures(known, whole, times / d * math.fsum(chances[1] for chances in right), known)
+    record = profile([(chances[0], chances[1]) for chances in right], times, False)
+    return _figures(known, record, times / d * math.fsum(chances[1] for chances in right), known)
 
 
 def _any(draw: _Draw, right: Right) -> _Figures:
-    """Any attribute each time."""
+    """Computes a profile's figures where each collection asks for any attribute."""
     d, times = len(right), len(right[0]) - 1
     known = [(1.0, *chances[1:]) for chances in right]
     expected = math.fsum(
@@ -305,17 +309,17 @@ def _any(draw: _Draw, right: Right) -> _Figures:
     )
     once = [(1.0, chances[1], *[0.0] * (times - 1)) for chances in right]
     published = profile(_scaled(draw, once), times, True) if times <= d else 0.0
-    found, whole = (profile(_scaled(draw, some), times, True) for some in (known, right))
-    return _figures(found, whole, expected, published)
+    reported, record = (profile(_scaled(draw, rates), times, True) for rates in (known, right))
+    return _figures(reported, record, expected, published)
 
 
 def _same_again(draw: _Draw, right: Right) -> _Figures:
-    """The same attributes each time: all of them, or those that were drawn once."""
+    """Computes a profile's figures where each collection asks for the same attributes."""
     known = profile(_scaled(draw, [(1.0, chances[-1]) for chances in right]), draw.reported, False)
-    whole = profile(_scaled(draw, [(chances[0], chances[-1]) for chances in right]), draw.reported, False)
+    record = profile(_scaled(draw, [(chances[0], chances[-1]) for chances in right]), draw.reported, False)
     pairs = zip(draw.scales, right, strict=True)
     expected = math.fsum(scale * chances[-1] for scale, chances in pairs)
-    return _figures(known, whole, draw.reported / len(right) * expected)
+    return _figures(known, record, draw.reported / len(right) * expected)
 
 
 def _scaled(draw: _Draw, right: Right) -> Right:
@@ -324,13 +328,13 @@ def _scaled(draw: _Draw, right: Right) -> Right:
     return [[scale**m * chance for m, chance in enumerate(chances)] for scale, chances in pairs]
 
 
-def _draws_simulated(drawn: int, seed: int, right: Right) -> _Figures:
+def _draws_simulated(reported: int, seed: int, right: Right) -> _Figures:
     """Several attributes each time: the draws are simulated, what each of them tells is not."""
     d, times = len(right), len(right[0]) - 1
-    draws = numbers_from(seed, "profiles", d, times, drawn)
+    draws = numbers_from(seed, "profiles", d, times, reported)
     counts = np.zeros((_SIMULATED, d), dtype=np.int64)
     for _ in range(times):
-        chosen = np.argsort(draws.random((_SIMULATED, d)), axis=1)[:, :drawn]
+        chosen = np.argsort(draws.random((_SIMULATED, d)), axis=1)[:, :reported]
         np.put_along_axis(counts, chosen, np.take_along_axis(counts, chosen, axis=1) + 1, axis=1)
     chances = np.take_along_axis(np.array(right).T, counts, axis=0)
     seen = (
@@ -338,9 +342,9 @@ def _draws_simulated(drawn: int, seed: int, right: Right) -> _Figures:
         chances.prod(axis=1),
         np.where(counts > 0, chances, 0.0).sum(axis=1),
     )
-    errors = [float(one.std(ddof=1) / math.sqrt(_SIMULATED)) for one in seen]
+    errors = [float(sample.std(ddof=1) / math.sqrt(_SIMULATED)) for sample in seen]
     rows = zip(PROFILE, seen, errors, strict=True)
-    return {name: Chance(float(one.mean()), error, exact=False) for name, one, error in rows}
+    return {name: Chance(float(sample.mean()), error, exact=False) for name, sample, error in rows}
 
 
 _MOST_SUBSETS = 16
@@ -373,37 +377,41 @@ def profile(right: Sequence[Sequence[float] | float], collections: int, replacem
     series = np.zeros(times + 1)
     series[0] = 1.0
     for chances in lists:
-        one = np.zeros(times + 1)
+        factor = np.zeros(times + 1)
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
-        one[:many] = chances[:many]
+        factor[:many] = chances[:many]
         # as binomial convolutions, so that no factorial overflows
-        series = _multiply_series(series, one) if replacement else np.convolve(series, one)[: times + 1]
+        series = _multiply_series(series, factor) if replacement else np.convolve(series, factor)[: times + 1]
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
 
 
-def _lists(given: object, what: str, singly: bool = False) -> list[list[float]]:
+def _lists(argument: object, what: str, singly: bool = False) -> list[list[float]]:
     """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidParameter(f"{what}, in a list of them all, got {given!r}")
-    lists = [_numbers((1.0, one) if singly and isinstance(one, Real) else one, what) for one in given]
+    if isinstance(argument, str) or not isinstance(argument, Iterable):
+        raise InvalidParameter(f"{what}, in a list of them all, got {argument!r}")
+    lists = [
+        _numbers((1.0, entry) if singly and isinstance(entry, Real) else entry, what) for entry in argument
+    ]
     if not lists:
         raise InvalidParameter(f"{what}, got none")
     return lists
 
 
-def _numbers(given: object, what: str) -> list[float]:
-    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
-    if not numbers or not all(isinstance(one, Real) for one in numbers):
-        raise InvalidParameter(f"{what}, got {given!r}")
-    return [float(one) for one in numbers]
+def _numbers(argument: object, what: str) -> list[float]:
+    numbers = list(argument) if isinstance(argument, Iterable) and not isinstance(argument, str) else []
+    if not numbers or not all(isinstance(value, Real) for value in numbers):
+        raise InvalidParameter(f"{what}, got {argument!r}")
+    return [float(value) for value in numbers]
 
 
-def _multiply_series(one: Floats, other: Floats) -> Floats:
+def _multiply_series(series: Floats, other: Floats) -> Floats:
     """Coefficients of a product of exponential generating functions."""
     return np.array(
         [
-            sum(math.comb(n, i) * one[i] * other[n - i] for i in range(n + 1) if one[i] and other[n - i])
-            for n in range(one.size)
+            sum(
+                math.comb(n, i) * series[i] * other[n - i] for i in range(n + 1) if series[i] and other[n - i]
+            )
+            for n in range(series.size)
         ]
     )
 
@@ -422,7 +430,7 @@ def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
         right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)"
     )
     surveys, d = len(lists), len(lists[0])
-    other = next((one for one in lists if len(one) != d), None)
+    other = next((chances for chances in lists if len(chances) != d), None)
     if other is not None:
         raise InvalidParameter(
             f"every survey is about the same attributes, got lists of {d} and of {len(other)}"
@@ -431,12 +439,12 @@ def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
         raise InvalidParameter(
             f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}"
         )
-    found = np.zeros(1 << surveys)
-    found[0] = 1.0
+    sums = np.zeros(1 << surveys)
+    sums[0] = 1.0
     for j in range(d):
-        more = found.copy()
+        more = sums.copy()
         for s in range(surveys):
             without = np.flatnonzero(~(np.arange(1 << surveys) >> s) & 1)
-            more[without | 1 << s] += found[without] * lists[s][j]
-        found = more
-    return float(found[-1] / math.perm(d, surveys))
+            more[without | 1 << s] += sums[without] * lists[s][j]
+        sums = more
+    return float(sums[-1] / math.perm(d, surveys))

@@ -55,15 +55,15 @@ def examine(
         )
     if people is not None:
         refuse_known(plan)
-    whole, (plan, places, left_out) = plan, leave_text(plan)
-    if isinstance(people, np.ndarray) and len(people) == len(whole.names):
+    original, (plan, places, left_out) = plan, leave_text(plan)
+    if isinstance(people, np.ndarray) and len(people) == len(original.names):
         people = people[list(places)]
     known = success(plan, None, collections, seed)
     parts = dict(zip(plan.names, plan.content.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
     if people is None:
-        about = whole.id, plan.content.title, collections, seed, plan.content.rounds, known
+        about = original.id, plan.content.title, collections, seed, plan.content.rounds, known
         return Examination(
             *about,
             numbers=numbers,
@@ -75,8 +75,8 @@ def examine(
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
-    drawn = [j for j in had.tolist() if plan.content.missing_of(plan.content.attributes[j]) == "random"]
-    filled = _fill_missing(plan, codes, numbers_from(seed, "missing"), np.array(drawn, dtype=np.int64))
+    randomized = [j for j in had.tolist() if plan.content.missing_of(plan.content.attributes[j]) == "random"]
+    filled = _fill_missing(plan, codes, numbers_from(seed, "missing"), np.array(randomized, dtype=np.int64))
     complete = filled[:, (filled[had] >= 0).all(axis=0)]
     n = complete.shape[1]
     if n < 2:
@@ -96,12 +96,12 @@ def examine(
         numbers_from(seed, "whom").choice(n, min(n, whole_number("users", users, 1)), replace=False)
     )
     answered = _fill_missing(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
-    found = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
+    rates = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
-        *(whole.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
+        *(original.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
         real_attributes=tuple(real),
-        found=tuple(found),
+        found=tuple(rates),
         dropped=codes.shape[1] - n,
         filled=int((filled != codes).sum()),
         lacking=tuple(name for j, name in enumerate(plan.names) if j not in had),
@@ -114,12 +114,12 @@ def examine(
 
 def _fill_missing(plan: Plan, codes: Integers, draws: np.random.Generator, attributes: Integers) -> Integers:
     """A missing answer to some attributes becomes a random value of the domain, as in a client."""
-    found = codes.copy()
+    filled = codes.copy()
     for j in attributes.tolist():
-        row, attribute = found[j], plan.content.attributes[j]
+        row, attribute = filled[j], plan.content.attributes[j]
         absent = np.flatnonzero(row == NO_ANSWER)
         row[absent] = draws.integers(0, attribute.domain.k, absent.size)
-    return found
+    return filled
 
 
 def _look_for_people(
@@ -140,32 +140,40 @@ def _look_for_people(
         for t in range(collections)
     ]
     half = np.sort(numbers_from(seed, "half").choice(had, max(1, round(had.size / 2)), replace=False))
-    every = f"all {d} attributes" if d > 1 else "the attribute"
-    backgrounds = {every if had.size == d else f"{had.size} of {d} attributes": had}
+    full_name = f"all {d} attributes" if d > 1 else "the attribute"
+    backgrounds = {full_name if had.size == d else f"{had.size} of {d} attributes": had}
     if half.size < had.size:
         backgrounds[f"{half.size} of {d} attributes"] = half
     cells = [
         (name, kept, times) for name, kept in backgrounds.items() for times in dict.fromkeys((1, collections))
     ]
-    found = list[ReidentificationRate]()
+    rates = list[ReidentificationRate]()
     for done, (name, kept, times) in enumerate(cells, 1):
         names = [plan.names[j] for j in kept]
         columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
-        one = match_surveys(
+        ranking = match_surveys(
             [plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top
         )
-        found += [
+        rates += [
             ReidentificationRate(
-                *(name, tuple(names), times, most, one.success(most), one.stderr(most), one.blind(most)),
-                *one.interval(most),
+                *(
+                    name,
+                    tuple(names),
+                    times,
+                    most,
+                    ranking.success(most),
+                    ranking.stderr(most),
+                    ranking.blind(most),
+                ),
+                *ranking.interval(most),
             )
             for most in dict.fromkeys((1, top))
         ]
         if progress is not None:
             progress(done, len(cells))
-    return found
+    return rates
 
 
 def _words(seed: int, collection: int) -> Words:
-    """Those of one collection, which has nothing to do with the others."""
+    """Makes the random words of one collection, independent of those of the other collections."""
     return seeded(int(numbers_from(seed, "collection", collection).integers(1 << 62)))

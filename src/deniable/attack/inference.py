@@ -60,9 +60,9 @@ class AttributeInference:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Where the true advantage is, with this confidence: exact intervals of both shares."""
-        each = 1 - (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        share_level = 1 - (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         inside, outside = (
-            find_share_interval(int(self.right[who].sum()), int(who.sum()), each)
+            find_share_interval(int(self.right[who].sum()), int(who.sum()), share_level)
             for who in (self.members, ~self.members)
         )
         return inside["low"] - outside["high"], inside["high"] - outside["low"]
@@ -81,9 +81,9 @@ class AttributeInference:
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """A dataframe of one row: how often guesses are right, and the advantage with its interval."""
         low, high = self.interval(level)
-        found = {"success": self.success, "others": self.others, "blind": self.blind}
-        told = {"advantage": self.advantage, "low": low, "high": high}
-        return frame_of_rows([{"column": self.column, "n": self.n, **found, **told}], backend)
+        rates = {"success": self.success, "others": self.others, "blind": self.blind}
+        advantage = {"advantage": self.advantage, "low": low, "high": high}
+        return frame_of_rows([{"column": self.column, "n": self.n, **rates, **advantage}], backend)
 
 
 def attribute_inference(

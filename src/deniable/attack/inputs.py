@@ -97,10 +97,10 @@ def blocks_of(plan: Plan, reports: object) -> Iterator[Records]:
         return (block.records for block in plan.read_reports(reports))
     if isinstance(reports, Travelling):
         return iter([_receive_reports(plan, [reports])])
-    first, every = _peek_first(reports)
+    first, all_reports = _peek_first(reports)
     if isinstance(first, Travelling):
-        return iter([_receive_reports(plan, every)])
-    return records_of(every, plan.id)
+        return iter([_receive_reports(plan, all_reports)])
+    return records_of(all_reports, plan.id)
 
 
 def are_single(reports: object) -> bool:
@@ -116,14 +116,14 @@ def _peek_first(reports: object) -> tuple[object, object]:
         return (reports[0] if reports else None), reports
     if not isinstance(reports, Iterator):
         return None, reports
-    some = list(islice(reports, 1))
-    return (some[0], chain(some, reports)) if some else (None, [])
+    first = list(islice(reports, 1))
+    return (first[0], chain(first, reports)) if first else (None, [])
 
 
 def _receive_reports(plan: Plan, reports: object) -> Records:
     assert isinstance(reports, Iterable)
     wire = Wire(plan)
-    return wire.reports([_check_report(wire, one).body for one in reports]).records
+    return wire.reports([_check_report(wire, report).body for report in reports]).records
 
 
 def _check_report(wire: Wire, report: object) -> Report:
@@ -155,9 +155,9 @@ class Background:
     """Their values by number, a column per record: a row per attribute, or several where surveys number its
     values apart.
     """
-    own: Integers
+    true_records: Integers
     """Which record is whose: one for each person who reported."""
-    asked: Sequence[Sequence[int]] | None = None
+    survey_rows: Sequence[Sequence[int]] | None = None
     """For each survey, the row of each of its attributes (-1: none); unless given, all of them go by the
     order of the names.
     """
@@ -169,15 +169,15 @@ class Background:
 
     def rows(self, survey: int, names: Sequence[str]) -> Sequence[int]:
         """Where the attributes of a survey are; -1 where they are not."""
-        if self.asked is not None:
-            return self.asked[survey]
+        if self.survey_rows is not None:
+            return self.survey_rows[survey]
         return [self.names.index(name) if name in self.names else -1 for name in names]
 
 
-def checked_numbers(what: str, given: npt.ArrayLike, size: int) -> Integers:
+def checked_numbers(what: str, values: npt.ArrayLike, size: int) -> Integers:
     """Integers from 0 to size - 1."""
     try:
-        numbers = integers(given, size)
+        numbers = integers(values, size)
     except DeniableError as problem:
         raise InvalidParameter(f"{what}: {str(problem).split(';')[0]}") from None
     wrong = numbers[(numbers < 0) | (numbers >= size)]
@@ -190,11 +190,11 @@ def checked_truth(truth: npt.ArrayLike, n: int, names: Sequence[str]) -> Integer
     """The attribute of each of n reports, by number or by name."""
     what = f"truth is the attribute of each of {n} reports"
     try:
-        given = np.asarray(truth)
+        array = np.asarray(truth)
     except ValueError:
         raise InvalidParameter(f"{what}, in one list, got rows of different lengths") from None
-    if given.dtype.kind == "U":
-        truth = [_find_number(name, names) for name in given.ravel().tolist()]
+    if array.dtype.kind == "U":
+        truth = [_find_number(name, names) for name in array.ravel().tolist()]
     true = checked_numbers(what, truth, len(names))
     if true.size != n:
         raise InvalidParameter(f"{what}, got {true.size} numbers")
@@ -214,7 +214,7 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     A location may have two columns, as wherever people are read. Plans may number the values of an attribute
     differently, by other labels or steps: then it has a row for each way.
     """
-    asked = list(dict.fromkeys(name for plan in plans for name in plan.names))
+    attributes = list(dict.fromkeys(name for plan in plans for name in plan.names))
     locations = {name for plan in plans for name in plan.locations}
     if not holds_records(background):
         raise InvalidParameter(
@@ -222,21 +222,23 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
             f"per row, got {type(background).__name__}"
         )
     there = column_names(background)
-    names = _present(asked, there, locations)
-    for slip in misspelt(asked, there, locations):
+    names = _present(attributes, there, locations)
+    for slip in misspelt(attributes, there, locations):
         warnings.warn(slip, DeniableWarning, stacklevel=3)  # the caller of reidentify
     if not names:
-        raise InvalidParameter(f"the background has none of the attributes asked for: {', '.join(asked)}")
+        raise InvalidParameter(
+            f"the background has none of the attributes asked for: {', '.join(attributes)}"
+        )
     answers = dict(zip(names, columns_of(background, names, locations), strict=True))
     coded: dict[object, Integers] = {}
     rows = []
     for plan in plans:
         rows.append([-1] * len(plan.names))
-        for j, (one, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
-            if one.name in answers:
-                way = one, part.numeric, plan.content.extras(one)
+        for j, (attribute, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
+            if attribute.name in answers:
+                way = attribute, part.numeric, plan.content.extras(attribute)
                 if way not in coded:
-                    coded[way] = _numbers_of(plan, j, answers[one.name])
+                    coded[way] = _numbers_of(plan, j, answers[attribute.name])
                 rows[-1][j] = list(coded).index(way)
     columns = np.stack(list(coded.values()))
     if not columns.size:
@@ -273,9 +275,9 @@ def encode_people(plan: Plan, people: object) -> Integers:
     answers = dict(zip(names, columns_of(people, names, plan.locations), strict=True))
     n = len(next(iter(answers.values())))
     codes = np.full((len(plan.names), n), NO_ANSWER, dtype=np.int64)
-    for j, one in enumerate(plan.content.attributes):
-        if one.name in answers:
-            codes[j] = encode_alone(plan.content, one, answers[one.name])
+    for j, attribute in enumerate(plan.content.attributes):
+        if attribute.name in answers:
+            codes[j] = encode_alone(plan.content, attribute, answers[attribute.name])
     return codes
 
 
@@ -287,53 +289,56 @@ def holds_records(people: object) -> bool:
 
 def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
     """The answers to an attribute as the values that its reports are compared with."""
-    one, part = plan.content.attributes[j], plan.content.parts[j]
-    codes = encode_alone(plan.content, one, answers)
+    attribute, part = plan.content.attributes[j], plan.content.parts[j]
+    codes = encode_alone(plan.content, attribute, answers)
     if (codes == NO_ANSWER).any():
         raise InvalidValue(
-            f"the background has no {one.name!r} in some rows; fill them in, or leave the column out"
+            f"the background has no {attribute.name!r} in some rows; fill them in, or leave the column out"
         )
     return cells_of(part, codes)
 
 
 def misspelt(
-    asked: Sequence[str], there: Sequence[str], locations: Container[str], where: str = "the background"
+    attributes: Sequence[str], there: Sequence[str], locations: Container[str], where: str = "the background"
 ) -> list[str]:
-    """What looks like a slip among the columns that nothing asks for: they are left out, and one that was
-    meant to count would make the risk look smaller.
+    """Lists warnings of columns that no plan asks for, whose names look like a slip of an attribute's name.
 
-    A column may as well be another thing, so that this is to warn of. What differs in case and marks only is
-    refused.
+    Such a column is left out, and if it was meant to count, the risk would look smaller. A column whose name
+    differs from an attribute's name by case and marks only is refused.
     """
-    names = _present(asked, there, locations)
+    names = _present(attributes, there, locations)
     used = {column for name in names for column in split_locations([name], there, locations, where)}
-    absent = [column for name in asked if name not in names for column in _columns_for(name, locations)]
+    absent = [column for name in attributes if name not in names for column in _columns_for(name, locations)]
     plain = {_plain(name): name for name in absent if _plain(name)}
-    found = []
+    slips = []
     for column in there:
-        given = _plain(column)
+        short = _plain(column)
         if column in used:
             continue
-        if given in plain:
+        if short in plain:
             raise InvalidValue(
-                f"{where} has a column {column!r}, and none {plain[given]!r}, which is asked for; rename it, "
+                f"{where} has a column {column!r}, and none {plain[short]!r}, which is asked for; rename it, "
                 "or leave it out of the table"
             )
         alike = [
-            name for name in plain if _digits(name) == _digits(given)
+            name for name in plain if _digits(name) == _digits(short)
         ]  # question 1 is no slip of question 2
-        near = difflib.get_close_matches(given, alike, n=1, cutoff=_NEAR)
-        if near:
-            found.append(
+        nearest = difflib.get_close_matches(short, alike, n=1, cutoff=_NEAR)
+        if nearest:
+            slips.append(
                 f"the column {column!r} of {where} is left out: it is not an attribute that is asked for; "
-                f"did you mean {plain[near[0]]!r}?"
+                f"did you mean {plain[nearest[0]]!r}?"
             )
-    return found
+    return slips
 
 
-def _present(asked: Sequence[str], there: Sequence[str], locations: Container[str]) -> list[str]:
-    """Those that have a column, or the two of a location."""
-    return [name for name in asked if any(one in there for one in split_locations([name], there, locations))]
+def _present(attributes: Sequence[str], there: Sequence[str], locations: Container[str]) -> list[str]:
+    """Lists the attributes that have a column in a table, or the two columns of a location."""
+    return [
+        name
+        for name in attributes
+        if any(column in there for column in split_locations([name], there, locations))
+    ]
 
 
 def _columns_for(name: str, locations: Container[str]) -> list[str]:

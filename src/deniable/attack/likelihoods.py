@@ -67,8 +67,8 @@ class Clue:
         """Some people at a time, and how likely their reports are for each value."""
         step = max(1, BLOCK // width(self.part))
         for start in range(0, len(self.who), step):
-            some = slice(start, start + step)
-            yield self.who[some], likelihoods(self.part, self.reports[some])
+            block = slice(start, start + step)
+            yield self.who[block], likelihoods(self.part, self.reports[block])
 
 
 @final
@@ -120,7 +120,11 @@ def members_of(source: Source) -> Sequence[tuple[RecordMechanism, int, int]]:
 
 def hidden_in(source: Source) -> list[Hidden]:
     """The parts of a report in which it is secret which attribute is real."""
-    return [Hidden(one, first, start) for one, first, start in members_of(source) if isinstance(one, Faked)]
+    return [
+        Hidden(member, first, start)
+        for member, first, start in members_of(source)
+        if isinstance(member, Faked)
+    ]
 
 
 def names_of(source: Source) -> tuple[str, ...]:
@@ -189,9 +193,9 @@ class RealRatios:
     """
 
     def __init__(self, mechanism: Faked, records: Records) -> None:
-        both = list(zip(mechanism.fakes, records.columns, strict=True))
-        self._real = [prepare_likelihoods(fake.part, column) for fake, column in both]
-        self._fake = [compute_fake_likelihoods(fake, column) for fake, column in both]
+        pairs = list(zip(mechanism.fakes, records.columns, strict=True))
+        self._real = [prepare_likelihoods(fake.part, column) for fake, column in pairs]
+        self._fake = [compute_fake_likelihoods(fake, column) for fake, column in pairs]
 
     def compute(self, shares: Priors) -> Floats:
         """Attributes by reports."""

@@ -12,7 +12,7 @@ _BLOCK = 2048
 
 @compiled
 def rank_sums(
-    columns: Array, first: Array, about: Array, tables: Array, own: Array, above: Array, tied: Array
+    columns: Array, first: Array, about: Array, tables: Array, true_records: Array, above: Array, tied: Array
 ) -> None:
     """For each target, how many records score more than its own, and how many as much (its own among them).
 
@@ -24,7 +24,7 @@ def rank_sums(
     for t in range(first.size - 1):
         sums[0] = 0
         for c in range(first[t], first[t + 1]):
-            sums[0] += tables[c, columns[about[c], own[t]]]
+            sums[0] += tables[c, columns[about[c], true_records[t]]]
         mine, more, same = sums[0], 0, 0
         for start in range(0, n, _BLOCK):
             size = min(_BLOCK, n - start)
@@ -41,11 +41,11 @@ def rank_sums(
 
 @compiled
 def rank_products(
-    columns: Array, about: Array, tables: Array, fixed: Array, own: Array, above: Array, tied: Array
+    columns: Array, about: Array, tables: Array, fixed: Array, true_records: Array, above: Array, tied: Array
 ) -> None:
-    """The same where each survey's report is a sum: the product over surveys s of fixed[t, s] plus the sum
-    over attributes j of tables[t, s, j, value of column about[s, j]], where that column is known (about is
-    not -1).
+    """For each target, how many records score more than its own, and how many as much, where a score is a
+    product: over surveys s, of fixed[t, s] plus the sum over attributes j of tables[t, s, j, value of column
+    about[s, j]], where that column is known (about is not -1).
 
     Each sum is scaled by that of the target's own record, so that no product of many leaves what floats hold
     unnoticed.
@@ -54,12 +54,12 @@ def rank_products(
     score, total = np.empty(_BLOCK), np.empty(_BLOCK)
     scale = np.empty(about.shape[0])
     low, high = 1 - 1e-9, 1 + 1e-9
-    for t in range(own.size):
+    for t in range(true_records.size):
         for s in range(about.shape[0]):
             part = fixed[t, s]
             for j in range(about.shape[1]):
                 if about[s, j] >= 0:
-                    part += tables[t, s, j, columns[about[s, j], own[t]]]
+                    part += tables[t, s, j, columns[about[s, j], true_records[t]]]
             scale[s] = 1 / part
         more, same = 0, 0
         for start in range(0, n, _BLOCK):

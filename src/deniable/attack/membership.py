@@ -78,16 +78,18 @@ class MembershipAttack:
 
         The threshold for one half of the rows is the best of the other half, so that chance finds nothing.
         """
-        found, mistaken = self._judge
-        return found / int(self.members.sum()) - mistaken / int((~self.members).sum())
+        recognized, mistaken = self._judge
+        return recognized / int(self.members.sum()) - mistaken / int((~self.members).sum())
 
     @cached_property
     def _judge(self) -> tuple[int, int]:
         """Members that are found, and others that are taken for members."""
         half = numbers_from(self.seed, "halves").permutation(self.n) % 2 == 0
         claimed = np.zeros(self.n, dtype=bool)
-        for one in (half, ~half):
-            claimed[~one] = self.scores[~one] >= _find_threshold(self.scores[one], self.members[one])
+        for fitted in (half, ~half):
+            claimed[~fitted] = self.scores[~fitted] >= _find_threshold(
+                self.scores[fitted], self.members[fitted]
+            )
         return int((claimed & self.members).sum()), int((claimed & ~self.members).sum())
 
     def true_positives(self, rate: float) -> float:
@@ -98,10 +100,12 @@ class MembershipAttack:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Where the true advantage is, with this confidence: exact intervals of both shares."""
-        each = 1 - (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+        share_level = 1 - (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         counts = zip(self._judge, (self.members, ~self.members), strict=True)
-        found, mistaken = (find_share_interval(hits, int(who.sum()), each) for hits, who in counts)
-        return found["low"] - mistaken["high"], found["high"] - mistaken["low"]
+        recognized, mistaken = (
+            find_share_interval(hits, int(who.sum()), share_level) for hits, who in counts
+        )
+        return recognized["low"] - mistaken["high"], recognized["high"] - mistaken["low"]
 
     def __str__(self) -> str:
         low, high = self.interval()
@@ -125,10 +129,10 @@ class MembershipAttack:
         area = find_mean_interval(self.auc, self.auc_stderr, level)
         rows.append({"measure": "auc", "value": self.auc, "low": area["low"], "high": area["high"]})
         for rate in RATES:
-            found = self.true_positives(rate)
-            ends = find_share_interval(found * inside, inside, level)
+            true_positives = self.true_positives(rate)
+            ends = find_share_interval(true_positives * inside, inside, level)
             name = f"true positives at {100 * rate:g} %"
-            rows.append({"measure": name, "value": found, "low": ends["low"], "high": ends["high"]})
+            rows.append({"measure": name, "value": true_positives, "low": ends["low"], "high": ends["high"]})
         return frame_of_rows([{"attack": self.method, "n": self.n, **row} for row in rows], backend)
 
 
@@ -163,8 +167,8 @@ def membership(
     confidence = find_confidence(read_chances(model, rows, known))
     if train is None:
         return MembershipAttack("loss", confidence, inside, seed)
-    each = whole_number("shadows, the number of models", shadows, 2)
-    scores = _compare_shadows(confidence, rows, known, train, each, seed)
+    models = whole_number("shadows, the number of models", shadows, 2)
+    scores = _compare_shadows(confidence, rows, known, train, models, seed)
     return MembershipAttack("likelihood ratio", scores, inside, seed)
 
 
@@ -194,13 +198,13 @@ def _compare_shadows(
     seen: tuple[list[Floats], list[Floats]] = ([], [])
     for pair in range((shadows + 1) // 2):
         half = numbers_from(seed, "shadow", pair).permutation(labels.size) % 2 == 0
-        found = []
+        confidences = []
         for part, trained in enumerate((half, ~half)):
             shadow = train(take_rows(rows, trained), labels[trained], 2 * pair + part)
-            found.append(find_confidence(read_chances(shadow, rows, labels)))
-        seen[0].append(np.where(half, found[0], found[1]))
-        seen[1].append(np.where(half, found[1], found[0]))
-    scores = [_log_density(confidence, np.stack(some)) for some in seen]
+            confidences.append(find_confidence(read_chances(shadow, rows, labels)))
+        seen[0].append(np.where(half, confidences[0], confidences[1]))
+        seen[1].append(np.where(half, confidences[1], confidences[0]))
+    scores = [_log_density(confidence, np.stack(sample)) for sample in seen]
     return np.asarray(scores[0] - scores[1])
 
 

@@ -37,11 +37,11 @@ def read_chances(model: Classifier, rows: object, labels: Array) -> Floats:
                 "predict_proba and classes_"
             )
     classes = np.asarray(model.classes_)
-    found = np.asarray(model.predict_proba(rows), dtype=np.float64)
+    chances = np.asarray(model.predict_proba(rows), dtype=np.float64)
     known = labels[:, None] == classes[None, :]
-    if found.shape != known.shape:
-        raise InvalidParameter(f"predict_proba gave a table of {found.shape} for {known.shape}")
-    return np.asarray(np.where(known, found, 0.0).sum(axis=1))
+    if chances.shape != known.shape:
+        raise InvalidParameter(f"predict_proba gave a table of {chances.shape} for {known.shape}")
+    return np.asarray(np.where(known, chances, 0.0).sum(axis=1))
 
 
 def find_confidence(chances: Floats) -> Floats:
@@ -70,7 +70,7 @@ def take_column(rows: Any, column: str | int) -> Array:
 
 
 def replace_column(rows: Any, column: str | int, value: object) -> Any:
-    """The same rows, with one value for all of them in this column."""
+    """Returns the rows with one value for all of them in this column."""
     if isinstance(rows, np.ndarray):
         changed = rows.copy()
         changed[:, column] = value  # type: ignore[index]  # an array has no names
@@ -105,7 +105,7 @@ def check_shares(shares: Sequence[float] | Floats | None, k: int) -> Floats:
     """What an attacker believes of each value: all alike unless given."""
     if shares is None:
         return np.full(k, 1 / k)
-    found = np.asarray(shares, dtype=np.float64)
-    if found.shape != (k,) or not (found >= 0).all() or not found.sum() > 0:
+    weights = np.asarray(shares, dtype=np.float64)
+    if weights.shape != (k,) or not (weights >= 0).all() or not weights.sum() > 0:
         raise InvalidParameter(f"prior has a share for each of {k} values, got {shares!r}")
-    return np.asarray(found / found.sum())
+    return np.asarray(weights / weights.sum())

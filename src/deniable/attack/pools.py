@@ -90,8 +90,8 @@ class _KeptBits(Pool):
         self._sums[rows] += self._part.support(reports)
 
     def table(self) -> Floats:
-        asked = self.reported
-        return _kept_bits(self._part, self._sums[asked], self._times[asked, None])
+        reporters = self.reported
+        return _kept_bits(self._part, self._sums[reporters], self._times[reporters, None])
 
 
 @final
@@ -170,7 +170,10 @@ def _kept_value(part: Memoized, second: Floats) -> Floats:
 
 
 def _kept_bits(part: Memoized, counts: Floats, times: Integers) -> Floats:
-    """The same for bits: each kept bit was set or not, and shows in some of all reports."""
+    """How likely the reports are for each true value, up to a factor of each person, where bits are kept.
+
+    Each kept bit was set or not, and shows in some of all reports.
+    """
     first, second = part.first.law, part.second.law
     up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
     evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))

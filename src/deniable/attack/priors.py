@@ -54,45 +54,45 @@ def checked_priors(source: Source, prior: object) -> list[Floats]:
             f"a prior is the shares of the values, {{{names[0]!r}: [0.5, ...]}} or a list by attribute, got "
             f"{prior!r}; leave it out for uniform ones"
         )
-    given: list[object]
+    priors: list[object]
     if isinstance(prior, Result):
-        given = _read_result(prior, names)
+        priors = _read_result(prior, names)
     elif (
         isinstance(prior, Mapping)
         and len(parts) == 1
         and prior
-        and all(isinstance(one, Real) for one in prior.values())
+        and all(isinstance(share, Real) for share in prior.values())
     ):
-        given = [prior]
+        priors = [prior]
     elif isinstance(prior, Mapping):
         unknown = set(prior) - set(names)
         if unknown:
             raise InvalidParameter(
                 f"{sorted(unknown, key=str)[0]!r} is not an attribute; they are {', '.join(names)}"
             )
-        given = [prior.get(name) for name in names]
+        priors = [prior.get(name) for name in names]
     else:
         alone = len(parts) == 1 and np.ndim(prior) == 1  # type: ignore[arg-type]  # of anything
-        given = list(prior)
-        if alone and not any(isinstance(one, Estimate | Likelihood) for one in given):
-            given = [prior]
-    if len(given) != len(parts):
-        raise InvalidParameter(f"there are {len(parts)} attributes, but {len(given)} priors")
-    rows = zip(parts, names, given, strict=True)
+        priors = list(prior)
+        if alone and not any(isinstance(belief, Estimate | Likelihood) for belief in priors):
+            priors = [prior]
+    if len(priors) != len(parts):
+        raise InvalidParameter(f"there are {len(parts)} attributes, but {len(priors)} priors")
+    rows = zip(parts, names, priors, strict=True)
     return [
-        _make_uniform(part) if one is None else _checked_shares(source, part, name, one)
-        for part, name, one in rows
+        _make_uniform(part) if belief is None else _checked_shares(source, part, name, belief)
+        for part, name, belief in rows
     ]
 
 
 def _read_result(result: Result, names: Sequence[str]) -> list[object]:
     """Reads estimates by attribute; means say nothing of halves, so they become None (uniform)."""
-    found: list[object] = [result.get(name) for name in names]
-    if all(one is None for one in found):
+    estimates: list[object] = [result.get(name) for name in names]
+    if all(estimate is None for estimate in estimates):
         raise InvalidParameter(
             f"this result has none of the attributes {', '.join(names)}; it is of {', '.join(result)}"
         )
-    return [None if isinstance(one, MeanEstimate) else one for one in found]
+    return [None if isinstance(estimate, MeanEstimate) else estimate for estimate in estimates]
 
 
 def _make_uniform(part: Part) -> Floats:
@@ -113,8 +113,8 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     except (TypeError, ValueError):
         raise InvalidParameter(f"{what}, got {prior!r}") from None
     if shares.shape != (values_of(part),):
-        given = f"{shares.size} of them" if shares.ndim == 1 else repr(prior)
-        raise InvalidParameter(f"{what}, got {given}")
+        description = f"{shares.size} of them" if shares.ndim == 1 else repr(prior)
+        raise InvalidParameter(f"{what}, got {description}")
     wrong = shares[~(np.isfinite(shares) & (shares >= 0))]
     if wrong.size:
         raise InvalidParameter(f"{what}, none below 0, got {wrong[0]:g} among them")
@@ -156,17 +156,17 @@ def _count_again(part: MetricMechanism, estimate: Estimate) -> Tally | None:
     if not part.outputs == part.k == estimate.k:
         return None
     counts = estimate.n * part.forward(estimate.frequencies)
-    whole = np.rint(counts)
-    if np.abs(counts - whole).max() > _WHOLE or whole.min() < 0 or whole.sum() != estimate.n:
+    rounded = np.rint(counts)
+    if np.abs(counts - rounded).max() > _WHOLE or rounded.min() < 0 or rounded.sum() != estimate.n:
         return None
-    return Tally(estimate.n, whole.astype(np.int64))
+    return Tally(estimate.n, rounded.astype(np.int64))
 
 
 def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: str) -> list[object]:
     unknown = [label for label in prior if label not in labels]
     if unknown:
         raise InvalidParameter(
-            f"{what}, got one of {unknown[0]!r}, which is not among {_some(labels, unknown[0])}"
+            f"{what}, got one of {unknown[0]!r}, which is not among {_list_labels(labels, unknown[0])}"
         )
     absent = [label for label in labels if label not in prior]
     if absent:
@@ -174,15 +174,15 @@ def _by_label(labels: Sequence[object], prior: Mapping[object, object], what: st
     return [prior[label] for label in labels]
 
 
-def _some(labels: Sequence[object], given: object) -> str:
+def _list_labels(labels: Sequence[object], value: object) -> str:
     """All labels, or of many the first ones and the one that is nearest to what was given."""
     if len(labels) <= _NAMED:
         return ", ".join(map(repr, labels))
     called = list(map(str, labels))
-    near = next((label for label in called if label.startswith(f"{given} ")), None)
-    near = near or find_nearest(str(given), called)
-    found = "" if near is None else f"; did you mean {labels[called.index(near)]!r}?"
-    return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{found}"
+    nearest = next((label for label in called if label.startswith(f"{value} ")), None)
+    nearest = nearest or find_nearest(str(value), called)
+    hint = "" if nearest is None else f"; did you mean {labels[called.index(nearest)]!r}?"
+    return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{hint}"
 
 
 def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:

@@ -84,10 +84,10 @@ def reidentify(
     """
     if matching not in ("support", "guess"):
         raise InvalidParameter(f"matching is on 'support' or on 'guess', got {matching!r}")
-    for what, given in (("plans", plans), ("reports", reports)):
-        if not isinstance(given, list | tuple):
+    for what, argument in (("plans", plans), ("reports", reports)):
+        if not isinstance(argument, list | tuple):
             raise InvalidParameter(
-                f"{what} are a list with one for each survey, got {type(given).__name__}; put it in a list"
+                f"{what} are a list with one for each survey, got {type(argument).__name__}; put it in a list"
             )
     if not plans or len(plans) != len(reports):
         raise InvalidParameter(
@@ -96,10 +96,10 @@ def reidentify(
     for plan in plans:
         if isinstance(plan, Plan):  # others are refused as what they are
             refuse_known(plan)
-    surveys = [records_from(plan, one) for plan, one in zip(plans, reports, strict=True)]
+    surveys = [records_from(plan, collection) for plan, collection in zip(plans, reports, strict=True)]
     n = surveys[0].n
-    if any(one.n != n for one in surveys):
-        raise InvalidReport(f"all surveys are of the same people, got {[one.n for one in surveys]}")
+    if any(survey.n != n for survey in surveys):
+        raise InvalidReport(f"all surveys are of the same people, got {[survey.n for survey in surveys]}")
     names, columns, rows = coded_background(plans, background)
     if truth is None and columns.shape[1] < n:
         raise InvalidParameter(
@@ -107,14 +107,14 @@ def reidentify(
             "for each of them, in the same order (others may follow), or truth= says which row is whose"
         )
     what = f"truth is the row of each of {n} people among {columns.shape[1]} records"
-    own = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
-    if own.size != n:
-        raise InvalidParameter(f"{what}, got {own.size} numbers")
+    true_records = checked_numbers(what, np.arange(n) if truth is None else truth, columns.shape[1])
+    if true_records.size != n:
+        raise InvalidParameter(f"{what}, got {true_records.size} numbers")
     what = f"targets are numbers of people, 0 to {n - 1}, at least one"
     whom = np.unique(checked_numbers(what, np.arange(n) if targets is None else targets, n))
     if not whom.size:
         raise InvalidParameter(f"{what}, got none")
-    known = Background(names, columns, own, rows)
+    known = Background(names, columns, true_records, rows)
     return match_surveys(
         plans, surveys, known, whom, top=top, matching=matching, progress=progress, seed=seed
     )
@@ -131,31 +131,31 @@ def match_surveys(
     progress: Progress | None = None,
     seed: int = 1,
 ) -> Reidentification:
-    """The same for a background that is numbers already."""
-    held, kept, mixed = [], dict[tuple[str, int], list[Clue]](), list[_Mixed]()
+    """Counts the people an attacker finds in a background whose values are numbers already."""
+    pieces, kept, mixed = [], dict[tuple[str, int], list[Clue]](), list[_Mixed]()
     for survey, (plan, records) in enumerate(zip(plans, surveys, strict=True)):
         about = background.rows(survey, plan.names)
         if matching == "guess":
             draws = numbers_from(seed, "reidentify", survey)
-            held += evidence_of(plan, records, about, matching, draws)
+            pieces += evidence_of(plan, records, about, matching, draws)
             continue
         hidden = hidden_in(plan)
-        mixed += [_Mixed.of(one, records, about, whom) for one in hidden]
-        secret = {j for one in hidden for j in one.attributes}
+        mixed += [_Mixed.of(part, records, about, whom) for part in hidden]
+        secret = {j for part in hidden for j in part.attributes}
         for clue in clues(plan, records):
             column = about[clue.attribute]
             if clue.attribute in secret or column < 0 or not clue.who.size:
                 continue
             if plan.content.rounds is None:
-                held.append(Evidence(column, clue))
+                pieces.append(Evidence(column, clue))
             else:
                 kept.setdefault((plan.id, column), []).append(clue)
-    held += [_of_rounds(column, rounds) for (_, column), rounds in kept.items()]
+    pieces += [_of_rounds(column, rounds) for (_, column), rounds in kept.items()]
     if mixed:
-        found = _match_mixed(held, mixed, background, whom, top, progress)
+        ranking = _match_mixed(pieces, mixed, background, whom, top, progress)
     else:
-        found = match(held, background.columns, background.own, whom, top, progress)
-    return replace(found, attributes=tuple(background.names))
+        ranking = match(pieces, background.columns, background.true_records, whom, top, progress)
+    return replace(ranking, attributes=tuple(background.names))
 
 
 @final
@@ -173,15 +173,21 @@ class Evidence:
     whose they are.
     """
 
-    def scores(self, some: Integers) -> npt.NDArray[np.int32]:
+    def scores(self, positions: Integers) -> npt.NDArray[np.int32]:
         """A row per report, a score per value, in parts of a nat or of a match."""
         if self.guessed is not None:
-            return np.asarray(self.guessed[some, None] == np.arange(width(self.clue.part)), dtype=np.int32)
-        return np.asarray(np.rint(np.log(self.likelihoods(some)) * _UNIT), dtype=np.int32)
+            return np.asarray(
+                self.guessed[positions, None] == np.arange(width(self.clue.part)), dtype=np.int32
+            )
+        return np.asarray(np.rint(np.log(self.likelihoods(positions)) * _UNIT), dtype=np.int32)
 
-    def likelihoods(self, some: Integers) -> Floats:
+    def likelihoods(self, positions: Integers) -> Floats:
         """How likely some of these people's reports are for each value, up to a factor of each person."""
-        return self._together(some) if self.rounds else likelihoods(self.clue.part, self.clue.reports[some])
+        return (
+            self._together(positions)
+            if self.rounds
+            else likelihoods(self.clue.part, self.clue.reports[positions])
+        )
 
     def find(self, whom: Integers) -> tuple[Integers, Integers]:
         """Which of these people reported, and the positions of their reports."""
@@ -190,20 +196,20 @@ class Evidence:
         there = np.flatnonzero(self.clue.who[position] == whom)
         return there, position[there]
 
-    def _together(self, some: Integers) -> Floats:
-        whom = self.clue.who[some]
+    def _together(self, positions: Integers) -> Floats:
+        whom = self.clue.who[positions]
         together = make_pool(self.clue.part, whom.size, memoized=True)
-        for one in self.rounds:
-            position = np.minimum(np.searchsorted(one.who, whom), one.who.size - 1)
-            there = np.flatnonzero(one.who[position] == whom)
-            together.add(there, one.reports[position[there]])
+        for clue in self.rounds:
+            position = np.minimum(np.searchsorted(clue.who, whom), clue.who.size - 1)
+            there = np.flatnonzero(clue.who[position] == whom)
+            together.add(there, clue.reports[position[there]])
         return together.table()
 
 
 def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
     """Combines all rounds of a plan about one column; those of one person are not independent."""
-    who, first = np.unique(np.concatenate([one.who for one in rounds]), return_index=True)
-    reports = np.concatenate([one.reports for one in rounds])[first]
+    who, first = np.unique(np.concatenate([clue.who for clue in rounds]), return_index=True)
+    reports = np.concatenate([clue.reports for clue in rounds])[first]
     return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
 
 
@@ -211,12 +217,12 @@ def evidence_of(
     plan: Source, records: Records, about: Sequence[int], matching: Matching, draws: np.random.Generator
 ) -> list[Evidence]:
     """What one survey says, by the columns that its attributes have in the background (-1: none)."""
-    found = []
+    pieces = []
     for clue in _select_clues(plan, records):
         if about[clue.attribute] >= 0 and clue.who.size:
             guessed = guess_values(clue.part, clue.reports, draws) if matching == "guess" else None
-            found.append(Evidence(about[clue.attribute], clue, guessed))
-    return found
+            pieces.append(Evidence(about[clue.attribute], clue, guessed))
+    return pieces
 
 
 def _select_clues(plan: Source, records: Records) -> Iterator[Clue]:
@@ -234,9 +240,9 @@ def _select_clues(plan: Source, records: Records) -> Iterator[Clue]:
 
 
 def match(
-    held: Sequence[Evidence],
+    pieces: Sequence[Evidence],
     columns: Array,
-    own: Integers,
+    true_records: Integers,
     whom: Integers,
     top: int = 10,
     progress: Progress | None = None,
@@ -245,21 +251,21 @@ def match(
     from deniable.attack import loops
 
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    if not held:  # nobody reported what the background has: all records match as well
+    if not pieces:  # nobody reported what the background has: all records match as well
         return _make_ranking(
             np.zeros_like(above), np.full_like(tied, columns.shape[1]), columns.shape[1], top
         )
-    widest = max(width(one.clue.part) for one in held)
-    at_once = max(1, min(1024, _AT_ONCE // (len(held) * widest)))
+    widest = max(width(evidence.clue.part) for evidence in pieces)
+    at_once = max(1, min(1024, _AT_ONCE // (len(pieces) * widest)))
 
     def work(start: int) -> int:
-        some = slice(start, start + at_once)
-        first, about, tables = _gather_clues(held, whom[some], widest)
+        block = slice(start, start + at_once)
+        first, about, tables = _gather_clues(pieces, whom[block], widest)
         most = int(np.diff(first).max(initial=0)) * int(np.abs(tables).max(initial=0))
         if most > np.iinfo(np.int32).max:
             tables = tables.astype(np.int64)
-        loops.rank_sums(columns, first, about, tables, own[whom[some]], above[some], tied[some])
-        return len(whom[some])
+        loops.rank_sums(columns, first, about, tables, true_records[whom[block]], above[block], tied[block])
+        return len(whom[block])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
     return _make_ranking(above, tied, columns.shape[1], top)
@@ -271,12 +277,12 @@ def _make_ranking(above: Integers, tied: Integers, records: int, top: int) -> Re
 
 
 def _gather_clues(
-    held: Sequence[Evidence], whom: Integers, widest: int
+    pieces: Sequence[Evidence], whom: Integers, widest: int
 ) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
     """The clues about some targets, one after the other, each with its scores by value."""
     rows, kinds, positions = [], [], []
-    for kind, one in enumerate(held):
-        there, position = one.find(whom)
+    for kind, evidence in enumerate(pieces):
+        there, position = evidence.find(whom)
         rows.append(there)
         kinds.append(np.full(there.size, kind))
         positions.append(position)
@@ -286,11 +292,11 @@ def _gather_clues(
     rank = np.empty(row.size, dtype=np.int64)
     rank[order] = np.arange(row.size)
     start = 0
-    for one, taken in zip(held, positions, strict=True):
+    for evidence, taken in zip(pieces, positions, strict=True):
         if taken.size:
-            tables[rank[start : start + taken.size], : width(one.clue.part)] = one.scores(taken)
+            tables[rank[start : start + taken.size], : width(evidence.clue.part)] = evidence.scores(taken)
         start += taken.size
-    about = np.array([one.column for one in held], dtype=np.int64)[which[order]]
+    about = np.array([evidence.column for evidence in pieces], dtype=np.int64)[which[order]]
     return np.searchsorted(row[order], np.arange(whom.size + 1)), about, tables
 
 
@@ -309,10 +315,10 @@ class _Mixed:
     @classmethod
     def of(cls, hidden: Hidden, records: Records, about: Sequence[int], whom: Integers) -> _Mixed:
         """The part of one survey's reports."""
-        some, columns = hidden.select(records), [about[j] for j in hidden.attributes]
-        real = compute_real_ratios(hidden.mechanism, some, estimate_marginals(hidden.mechanism, some))
+        reports, columns = hidden.select(records), [about[j] for j in hidden.attributes]
+        real = compute_real_ratios(hidden.mechanism, reports, estimate_marginals(hidden.mechanism, reports))
         absent = [j for j, column in enumerate(columns) if column < 0]
-        return cls(hidden, some, columns, real[absent][:, whom].sum(axis=0))
+        return cls(hidden, reports, columns, real[absent][:, whom].sum(axis=0))
 
     @property
     def widest(self) -> int:
@@ -331,7 +337,7 @@ class _Mixed:
 
 
 def _match_mixed(
-    held: Sequence[Evidence],
+    pieces: Sequence[Evidence],
     mixed: Sequence[_Mixed],
     background: Background,
     whom: Integers,
@@ -343,32 +349,32 @@ def _match_mixed(
     """
     from deniable.attack import loops
 
-    factors = len(mixed) + len(held)
-    most = max(one.hidden.mechanism.d for one in mixed)
-    widest = max([*(one.widest for one in mixed), *(width(one.clue.part) for one in held)])
+    factors = len(mixed) + len(pieces)
+    most = max(part.hidden.mechanism.d for part in mixed)
+    widest = max([*(part.widest for part in mixed), *(width(evidence.clue.part) for evidence in pieces)])
     about = np.full((factors, most), -1, dtype=np.int64)
     fixed = np.zeros((whom.size, factors))
     for f, part in enumerate(mixed):
         about[f, : len(part.about)] = part.about
         fixed[:, f] = part.unknown
-    for f, evidence in enumerate(held, len(mixed)):
+    for f, evidence in enumerate(pieces, len(mixed)):
         about[f, 0] = evidence.column
     above, tied = np.empty(whom.size, dtype=np.int64), np.empty(whom.size, dtype=np.int64)
-    at_once, own = max(1, _AT_ONCE // (factors * most * widest)), background.own[whom]
+    at_once, true_records = max(1, _AT_ONCE // (factors * most * widest)), background.true_records[whom]
 
     def work(start: int) -> int:
-        some = slice(start, start + at_once)
-        tables = np.zeros((len(whom[some]), factors, most, widest))
+        block = slice(start, start + at_once)
+        tables = np.zeros((len(whom[block]), factors, most, widest))
         for f, part in enumerate(mixed):
-            part.fill(tables[:, f], whom[some])
-        for f, evidence in enumerate(held, len(mixed)):
-            there, positions = evidence.find(whom[some])
+            part.fill(tables[:, f], whom[block])
+        for f, evidence in enumerate(pieces, len(mixed)):
+            there, positions = evidence.find(whom[block])
             tables[:, f, 0] = 1.0  # a person who did not report it says nothing of it
             tables[there, f, 0, : width(evidence.clue.part)] = evidence.likelihoods(positions)
         loops.rank_products(
-            background.columns, about, tables, fixed[some], own[some], above[some], tied[some]
+            background.columns, about, tables, fixed[block], true_records[block], above[block], tied[block]
         )
-        return len(whom[some])
+        return len(whom[block])
 
     _in_blocks(work, range(0, whom.size, at_once), whom.size, progress)
     return _make_ranking(above, tied, background.records, top)

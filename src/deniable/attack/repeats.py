@@ -70,7 +70,7 @@ def chance_after(
 def chances_after(
     part: Part, reports: int, memoized: bool, prior: npt.ArrayLike | None = None, seed: int = 1
 ) -> tuple[Chance, ...]:
-    """The same after 0, 1, ... up to `reports` reports."""
+    """Computes how often the best guess is right after 0, 1, ... up to `reports` reports."""
     shares = None
     if prior is not None:
         believed = checked_prior(prior, values_of(part))
@@ -176,8 +176,8 @@ def _sum_reports_of_numbers(part: MemoizedMean, reports: int, memoized: bool) ->
 
 def _find_kept_value(part: Memoized, reports: int) -> float:
     """How often the value that most reports name is the true one, where a value is kept and named again."""
-    kept, named = part.first.law.p, plurality(part.k, part.second.law.p, part.second.law.q, reports)
-    return kept * named + (1 - kept) * (1 - named) / (part.k - 1)
+    kept, majority = part.first.law.p, plurality(part.k, part.second.law.p, part.second.law.q, reports)
+    return kept * majority + (1 - kept) * (1 - majority) / (part.k - 1)
 
 
 def _simulate_chances(
@@ -190,15 +190,15 @@ def _simulate_chances(
     people = min(_SIMULATED, max(_FEWEST, _MOST_WORK // (cells.size * reports)))
     step, gains = max(1, (1 << 21) // cells.size), np.empty((reports, people))
     for start in range(0, people, step):
-        some = slice(start, min(people, start + step))
-        values = _values(part, draws.choice(cells.size, some.stop - start, p=cells), draws)
+        block = slice(start, min(people, start + step))
+        values = _values(part, draws.choice(cells.size, block.stop - start, p=cells), draws)
         together, kept = make_pool(part, values.size, memoized), int(draws.integers(1 << 62))
         for m in range(reports):
             memory = kept if memoized else int(draws.integers(1 << 62))
             sent = part.privatize(values, remembering(memory, seeded(int(draws.integers(1 << 62)))))
             together.add(np.arange(values.size), sent)
             table = by_value(part, together.table() * cells)
-            gains[m, some] = (table.max(axis=1) - table[:, blind]) / table.sum(axis=1)
+            gains[m, block] = (table.max(axis=1) - table[:, blind]) / table.sum(axis=1)
     errors = gains.std(axis=1, ddof=1) / math.sqrt(people)
     pairs = zip(gains.mean(axis=1).tolist(), errors.tolist(), strict=True)
     return [Chance(float(shares[blind]) + gain, error, exact=False) for gain, error in pairs]
@@ -215,9 +215,9 @@ def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers
 def binomial_law(trials: int, chance: float) -> Floats:
     """How likely every number of successes is, from 0 to all."""
     counts, chances = binomial(trials, chance)
-    whole = np.zeros(trials + 1)
-    whole[counts] = chances
-    return whole
+    law = np.zeros(trials + 1)
+    law[counts] = chances
+    return law
 
 
 def most_supported(true: Floats, other: Floats, k: int) -> float:
@@ -241,10 +241,10 @@ def plurality(k: int, p: float, q: float, reports: int) -> float:
     n, total = reports, 0.0
     true, other = _poisson(n * p, n), _poisson(n * q, n)
     for c in range(1, n + 1):
-        few = np.where(np.arange(n - c + 1) < c, other[: n - c + 1], 0.0)  # another value, named less often
+        fewer = np.where(np.arange(n - c + 1) < c, other[: n - c + 1], 0.0)  # another value, named less often
         for ties in range(min(k - 1, (n - c) // c) + 1):
             left = n - c - ties * c
-            rest = _power(few[: left + 1], k - 1 - ties)[left]
+            rest = _power(fewer[: left + 1], k - 1 - ties)[left]
             total += true[c] * math.comb(k - 1, ties) * other[c] ** ties * rest / (ties + 1)
     return float(total / _poisson(n, n)[n])
 

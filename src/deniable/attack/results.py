@@ -64,26 +64,28 @@ class AttributeSuccess:
     keeps it.
     """
     averaged: float | None
-    """The same where noise, and among fakes the attribute, is drawn again each time; None where it is not
-    known (among fakes, after more than 8 collections).
+    """From all the collections, where noise, and among fakes the attribute, is drawn again each time; None
+    where it is not known (among fakes, after more than 8 collections).
     """
     reported_memoized: float
     """From reports of all the collections each of which is known to hold the answer, sent as before or as the
     mechanism keeps it: the risk of those who are asked for it, while `memoized` counts those who never are.
     """
     reported_averaged: float
-    """The same with fresh noise each time."""
+    """From reports of all the collections each of which is known to hold the answer, with fresh noise each
+    time.
+    """
     stderr: Mapping[str, float] = field(default_factory=dict)
     """The standard errors of those of these figures that are simulated; the others are exact."""
     bounds: tuple[str, ...] = ()
-    """Those of these figures that are upper bounds."""
+    """The names of the figures that are upper bounds."""
     together: float | None = None
     """From one whole report with all questions that depend on each other; whether one applies says something
     about the other. All values are thought equally likely, where a question applies. None with another prior,
     and where there is too much to sum up: `plan.explain()` has a bound then.
     """
     together_blind: float | None = None
-    """The same without a report."""
+    """How often a blind guess is right, by an attacker with the prior of `together`."""
 
     @property
     def simulated(self) -> bool:
@@ -140,15 +142,15 @@ class ProfileSuccess:
     def __str__(self) -> str:
         most = "at most " if self.bound else ""
         reported = f"all reported attributes right {most}{format_percent(self.all_reported)}"
-        whole = f"the whole record right {most}{format_percent(self.whole_record)}"
-        return f"Profile of {format_count(self.collections, 'collection')}: {reported}, {whole}"
+        record = f"the whole record right {most}{format_percent(self.whole_record)}"
+        return f"Profile of {format_count(self.collections, 'collection')}: {reported}, {record}"
 
     def rows(self, level: float = LEVEL) -> list[Columns]:
         """A row per figure that is known, its interval at `level`."""
-        asked = {"collections": self.collections, "asked": self.asked, "memoized": self.memoized}
+        common = {"collections": self.collections, "asked": self.asked, "memoized": self.memoized}
         values = {name: getattr(self, name) for name in (*PROFILE, "published")}
         return [
-            {**asked, "figure": name, "value": value}
+            {**common, "figure": name, "value": value}
             | find_mean_interval(value, self.stderr.get(name), level, math.inf if name == "right" else 1.0)
             | {"bound": self.bound}
             for name, value in values.items()
@@ -160,12 +162,12 @@ class ProfileSuccess:
         return frame_of_rows(self.rows(level), backend)
 
 
-def _plain(one: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
-    found = {each.name: getattr(one, each.name) for each in fields(one)}
+def _plain(success: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
+    values = {member.name: getattr(success, member.name) for member in fields(success)}
     return (
-        found
-        | {"stderr": dict(one.stderr)}
-        | ({"bounds": list(one.bounds)} if isinstance(one, AttributeSuccess) else {})
+        values
+        | {"stderr": dict(success.stderr)}
+        | ({"bounds": list(success.bounds)} if isinstance(success, AttributeSuccess) else {})
     )
 
 
@@ -188,13 +190,15 @@ class Success(Mapping[str, AttributeSuccess]):
     """Text and codes that nobody listed: they are too many to guess among."""
 
     def __getitem__(self, name: str) -> AttributeSuccess:
-        for one in self.attributes:
-            if one.name == name:
-                return one
-        raise KeyError(not_among(str(name), "an attribute", [one.name for one in self.attributes]))
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise KeyError(
+            not_among(str(name), "an attribute", [attribute.name for attribute in self.attributes])
+        )
 
     def __iter__(self) -> Iterator[str]:
-        return (one.name for one in self.attributes)
+        return (attribute.name for attribute in self.attributes)
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -202,8 +206,8 @@ class Success(Mapping[str, AttributeSuccess]):
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is not known is None."""
         return {
-            "attributes": [_plain(one) for one in self.attributes],
-            "profiles": [_plain(one) for one in self.profiles],
+            "attributes": [_plain(attribute) for attribute in self.attributes],
+            "profiles": [_plain(profile) for profile in self.profiles],
             "blind_record": self.blind_record,
             "seed": self.seed,
             "alone": list(self.alone),
@@ -218,13 +222,14 @@ class Success(Mapping[str, AttributeSuccess]):
         own interval. Where `bound` is true, the figure is an upper bound.
         """
         return frame_of_rows(
-            [row | {"seed": self.seed} for one in self.attributes for row in one.rows(level)], backend
+            [row | {"seed": self.seed} for attribute in self.attributes for row in attribute.rows(level)],
+            backend,
         )
 
     def profile_frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """The same of whole profiles: a row per way in which attributes are asked for, and figure."""
+        """A dataframe of whole profiles: a row per way in which attributes are asked for, and figure."""
         return frame_of_rows(
-            [row | {"seed": self.seed} for one in self.profiles for row in one.rows(level)], backend
+            [row | {"seed": self.seed} for profile in self.profiles for row in profile.rows(level)], backend
         )
 
     @property
@@ -232,7 +237,9 @@ class Success(Mapping[str, AttributeSuccess]):
         """The attribute whose best guess gains most over a blind one."""
         return max(
             self.attributes,
-            key=lambda one: (one.reported - one.blind) / (1 - one.blind) if one.blind < 1 else 0.0,
+            key=lambda attribute: (
+                (attribute.reported - attribute.blind) / (1 - attribute.blind) if attribute.blind < 1 else 0.0
+            ),
         )
 
     def __str__(self) -> str:
@@ -261,14 +268,18 @@ class Success(Mapping[str, AttributeSuccess]):
         """
         headers = ["answer", "values", "blind", "one report", "a report that holds it"]
         rows = [
-            [one.name, f"{one.k:,}", *map(format_percent, (one.blind, one.report, one.reported))]
-            for one in self.attributes
+            [
+                attribute.name,
+                f"{attribute.k:,}",
+                *map(format_percent, (attribute.blind, attribute.report, attribute.reported)),
+            ]
+            for attribute in self.attributes
         ]
-        if any(one.together is not None for one in self.attributes):
+        if any(attribute.together is not None for attribute in self.attributes):
             headers += ["related answers", "blind of these"]
-            for row, one in zip(rows, self.attributes, strict=True):
-                both = (one.together, one.together_blind)
-                row += ["" if share is None else format_percent(share) for share in both]
+            for row, attribute in zip(rows, self.attributes, strict=True):
+                shares = (attribute.together, attribute.together_blind)
+                row += ["" if share is None else format_percent(share) for share in shares]
         return headers, rows
 
     def plot(self) -> Figure:
@@ -276,7 +287,7 @@ class Success(Mapping[str, AttributeSuccess]):
         from deniable.plot.charts import Bars, plot_bars
 
         bars = [
-            Bars(np.array([getattr(one, figure) for one in self.attributes]), name)
+            Bars(np.array([getattr(attribute, figure) for attribute in self.attributes]), name)
             for figure, name in (
                 ("blind", "blind"),
                 ("report", "one report"),
@@ -284,7 +295,7 @@ class Success(Mapping[str, AttributeSuccess]):
             )
         ]
         title = "How often the best guess of an answer is right"
-        return plot_bars([one.name for one in self.attributes], bars, title, "right guesses")
+        return plot_bars([attribute.name for attribute in self.attributes], bars, title, "right guesses")
 
     def __repr__(self) -> str:
         worst, profiles = self.worst, self.profiles
@@ -350,10 +361,10 @@ class Reidentification:
             raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
         rows = []
         for top in dict.fromkeys((1, self.top)) if tops is None else tops:
-            asked = {"top": top, "n": self.n, "records": self.records}
+            common = {"top": top, "n": self.n, "records": self.records}
             rows.append(
                 {
-                    **asked,
+                    **common,
                     "success": self.success(top),
                     **self._ends(top, level),
                     "blind": self.blind(top),
@@ -373,7 +384,7 @@ class Reidentification:
         return find_share_interval(self.success(top) * self.n, self.n, level, self.stderr(top))
 
     def blind(self, top: int | None = None) -> float:
-        """The same for a list that is drawn blindly."""
+        """How often a person's record is in a list of `top` records that is drawn blindly."""
         return min(1.0, whole_number("top", self.top if top is None else top, 1) / self.records)
 
     def __str__(self) -> str:
@@ -408,15 +419,15 @@ class Reidentification:
 
         tops = list(dict.fromkeys((1, self.top)))
         ends = np.array([self.interval(top) for top in tops])
-        found = Bars(np.array([self.success(top) for top in tops]), "found", ends[:, 0], ends[:, 1])
+        successes = Bars(np.array([self.success(top) for top in tops]), "found", ends[:, 0], ends[:, 1])
         blind = Bars(np.array([self.blind(top) for top in tops]), "blind")
         title = f"Targets found among {format_count(self.records, 'record')}, with 95 % intervals"
-        return plot_bars([_name_top(top) for top in tops], [found, blind], title, "targets")
+        return plot_bars([_name_top(top) for top in tops], [successes, blind], title, "targets")
 
     def __repr__(self) -> str:
-        found = f"top-{self.top} {format_percent(self.success(), 2)}, blind {format_percent(self.blind(), 2)}"
+        rates = f"top-{self.top} {format_percent(self.success(), 2)}, blind {format_percent(self.blind(), 2)}"
         by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
-        return f"<Reidentification {self.n:,} targets among {self.records:,} records{by}: {found}>"
+        return f"<Reidentification {self.n:,} targets among {self.records:,} records{by}: {rates}>"
 
 
 def _name_top(top: int) -> str:

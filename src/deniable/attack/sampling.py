@@ -94,8 +94,9 @@ class AttributeAttack:
 
     @cached_property
     def expectation(self) -> Chance:
-        """The same with its standard error: that of the mean posterior, or, where marginals were fitted, that
-        of rules that were fitted to some of the reports and are judged by others.
+        """How often the attacker can expect to be right, with the standard error of the mean posterior, or,
+        where marginals were fitted, that of rules that were fitted to some of the reports and are judged by
+        others.
 
         The former is the largest that a law of posteriors can have whose mean these do not refuse at 95 %. So
         in at least 95 of 100 collections it is not too small, although they may miss what is rare and tells
@@ -123,7 +124,7 @@ class AttributeAttack:
         return self.guesses.right(self._check_truth(truth))[_REAL]
 
     def judged(self, truth: npt.ArrayLike, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """The same as a dataframe of one row, with the interval of the share that is right at `level`."""
+        """A dataframe of one row: how often it is right, with the interval of that share at `level`."""
         return frame_of_rows(
             self.guesses.rows(self._check_truth(truth), level, {_REAL: self.expected}), backend
         )
@@ -139,9 +140,9 @@ class AttributeAttack:
         if self.crossed is not None and self.guesses.n < ENOUGH:
             expects = f"too few to tell how often it is right ({ENOUGH} do, or give marginals)"
         else:
-            found = self.expectation
-            share = min(max(found.value, 0.0), 1.0)  # without bias it can be beyond, by chance
-            expects = f"expects {100 * share:.1f} % right, standard error {100 * found.stderr:.1f} points"
+            chance = self.expectation
+            share = min(max(chance.value, 0.0), 1.0)  # without bias it can be beyond, by chance
+            expects = f"expects {100 * share:.1f} % right, standard error {100 * chance.stderr:.1f} points"
         reports, blind = format_count(self.guesses.n, "report"), f"{100 * self.blind:.1f} %"
         return f"<AttributeAttack on {reports}: {expects}, blind {blind}>"
 
@@ -237,8 +238,8 @@ def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = N
     """
     hidden = find_hidden(plan, among)
     rows = seeded(seed).rows(whole_number("n, the number of people,", n, 1), mechanism_of(plan).words)
-    some = rows.columns(hidden.start, hidden.start + hidden.mechanism.words)
-    return hidden.mechanism.sampled_attribute(some)
+    words = rows.columns(hidden.start, hidden.start + hidden.mechanism.words)
+    return hidden.mechanism.sampled_attribute(words)
 
 
 def _list_atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
@@ -284,32 +285,34 @@ def _(fake: Guessed | Imitated) -> Fake:
 
 def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:
     """The part of a report with fakes: the only one, or that of the attribute `among`."""
-    every, names = hidden_in(plan), names_of(plan)
-    if not every:
-        named = any(member.reported < member.d for member, _, _ in members_of(plan))
-        here = (
-            "a report names it" if named else "every report holds all attributes, and none of them is a fake"
+    parts, names = hidden_in(plan), names_of(plan)
+    if not parts:
+        reports_name_it = any(member.reported < member.d for member, _, _ in members_of(plan))
+        reason = (
+            "a report names it"
+            if reports_name_it
+            else "every report holds all attributes, and none of them is a fake"
         )
         raise InvalidParameter(
-            f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; here {here}"
+            f"only among fakes (RS+FD, RS+RFD) is it a secret which attribute is real; here {reason}"
         )
-    if among is None and len(every) > 1:
-        firsts = ", ".join(repr(names[one.first]) for one in every)
+    if among is None and len(parts) > 1:
+        firsts = ", ".join(repr(names[part.first]) for part in parts)
         raise InvalidParameter(
-            f"this plan has {len(every)} parts with fakes; say which one is attacked by one of its "
-            f"attributes, such as among={names[every[0].first]!r} (they begin with {firsts})"
+            f"this plan has {len(parts)} parts with fakes; say which one is attacked by one of its "
+            f"attributes, such as among={names[parts[0].first]!r} (they begin with {firsts})"
         )
     if among is None:
-        return every[0]
+        return parts[0]
     if isinstance(among, str) and among not in names:
         raise InvalidParameter(not_among(among, "an attribute", names))
     number = names.index(among) if isinstance(among, str) else among
-    found = next((one for one in every if number in one.attributes), None)
-    if found is None:
+    chosen = next((part for part in parts if number in part.attributes), None)
+    if chosen is None:
         raise InvalidParameter(
             f"{among!r} is not in a part with fakes, so that what is reported of it is real"
         )
-    return found
+    return chosen
 
 
 FOLDS = 10
@@ -352,11 +355,11 @@ class Crossed:
     @cached_property
     def _outside(self) -> list[list[Floats]]:
         """The marginals by all folds but one; of a single report nothing is outside, and its own must do."""
-        every = self._tallies
-        whole = [reduce(add, parts) for parts in zip(*every, strict=True)]
-        if len(every) == 1:
-            return [_scale_estimates(self.mechanism, whole)]
-        others = [[all_of - one for all_of, one in zip(whole, fold, strict=True)] for fold in every]
+        folds = self._tallies
+        totals = [reduce(add, parts) for parts in zip(*folds, strict=True)]
+        if len(folds) == 1:
+            return [_scale_estimates(self.mechanism, totals)]
+        others = [[all_of - tally for all_of, tally in zip(totals, fold, strict=True)] for fold in folds]
         return [_scale_estimates(self.mechanism, tallies) for tallies in others]
 
     def compute_ratios(self) -> Floats:
@@ -365,12 +368,12 @@ class Crossed:
         A report is no part of the marginals that it is judged by: it would speak for its fakes as much as for
         what is real.
         """
-        found = np.empty((self.mechanism.d, self.records.n))
+        ratios = np.empty((self.mechanism.d, self.records.n))
         for fold in range(len(self._tallies)):
-            found[:, self._fold_of == fold] = compute_real_ratios(
+            ratios[:, self._fold_of == fold] = compute_real_ratios(
                 self.assumed, self._inside(fold), self._outside[fold]
             )
-        return found
+        return ratios
 
     def success(self) -> Chance:
         """How often the attacker can expect to be right, with its standard error, which is that of the folds
@@ -392,7 +395,7 @@ class Crossed:
         )
         for fold, tallies in enumerate(self._tallies):
             rule = np.argmax(fakes.compute(self._outside[fold]), axis=0)
-            judged = fakes.compute([one.frequencies for one in self.mechanism.estimate(tallies)])
+            judged = fakes.compute([estimate.frequencies for estimate in self.mechanism.estimate(tallies)])
             # attributes of fakes are as likely from people as from fakes on average: only differences need be
             # simulated
             gains[fold] = (judged[rule, everyone] - judged.mean(axis=0)) / d

@@ -29,8 +29,8 @@ def find_mean_interval(value: float, stderr: float | None, level: float, most: f
 def find_share_interval(right: float, n: int, level: float, stderr: float | None = None) -> Columns:
     """A count out of n, with the interval of Clopper and Pearson; a part of one widens it at both ends."""
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
-    whole = np.array([math.floor(right + 1e-6), math.ceil(right - 1e-6)], dtype=np.float64)
-    low, high = clopper_pearson(whole, n, tail)
+    ends = np.array([math.floor(right + 1e-6), math.ceil(right - 1e-6)], dtype=np.float64)
+    low, high = clopper_pearson(ends, n, tail)
     share = right / n
     error = math.sqrt(share * (1 - share) / n) if stderr is None else stderr
     return {"stderr": error, "low": float(low[0]), "high": float(high[1])}

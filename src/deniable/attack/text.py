@@ -48,10 +48,10 @@ def leave_text(plan: Plan) -> Attackable:
             f"{left[0]!r} is text or a code that nobody listed, with too many values to guess among; its "
             "loss bounds what any attacker learns, and the plan asks for nothing else"
         )
-    members = [one for member, _, _ in plan.mechanism.members for one in _leave(member)]
+    members = [remaining for member, _, _ in plan.mechanism.members for remaining in _leave(member)]
     mechanism = as_record_mechanism(members[0] if len(members) == 1 else Split(tuple(members)))
-    asked = tuple(attributes[j] for j in places)
-    kept = replace(plan.content, attributes=asked, mechanism=mechanism, texts=None, ask="all")
+    listed = tuple(attributes[j] for j in places)
+    kept = replace(plan.content, attributes=listed, mechanism=mechanism, texts=None, ask="all")
     return Attackable(Plan(kept, Stated.of(kept.loss())), places, left)
 
 

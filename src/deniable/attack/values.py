@@ -86,7 +86,7 @@ class ValueAttack:
         return dict(zip(self.names, (self.values == true).mean(axis=1).tolist(), strict=True))
 
     def judged(self, truth: object, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """The same as a dataframe, a row per attribute: how many were right, and the interval of their share
+        """A dataframe with a row per attribute: how many guesses are right, and the interval of that share
         at `level`.
         """
         return frame_of_rows(self.rows(truth, level, self.expected), backend)
@@ -205,32 +205,37 @@ def guess_from_collections(
     collections = list(collections)
     if not collections:
         raise InvalidParameter("give the reports of at least one collection")
-    every = [records_from(plan, reports) for reports in collections]
-    if len({records.n for records in every}) > 1:
-        raise InvalidReport(f"all collections are of the same people, got {[records.n for records in every]}")
-    believed, n = checked_priors(plan, prior), every[0].n
+    surveys = [records_from(plan, reports) for reports in collections]
+    if len({records.n for records in surveys}) > 1:
+        raise InvalidReport(
+            f"all collections are of the same people, got {[records.n for records in surveys]}"
+        )
+    believed, n = checked_priors(plan, prior), surveys[0].n
     values, posterior = _blind(believed, n, seed)
     hidden = hidden_in(plan)
-    for one in hidden:
-        if memoized and one.mechanism.repeated:
+    for faked in hidden:
+        if memoized and faked.mechanism.repeated:
             raise InvalidParameter(
                 "collections of fakes that are kept are not put together here; guess attacks one of them, "
                 "and memoized=False those of a client that draws all again each time"
             )
         draws = numbers_from(seed, "guess among fakes")
-        some, shown = [one.select(records) for records in every], [believed[j] for j in one.attributes]
-        for j, who, table in among_fakes(one.mechanism, some, shown):
-            values[one.first + j, who], posterior[one.first + j, who] = _best(table, draws)
-    secret = {j for one in hidden for j in one.attributes}
+        selected, priors = (
+            [faked.select(records) for records in surveys],
+            [believed[j] for j in faked.attributes],
+        )
+        for j, who, table in among_fakes(faked.mechanism, selected, priors):
+            values[faked.first + j, who], posterior[faked.first + j, who] = _best(table, draws)
+    secret = {j for faked in hidden for j in faked.attributes}
     for j, part in enumerate(parts_of(plan)):
         if j in secret:
             continue
         draws = numbers_from(seed, "guess", j)
-        held, shares = [clues(plan, records)[j] for records in every], by_cell(part, believed[j])
+        column_clues, shares = [clues(plan, records)[j] for records in surveys], by_cell(part, believed[j])
         step = max(1, BLOCK // width(part))
         for start in range(0, n, step):
             together = make_pool(part, min(n, start + step) - start, memoized)
-            for clue in held:
+            for clue in column_clues:
                 low, high = np.searchsorted(clue.who, (start, start + step))
                 together.add(clue.who[low:high] - start, clue.reports[low:high])
             reported = together.reported + start
@@ -253,8 +258,8 @@ def _weigh_fakes(
             hidden.mechanism, hidden.select(records), [believed[j] for j in hidden.attributes]
         )
         total = real.sum(axis=0)
-        for j, fake, own in zip(hidden.attributes, hidden.mechanism.fakes, real, strict=True):
-            fakes[j], others[j] = fake, total - own
+        for j, fake, ratio in zip(hidden.attributes, hidden.mechanism.fakes, real, strict=True):
+            fakes[j], others[j] = fake, total - ratio
     return fakes, others
 
 
@@ -287,12 +292,12 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
 
 def guess_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
-    found = np.empty(len(reports), dtype=np.int64)
+    guesses = np.empty(len(reports), dtype=np.int64)
     step = max(1, BLOCK // width(part))
     for start in range(0, len(reports), step):
-        some = slice(start, start + step)
-        found[some] = _best(likelihoods(part, reports[some]), draws)[0]
-    return found
+        block = slice(start, start + step)
+        guesses[block] = _best(likelihoods(part, reports[block]), draws)[0]
+    return guesses
 
 
 MOST_COLLECTIONS = 8
@@ -314,8 +319,8 @@ def among_fakes(
         tables = [_by_sets(mechanism, j, collections, who) * shares for j, shares in enumerate(believed)]
         alone = [table.sum(axis=2) for table in tables]
         for j, table in enumerate(tables):
-            rest = [one for i, one in enumerate(alone) if i != j]
-            others = reduce(_given_apart, rest)
+            rest = [sums for i, sums in enumerate(alone) if i != j]
+            others = reduce(_sum_splits, rest)
             yield (
                 j,
                 who,
@@ -326,23 +331,23 @@ def among_fakes(
 def _by_sets(mechanism: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
     """Computes, for every set of collections, how likely the reports of attribute j are by value."""
     fake, times = mechanism.fakes[j], len(collections)
-    found = np.ones((1 << times, who.size, fake.part.k))
+    table = np.ones((1 << times, who.size, fake.part.k))
     for s, records in enumerate(collections):
         reports = records.columns[j][who]
-        one = likelihoods(fake.part, reports) / compute_fake_likelihoods(fake, reports)[:, None]
+        ratios = likelihoods(fake.part, reports) / compute_fake_likelihoods(fake, reports)[:, None]
         with_it = np.flatnonzero(np.arange(1 << times) >> s & 1)
-        found[with_it] *= one
-    return found
+        table[with_it] *= ratios
+    return table
 
 
-def _given_apart(one: Floats, other: Floats) -> Floats:
-    """For every set, the sum over all ways to give a part of it to the one and the rest to the other."""
-    found = np.zeros_like(one)
-    for whole in range(len(one)):
-        part = whole
+def _sum_splits(first: Floats, second: Floats) -> Floats:
+    """Sums, for every set, over all ways to give a part of it to `first` and the rest to `second`."""
+    sums = np.zeros_like(first)
+    for union in range(len(first)):
+        part = union
         while True:
-            found[whole] += one[part] * other[whole ^ part]
+            sums[union] += first[part] * second[union ^ part]
             if part == 0:
                 break
-            part = (part - 1) & whole
-    return found
+            part = (part - 1) & union
+    return sums

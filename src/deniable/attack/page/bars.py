@@ -16,11 +16,11 @@ _BLIND, _LEARNED = "-", "#"
 
 def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
     """Names the figures by their headers: one report, and all reports of those asked each time."""
-    _, one, held, known, kept, fresh = headers
-    seen = {one: "report", **({held: "reported"} if may_lack else {})}
+    _, one_report, holding, known, kept, fresh = headers
+    seen = {one_report: "report", **({holding: "reported"} if may_lack else {})}
     if collections > 1:
-        every = known if may_lack else kept if noise_kept else fresh
-        seen[every] = "reported_memoized" if noise_kept else "reported_averaged"
+        all_reports = known if may_lack else kept if noise_kept else fresh
+        seen[all_reports] = "reported_memoized" if noise_kept else "reported_averaged"
     return seen
 
 
@@ -34,28 +34,35 @@ def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Map
             5 x fresh noise  ----------####################            75 %
     """
     exposed = sorted(
-        attributes, key=lambda one: one.blind - max(_of(one, name) for name in figures.values())
+        attributes,
+        key=lambda attribute: (
+            attribute.blind - max(_read_figure(attribute, name) for name in figures.values())
+        ),
     )[:_MOST]
-    shown = [one for one in attributes if one in exposed]
-    names = [one.name if len(one.name) <= _NAMED else f"{one.name[: _NAMED - 3]}..." for one in shown]
-    named, called = max(map(len, names)), max(map(len, figures))
+    listed = [attribute for attribute in attributes if attribute in exposed]
+    names = [
+        attribute.name if len(attribute.name) <= _NAMED else f"{attribute.name[: _NAMED - 3]}..."
+        for attribute in listed
+    ]
+    name_width, label_width = max(map(len, names)), max(map(len, figures))
     knowing = "how frequent the answers are" if informed else "nothing else"
     lines = [
         f"In bars of up to 100 %, knowing {knowing}: blind ({_BLIND}), and what reports add ({_LEARNED})"
     ]
-    for one, name in zip(shown, names, strict=True):
+    for attribute, name in zip(listed, names, strict=True):
         for i, (label, figure) in enumerate(figures.items()):
-            right = mark_figure(format_percent(_of(one, figure)), figure in one.stderr, figure in one.bounds)
-            first = "" if i else name
-            lines.append(
-                f"  {first:{named}}  {label:{called}}  {_bar(one.blind, _of(one, figure)):{_WIDE}}  {right}"
+            share = _read_figure(attribute, figure)
+            marked = mark_figure(
+                format_percent(share), figure in attribute.stderr, figure in attribute.bounds
             )
-    left = len(attributes) - len(shown)
+            bar, first = _bar(attribute.blind, share), "" if i else name
+            lines.append(f"  {first:{name_width}}  {label:{label_width}}  {bar:{_WIDE}}  {marked}")
+    left = len(attributes) - len(listed)
     return "\n".join([*lines, *([f"  and {left} more, of which reports tell less"] if left else [])])
 
 
-def _of(one: AttributeSuccess, figure: str) -> float:
-    return float(getattr(one, figure))
+def _read_figure(attribute: AttributeSuccess, figure: str) -> float:
+    return float(getattr(attribute, figure))
 
 
 def _bar(blind: float, right: float) -> str:

@@ -98,9 +98,17 @@ class Examination:
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how often each answer is guessed, and how often a person is found."""
-        from deniable.attack.page.plot import examination_plot
+        from deniable.attack.page.plot import Guesses, plot_examination
 
-        return examination_plot(self)
+        title = self.title or f"Plan {self.plan[:12]}"
+        how = f"{format_count(self.collections, 'collection')}, one run, seed {self.seed}"
+        if self.people is not None:
+            how = f"{format_count(self.people, 'person')}, {self.users:,} looked for, {how}"
+        else:
+            how = f"by the plan alone, {how}"
+        informed = None if self.informed is None else self.informed.attributes
+        guesses = Guesses(self.ignorant.attributes, informed, self.lacking, self.collections, self.noise_kept)
+        return plot_examination(f"{title}: what an attacker learns\n{how}", guesses, self.found)
 
     def _opening(self) -> str:
         title = f" · {self.title}" if self.title else ""
@@ -153,35 +161,43 @@ class Examination:
             fresh.format(times),
         ]
 
-    def _figures(self, one: AttributeSuccess) -> list[str]:
+    def _figures(self, attribute: AttributeSuccess) -> list[str]:
         """Lists the blind guess and what each figure adds, marked by how it is known."""
-        named = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
-        figures = [named.get(name, name) for name in _FIGURES]
+        fields = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
+        figures = [fields.get(name, name) for name in _FIGURES]
         cells = [
-            mark_figure(format_percent(getattr(one, name)), name in one.stderr, name in one.bounds)
+            mark_figure(
+                format_percent(getattr(attribute, name)), name in attribute.stderr, name in attribute.bounds
+            )
             for name in figures
         ]
         if self.collections == 1:
             cells[2:] = [""] * 3
         if not self._may_lack:
             cells[1:3] = [""] * 2
-        return [format_percent(one.blind), *cells]
+        return [format_percent(attribute.blind), *cells]
 
     @property
     def _may_lack(self) -> bool:
         """Whether a report need not hold an answer."""
-        return any(abs(one.report - one.reported) > 1e-12 for one in self.ignorant.attributes)
+        return any(
+            abs(attribute.report - attribute.reported) > 1e-12 for attribute in self.ignorant.attributes
+        )
 
     @property
     def _fresh_known(self) -> bool:
-        return any(one.averaged is not None for one in self.ignorant.attributes)
+        return any(attribute.averaged is not None for attribute in self.ignorant.attributes)
 
     def _answers(self) -> str:
         rows = [
-            [one.name, "halves" if one.name in self.numbers else f"{one.k:,}", *self._figures(one)]
-            for one in self.ignorant.attributes
+            [
+                attribute.name,
+                "halves" if attribute.name in self.numbers else f"{attribute.k:,}",
+                *self._figures(attribute),
+            ]
+            for attribute in self.ignorant.attributes
         ]
-        fakes = any("memoized" in one.bounds for one in self.ignorant.attributes)
+        fakes = any("memoized" in attribute.bounds for attribute in self.ignorant.attributes)
         meant = []
         if self._may_lack:
             meant.append("one report: from a whole report, in which the answer may not be")
@@ -209,23 +225,24 @@ class Examination:
             meant.append("halves: in which half of its range a number is")
         lines = [fill_paragraph(" · ".join(meant))] if meant else []
         heading = "Guess one answer, knowing nothing else: how often it is right"
-        shown = format_table(["answer", "values", *self._headers()], rows, _LEFT, "  ")
+        table = format_table(["answer", "values", *self._headers()], rows, _LEFT, "  ")
         about = fill_paragraph(" ".join([EVENLY, *exact_hits(self.distanced)]))
         known = _how_known(self.ignorant.attributes, self.seed)
-        return "\n".join([heading, *shown, *lines, known, about, *self._write_related()])
+        return "\n".join([heading, *table, *lines, known, about, *self._write_related()])
 
     def _write_related(self) -> list[str]:
         """The guesses of questions that depend on each other, as the plan's explanation has them."""
-        told = [
-            f"{one.name!r} {format_percent(one.together)} (blind {format_percent(one.together_blind)})"
-            for one in self.ignorant.attributes
-            if one.together is not None and one.together_blind is not None
+        guesses = [
+            f"{attribute.name!r} {format_percent(attribute.together)} "
+            f"(blind {format_percent(attribute.together_blind)})"
+            for attribute in self.ignorant.attributes
+            if attribute.together is not None and attribute.together_blind is not None
         ]
         alone = [fill_paragraph(self.ignorant.describe_alone())] if self.ignorant.alone else []
-        if not told:
+        if not guesses:
             return alone
-        more = [f"{len(told) - _MOST_RELATED} more"] if len(told) > _MOST_RELATED else []
-        listed = ", ".join(told[:_MOST_RELATED] + more)
+        more = [f"{len(guesses) - _MOST_RELATED} more"] if len(guesses) > _MOST_RELATED else []
+        listed = ", ".join(guesses[:_MOST_RELATED] + more)
         return [
             fill_paragraph(
                 "From one report, with all questions that depend on each other, by an attacker who thinks "
@@ -239,11 +256,11 @@ class Examination:
             return ""
         rows = [
             [
-                one.name,
-                *self._figures(one),
-                "" if one.name in self.lacking else format_points(one.report - one.blind),
+                attribute.name,
+                *self._figures(attribute),
+                "" if attribute.name in self.lacking else format_points(attribute.report - attribute.blind),
             ]
-            for one in self.informed.attributes
+            for attribute in self.informed.attributes
         ]
         heading = "The same, knowing how frequent the answers are among these people"
         known = [name for name in self.numbers if name not in self.lacking]
@@ -256,9 +273,9 @@ class Examination:
             lines.append(fill_paragraph(self.informed.describe_alone()))
         if self.lacking:
             lines.append(f"Not in the table, and guessed as before: {', '.join(self.lacking)}.")
-        shown = format_table(["answer", *self._headers(), "learned from one"], rows, _LEFT, "  ")
+        table = format_table(["answer", *self._headers(), "learned from one"], rows, _LEFT, "  ")
         return "\n".join(
-            [heading, *shown, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()]
+            [heading, *table, _how_known(self.informed.attributes, self.seed), *lines, *self._fakes()]
         )
 
     def _fakes(self) -> list[str]:
@@ -268,8 +285,8 @@ class Examination:
             error = ""
             if not chance.exact:
                 error = f" (standard error {format_points(chance.stderr, 2)}, seed {self.seed})"
-            whole = len(real.names) == len(self.ignorant.attributes)
-            among = "" if whole else f", among {shorten_names(real.names)},"
+            all_attributes = len(real.names) == len(self.ignorant.attributes)
+            among = "" if all_attributes else f", among {shorten_names(real.names)},"
             lines.append(
                 f"Which attribute of a report is real{among} is found for "
                 f"{format_percent(chance.value)}{error}, blindly for {format_percent(real.blind)}."
@@ -292,16 +309,16 @@ class Examination:
             attackers["knows shares"] = self.informed
         rows = [
             [
-                *(ASKED[one.asked], self._client(one), who),
+                *(ASKED[profile.asked], self._client(profile), who),
                 *(
-                    mark_figure(format_percent(getattr(one, name)), name in one.stderr, one.bound)
+                    mark_figure(format_percent(getattr(profile, name)), name in profile.stderr, profile.bound)
                     for name in _WHOLE
                 ),
-                mark_figure(f"{one.right:.2f}", "right" in one.stderr, one.bound),
+                mark_figure(f"{profile.right:.2f}", "right" in profile.stderr, profile.bound),
             ]
-            for who, found in attackers.items()
-            for one in found.profiles
-            if self.collections > 1 or (one.memoized and one.asked != "new")
+            for who, success in attackers.items()
+            for profile in success.profiles
+            if self.collections > 1 or (profile.memoized and profile.asked != "new")
         ]
         heading = f"Guess all answers of a person after {format_count(self.collections, 'collection')}"
         meant = (
@@ -310,25 +327,27 @@ class Examination:
             "are guessed"
         )
         blind = " · ".join(
-            f"{format_percent(found.blind_record)} for an attacker who {who}"
-            for who, found in attackers.items()
+            f"{format_percent(success.blind_record)} for an attacker who {who}"
+            for who, success in attackers.items()
         )
-        known = _how_known([one for found in attackers.values() for one in found.profiles], self.seed)
-        shown = format_table(headers, rows, _LEFT, "  ")
-        lines = [heading, *shown, f"blind: the whole record {blind}", fill_paragraph(meant), known]
+        known = _how_known(
+            [profile for success in attackers.values() for profile in success.profiles], self.seed
+        )
+        table = format_table(headers, rows, _LEFT, "  ")
+        lines = [heading, *table, f"blind: the whole record {blind}", fill_paragraph(meant), known]
         return "\n".join([*lines, *map(fill_paragraph, name_leveled(self.leveled))])
 
-    def _client(self, one: ProfileSuccess) -> str:
+    def _client(self, profile: ProfileSuccess) -> str:
         if self.collections == 1:
             return ""
         if self.noise_kept:
-            return "keeps first answers" if one.memoized else "forgets them"
-        return "same noise again" if one.memoized else "fresh noise"
+            return "keeps first answers" if profile.memoized else "forgets them"
+        return "same noise again" if profile.memoized else "fresh noise"
 
     def _people(self) -> str:
         if not self.found:
             return ""
-        tops = dict.fromkeys(one.top for one in self.found)
+        tops = dict.fromkeys(rate.top for rate in self.found)
         names = [among_best(top) for top in tops]
         headers = [
             "background has",
@@ -336,16 +355,18 @@ class Examination:
             *(cell for name in names for cell in (name, "95 % interval", "blind")),
         ]
         rows = []
-        for background in dict.fromkeys(one.background for one in self.found):
-            for times in dict.fromkeys(one.collections for one in self.found):
-                here = [one for one in self.found if (one.background, one.collections) == (background, times)]
+        for background in dict.fromkeys(rate.background for rate in self.found):
+            for times in dict.fromkeys(rate.collections for rate in self.found):
+                rates = [
+                    rate for rate in self.found if (rate.background, rate.collections) == (background, times)
+                ]
                 cells = [
                     cell
-                    for one in here
+                    for rate in rates
                     for cell in (
-                        format_percent(one.success),
-                        format_percent_range(one.low, one.high),
-                        format_percent(one.blind),
+                        format_percent(rate.success),
+                        format_percent_range(rate.low, rate.high),
+                        format_percent(rate.blind),
                     )
                 ]
                 rows.append([background, str(times), *cells])
@@ -364,9 +385,9 @@ class Examination:
             f"{noise}"
         )
         which = {
-            one.background: one.attributes
-            for one in self.found
-            if len(one.attributes) < len(self.ignorant.attributes)
+            rate.background: rate.attributes
+            for rate in self.found
+            if len(rate.attributes) < len(self.ignorant.attributes)
         }
         about += "".join(
             f" · {background}: {', '.join(attributes)}" for background, attributes in which.items()
@@ -397,13 +418,15 @@ class Examination:
     def _verdict(self) -> str:
         informed = self.informed
         if informed is not None:  # what is not in the table does not tell anything by it
-            known = tuple(one for one in informed.attributes if one.name not in self.lacking)
+            known = tuple(
+                attribute for attribute in informed.attributes if attribute.name not in self.lacking
+            )
             informed = replace(informed, attributes=known)
         lines = most_exposed(self.ignorant, informed, self.collections, self.noise_kept)
         if self.found:
-            most = max(self.found, key=lambda one: one.success / one.blind if one.blind else 0.0)
-            whole = len(most.attributes) == len(self.ignorant.attributes)
-            background = most.background if whole else most.named
+            most = max(self.found, key=lambda rate: rate.success / rate.blind if rate.blind else 0.0)
+            complete = len(most.attributes) == len(self.ignorant.attributes)
+            background = most.background if complete else most.named
             lines.append(
                 f"With a background of {background} and {format_count(most.collections, 'collection')} "
                 f"{best_match(most.top)} for {format_percent(most.success)} of people, "
@@ -421,8 +444,8 @@ _FIGURES = ("report", "reported", "known", "memoized", "averaged")
 
 def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed: int) -> str:
     errors = [
-        error for one in rows for name, error in one.stderr.items() if name not in ("right", "published")
+        error for row in rows for name, error in row.stderr.items() if name not in ("right", "published")
     ]
-    answers = [one.stderr["right"] for one in rows if "right" in one.stderr]
-    bound = any(one.bounds if isinstance(one, AttributeSuccess) else one.bound for one in rows)
+    answers = [row.stderr["right"] for row in rows if "right" in row.stderr]
+    bound = any(row.bounds if isinstance(row, AttributeSuccess) else row.bound for row in rows)
     return fill_paragraph(legend(errors, bound, seed, answers))

@@ -24,14 +24,16 @@ def most_exposed(
     )
     if informed is None:
         return [f"The most exposed answer is {worst.name!r}: {alone}"]
-    exposed = max(informed.attributes, key=lambda one: one.report - one.blind)
+    exposed = max(informed.attributes, key=lambda attribute: attribute.report - attribute.blind)
     learned = (
         "with one report an attacker who knows how frequent the answers are is right for "
         f"{format_percent(exposed.report)} of "
         f"people{_compare_with_blind(exposed)}{_add_collections(exposed, collections, noise_kept)}."
     )
     if format_points(exposed.report - exposed.blind) == format_points(0.0):
-        several = max(informed.attributes, key=lambda one: _together(one, noise_kept) - one.blind)
+        several = max(
+            informed.attributes, key=lambda attribute: _together(attribute, noise_kept) - attribute.blind
+        )
         return [
             f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the "
             "answers are one report tells nothing of use: the most frequent answer remains the best "
@@ -45,12 +47,12 @@ def most_exposed(
     ]
 
 
-def _compare_with_blind(one: AttributeSuccess) -> str:
+def _compare_with_blind(attribute: AttributeSuccess) -> str:
     """Says what one report adds, and where that is too little to see, that it is."""
-    more, blind = format_points(one.report - one.blind), format_percent(one.blind)
+    more, blind = format_points(attribute.report - attribute.blind), format_percent(attribute.blind)
     return (
         f", hardly more often than blindly ({more})"
-        if format_percent(one.report) == blind
+        if format_percent(attribute.report) == blind
         else f" instead of {blind}, {more} more"
     )
 
@@ -62,37 +64,40 @@ def best_match(top: int) -> str:
     return f"the right person is among the {top} that match best"
 
 
-def _together(one: AttributeSuccess, noise_kept: bool) -> float:
+def _together(attribute: AttributeSuccess, noise_kept: bool) -> float:
     """From reports that all hold the answer, as clients send them."""
-    return one.reported_memoized if noise_kept else one.reported_averaged
+    return attribute.reported_memoized if noise_kept else attribute.reported_averaged
 
 
-def _add_collections(one: AttributeSuccess, collections: int, noise_kept: bool) -> str:
+def _add_collections(attribute: AttributeSuccess, collections: int, noise_kept: bool) -> str:
     """What several reports add; nothing where they add nothing that can be seen."""
-    known = " that are known to hold it" if _may_lack(one) else ""
+    known = " that are known to hold it" if _may_lack(attribute) else ""
     return (
-        f"; from {collections} reports{known}, for {_format_learned(one, noise_kept)}"
-        if _format_learned(one, noise_kept)
+        f"; from {collections} reports{known}, for {_format_learned(attribute, noise_kept)}"
+        if _format_learned(attribute, noise_kept)
         else ""
     )
 
 
-def _by_name(one: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
+def _by_name(attribute: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
     """Says the same of another answer, by name, of which one report reveals nothing."""
-    if not _format_learned(one, noise_kept):
+    if not _format_learned(attribute, noise_kept):
         return ""
-    sampled = any(_may_lack(other) for other in ignorant.attributes if other.name == one.name)
+    sampled = any(_may_lack(other) for other in ignorant.attributes if other.name == attribute.name)
     which = (
-        f"that are known to hold {one.name!r} the guess of it" if sampled else f"the guess of {one.name!r}"
+        f"that are known to hold {attribute.name!r} the guess of it"
+        if sampled
+        else f"the guess of {attribute.name!r}"
     )
-    return f"; from {collections} reports {which} is right for {_format_learned(one, noise_kept)} of people"
+    learned = _format_learned(attribute, noise_kept)
+    return f"; from {collections} reports {which} is right for {learned} of people"
 
 
-def _format_learned(one: AttributeSuccess, noise_kept: bool) -> str:
-    often = format_percent(_together(one, noise_kept))
-    return "" if often == format_percent(max(one.reported, one.blind)) else often
+def _format_learned(attribute: AttributeSuccess, noise_kept: bool) -> str:
+    often = format_percent(_together(attribute, noise_kept))
+    return "" if often == format_percent(max(attribute.reported, attribute.blind)) else often
 
 
-def _may_lack(one: AttributeSuccess) -> bool:
+def _may_lack(attribute: AttributeSuccess) -> bool:
     """Whether a report may not hold the answer."""
-    return one.report < one.reported - 1e-12
+    return attribute.report < attribute.reported - 1e-12
