@@ -32,7 +32,7 @@ from deniable.collect.intake import Served
 from deniable.collect.limits import Held, Limits, Pace, Room
 from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
-from deniable.collect.writer import Writer
+from deniable.collect.writer import Capacity, Writer
 from deniable.errors import suggest_install
 from deniable.plan import canonical
 from deniable.reports import Tallies
@@ -847,7 +847,7 @@ def test_more_than_can_be_written_is_asked_to_wait(tmp_path: Path) -> None:
     store.register(PLAN)
     store.set_round(PLAN.id, 1)
     app = Collector(store, open_store(url), [Served(PLAN)], Settings(TOKEN, limits=Limits(rate=0.0)))
-    app._writer = Writer(Slow(store), most_waiting=5)
+    app._writer = Writer(Slow(store), Capacity(waiting=5))
     reports = some_reports(PLAN, 60)
 
     async def all_at_once() -> list[httpx.Response]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable
-from deniable.collect.writer import Busy, Writer
+from deniable.collect.writer import Busy, Capacity, Writer
 from tests import services
 from tests.collect.test_store import _close_prepared, counted, make, prepared, store
 from tests.store_worker import SPLIT, arrivals
@@ -80,7 +80,7 @@ def test_what_waits_goes_together_and_answers_find_their_way() -> None:
     slow = Slow()
 
     async def work() -> None:
-        writer = Writer(slow, most_at_once=5)
+        writer = Writer(slow, Capacity(at_once=5))
         first = asyncio.ensure_future(writer.add([one(0)]))
         await began(slow)
         rest = [asyncio.ensure_future(writer.add([one(n), one(n + 100, b"bad")])) for n in range(1, 5)]
@@ -103,7 +103,7 @@ def test_too_much_is_refused_at_once() -> None:
     slow = Slow()
 
     async def work() -> None:
-        writer = Writer(slow, most_waiting=10, most_bytes=10_000)
+        writer = Writer(slow, Capacity(waiting=10, waiting_bytes=10_000))
         tasks = [asyncio.ensure_future(writer.add([one(n) for n in range(8)]))]
         await began(slow)
         with pytest.raises(Busy, match="8 reports wait"):
@@ -128,7 +128,7 @@ def test_closing_writes_what_waits() -> None:
     slow = Slow()
 
     async def work() -> None:
-        writer = Writer(slow, most_at_once=2)
+        writer = Writer(slow, Capacity(at_once=2))
         tasks = [asyncio.ensure_future(writer.add([one(n)])) for n in range(7)]
         cancelled = asyncio.ensure_future(writer.add([one(7)]))
         await began(slow)
@@ -260,7 +260,7 @@ def test_one_report_costs_little() -> None:
 def test_a_group_is_bounded_by_its_bytes_too() -> None:
     async def work() -> None:
         slow = Slow()
-        writer = Writer(slow, most_bytes_at_once=5000)
+        writer = Writer(slow, Capacity(at_once_bytes=5000))
         tasks = [asyncio.create_task(writer.add([one(0)]))]
         await began(slow)
         tasks += [asyncio.create_task(writer.add([one(n, bytes(2000))])) for n in range(1, 6)]

@@ -133,7 +133,7 @@ class Accesses:
     def revoke(self, name: str, by: Actor | None = None) -> Access:
         """End somebody's access at once; return what it was."""
         with self._database.transaction(write=True):
-            there = {one.name: one for one in self._load()}
+            there = {access.name: access for access in self._load()}
             if name not in there:
                 known = ", ".join(there) or "nobody has"
                 raise InvalidParameter(f"{name!r} has no access here; those who have: {known}")

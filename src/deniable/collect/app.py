@@ -19,7 +19,7 @@ from starlette.routing import Route, Router
 from deniable.collect import sweeping
 from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.connections import Connections
-from deniable.collect.handlers import Handlers
+from deniable.collect.handlers import Handlers, Runtime
 from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
 from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room, network_of
 from deniable.collect.messages import Problem, Receipts
@@ -106,24 +106,20 @@ class Collector:
         self._sweeper: Sweeper | None = None
         self._sweep_seconds = settings.sweep_seconds
         self._readiness = Readiness(reader)
-        by_id = {one.plan.id: one for one in served}
+        by_id = {served_plan.plan.id: served_plan for served_plan in served}
         self._minutes = MinuteCounts(by_id, settings.minimum)
-        self._handlers = Handlers(
-            reader,
-            by_id,
-            settings.token,
-            settings.minimum,
-            self.metrics,
-            lambda: self._queue,
-            self._readiness.check,
-            self._minutes,
-            settings.url,
-        )
+        runtime = Runtime(self.metrics, lambda: self._queue, self._readiness.check, self._minutes)
+        self._handlers = Handlers(reader, by_id, settings.token, settings.minimum, settings.url, runtime)
         self._router = Router(
             [
-                Route(one.path, self._handlers.for_operation(one), methods=[one.method], name=one.name)
-                for one in OPERATIONS
-                if one.name not in ("add_report", "add_batch")
+                Route(
+                    operation.path,
+                    self._handlers.for_operation(operation),
+                    methods=[operation.method],
+                    name=operation.name,
+                )
+                for operation in OPERATIONS
+                if operation.name not in ("add_report", "add_batch")
             ],
             redirect_slashes=False,
         )
@@ -270,8 +266,8 @@ class Collector:
     async def _add_report(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
         kind = read_kind(headers.get(b"content-type"))
         admission = read_admission(headers.get(b"authorization"))
-        with Held(self._room) as held:
-            raw = await held.body(receive, self._intake.most[kind], headers.get(b"content-length"))
+        with Held(self._room) as reserved:
+            raw = await reserved.body(receive, self._intake.most[kind], headers.get(b"content-length"))
             if kind == BINARY or len(raw) < _LONG:
                 arrival = self._intake.one(raw, kind, admission)
             else:
@@ -287,21 +283,21 @@ class Collector:
     async def _add_batch(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, bytes]:
         kind = read_kind(headers.get(b"content-type"))
         admission = read_admission(headers.get(b"authorization"))
-        with Held(self._room) as held:
-            raw = await held.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
+        with Held(self._room) as reserved:
+            raw = await reserved.body(receive, self._intake.most_batch[kind], headers.get(b"content-length"))
             quick = self._intake.alike(raw, kind, admission)  # which takes no time
-            found = await self._read(self._intake.many, raw, kind, admission) if quick is None else quick
-            arrivals = [one for one in found if isinstance(one, Arrival)]
+            entries = await self._read(self._intake.many, raw, kind, admission) if quick is None else quick
+            arrivals = [entry for entry in entries if isinstance(entry, Arrival)]
             assert self._writer is not None, "the collector has not been started"
             written = iter(await self._writer.add(arrivals) if arrivals else [])
         outcomes: list[str] = []
-        for one in found:
-            if isinstance(one, Arrival):
-                some = list(islice(written, len(one.ids)))
-                self._note_arrival(one, some)
-                outcomes += some
+        for entry in entries:
+            if isinstance(entry, Arrival):
+                arrival_outcomes = list(islice(written, len(entry.ids)))
+                self._note_arrival(entry, arrival_outcomes)
+                outcomes += arrival_outcomes
             else:
-                outcomes.append(one)
+                outcomes.append(entry)
         for outcome in set(outcomes):
             self._count(outcome, outcomes.count(outcome))
         return 200, msgspec.json.encode(Receipts(outcomes.count("counted"), outcomes))

@@ -28,8 +28,8 @@ _HELD = 1 << 20  # bytes of the reports of one minute; more of them are only cou
 class Minutes:
     """The minutes of one round, up to the one that is running."""
 
-    def __init__(self, one: Served, number: int, least: int, started: int, beside: Executor) -> None:
-        self._one, self._number, self._least, self._beside = one, number, least, beside
+    def __init__(self, served: Served, number: int, least: int, started: int, beside: Executor) -> None:
+        self._served, self._number, self._least, self._beside = served, number, least, beside
         self._counts: deque[int] = deque(maxlen=DAY)
         self._busiest: tuple[int, int, Future[Tallies]] | None = None
         self._now, self._count, self._bytes = started, 0, 0
@@ -54,7 +54,7 @@ class Minutes:
         most = 0 if self._busiest is None else self._busiest[1]
         if self._count > most and len(self._bodies) >= self._least:
             # in a thread: many reports take a while, and nobody else should wait for that
-            said = self._beside.submit(_add_up, self._one, self._number, self._bodies)
+            said = self._beside.submit(_add_up, self._served, self._number, self._bodies)
             self._busiest = self._now, self._count, said
         self._counts.append(self._count)
         self._counts.extend([0] * min(DAY, now - self._now - 1))
@@ -70,8 +70,8 @@ class Minutes:
         return Arrivals(counts, await asyncio.shield(said))
 
 
-def _add_up(one: Served, number: int, bodies: Sequence[bytes]) -> Tallies:
-    return one.plan.tally(one.wire.reports(bodies, number))
+def _add_up(served: Served, number: int, bodies: Sequence[bytes]) -> Tallies:
+    return served.plan.tally(served.wire.reports(bodies, number))
 
 
 @final
@@ -106,8 +106,8 @@ class MinuteCounts:
         """Forget the reports of each minute when it ends, even if no more come and nobody asks."""
         while True:
             await asyncio.sleep((self.now + 1) * MINUTE - self._seconds())
-            for one in self._rounds.values():
-                one.pass_to(self.now)
+            for minutes in self._rounds.values():
+                minutes.pass_to(self.now)
 
     def has_passed(self, minute: int, plan_id: str, number: int) -> bool:
         """Whether a minute is over in a round to which reports have come since the start."""
@@ -117,14 +117,14 @@ class MinuteCounts:
         """Count reports that have just been made durable."""
         key = plan_id, number
         if key not in self._rounds:
-            one = self._served[plan_id]
-            self._rounds[key] = Minutes(one, number, self._least, self._started, self._beside)
+            served = self._served[plan_id]
+            self._rounds[key] = Minutes(served, number, self._least, self._started, self._beside)
         self._rounds[key].add(bodies, self.now)
 
     async def show(self, plan_id: str, number: int) -> Arrivals | None:
         """What is known of a round; None where nothing has come since the start."""
-        found = self._rounds.get((plan_id, number))
-        if found is None:
+        minutes = self._rounds.get((plan_id, number))
+        if minutes is None:
             return None
-        found.pass_to(self.now)
-        return await found.show()
+        minutes.pass_to(self.now)
+        return await minutes.show()

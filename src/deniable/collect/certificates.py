@@ -93,15 +93,15 @@ class Certificate:
         connection.context = self._current
 
     def _look(self) -> _Stamp:
-        found = []
+        stamps = []
         for file in (self._chain, self._key):
             try:
                 state = os.stat(file)
             except OSError:
-                found.append((0, 0, 0))
+                stamps.append((0, 0, 0))
             else:
-                found.append((state.st_ino, state.st_size, state.st_mtime_ns))
-        return tuple(found)
+                stamps.append((state.st_ino, state.st_size, state.st_mtime_ns))
+        return tuple(stamps)
 
 
 def _read_pair(chain: Path, key: Path) -> tuple[ssl.SSLContext, float]:
@@ -137,7 +137,7 @@ def _read_pair(chain: Path, key: Path) -> tuple[ssl.SSLContext, float]:
 def _read_end(chain: Path) -> float:
     """When the first certificate of a chain ends, which is the server's own."""
     try:
-        found = x509.load_pem_x509_certificates(chain.read_bytes())
+        certificates = x509.load_pem_x509_certificates(chain.read_bytes())
     except OSError as problem:
         raise InvalidParameter(f"the certificate {chain} cannot be read: {problem.strerror}") from None
     except ValueError:
@@ -145,4 +145,4 @@ def _read_end(chain: Path) -> float:
             f"{chain} holds no certificate (PEM, with -----BEGIN CERTIFICATE-----); name the file of the "
             "whole chain, such as fullchain.pem"
         ) from None
-    return found[0].not_valid_after_utc.timestamp()
+    return certificates[0].not_valid_after_utc.timestamp()

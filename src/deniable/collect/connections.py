@@ -83,8 +83,8 @@ class Connections:
     def _close_one(self, network: str | None) -> None:
         """Close the oldest that waits, else the oldest that rests: of one network, or of all."""
         for group in (self._waiting, self._resting):
-            for each in group:
-                if network in (None, self._networks[each]):
-                    self.remove(each)
-                    each.give_up()
+            for connection in group:
+                if network in (None, self._networks[connection]):
+                    self.remove(connection)
+                    connection.give_up()
                     return

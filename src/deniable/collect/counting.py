@@ -109,15 +109,19 @@ def read(arrivals: Sequence[Arrival], plans: Mapping[str, Known], outcomes: list
         start += len(arrival.ids)
     batches = []
     for (plan_id, number), members in groups.items():
-        positions = [position for start, one in members for position in range(start, start + len(one.ids))]
+        positions = [
+            position for start, member in members for position in range(start, start + len(member.ids))
+        ]
         known = plans.get(plan_id)
         if known is None:
             _decide(outcomes, positions, "plan")
             continue
-        ids = [name for _, one in members for name in one.ids]
-        bodies = [body for _, one in members for body in one.bodies]
+        ids = [name for _, member in members for name in member.ids]
+        bodies = [body for _, member in members for body in member.bodies]
         tokens = [
-            one.ticket if known.takes_tickets else one.invitation for _, one in members for _ in one.ids
+            member.ticket if known.takes_tickets else member.invitation
+            for _, member in members
+            for _ in member.ids
         ]
         reports, sound = known.wire.sound(bodies)
         batch = Batch(known, number, positions, ids, bodies, tokens, reports)
@@ -193,16 +197,18 @@ def bind_group(invitation: bytes, group: int) -> bytes:
 
 
 def _bind_groups(database: Database, batch: Batch) -> Batch:
-    """The same, where an invitation to the group that a report names stands for one to any group."""
+    """Replaces each invitation of a batch by the one to the group that its report names, if there is one."""
     if batch.known.plan.content.known is None or batch.known.takes_tickets:
         return batch
     pairs = zip(batch.tokens, batch.bodies, strict=True)
     bound = [None if token is None else bind_group(token, body[0]) for token, body in pairs]
-    asked = {token for token in bound if token is not None}
+    hashes = {token for token in bound if token is not None}
     there = (
-        database.present("invitations", {"plan": batch.known.key}, "hash", list(asked)) if asked else set()
+        database.present("invitations", {"plan": batch.known.key}, "hash", list(hashes)) if hashes else set()
     )
-    tokens = [one if one in there else token for one, token in zip(bound, batch.tokens, strict=True)]
+    tokens = [
+        grouped if grouped in there else token for grouped, token in zip(bound, batch.tokens, strict=True)
+    ]
     return replace(batch, tokens=tokens)
 
 
@@ -247,12 +253,12 @@ def _tally(database: Database, batch: Batch, added: Integers) -> None:
     key, number, sums = batch.known.key, batch.round, batch.known.sums
     mine = database.collector_number()
     sql = f"SELECT sums FROM tallies WHERE plan = ? AND round = ? AND collector = ? {database.lock}"
-    found = database.run(sql, key, number, mine)
-    if found:
+    rows = database.run(sql, key, number, mine)
+    if rows:
         sql = "UPDATE tallies SET sums = ? WHERE plan = ? AND round = ? AND collector = ?"
     else:
         sql = "INSERT INTO tallies (sums, plan, round, collector) VALUES (?, ?, ?, ?)"
-    total = sum((sums.read(raw) for (raw,) in found), added)
+    total = sum((sums.read(raw) for (raw,) in rows), added)
     database.run(sql, sums.write(total), key, number, mine)
 
 

@@ -28,7 +28,7 @@ def find_values(
 ) -> Discovery:
     """The values that many people have, from the reports of a round that are not scrubbed."""
     question = find_question(plan, query.name)
-    scrubbed = sum(each.scrubbed for each in store.rounds(plan.id) if each.number == number)
+    scrubbed = sum(stored.scrubbed for stored in store.rounds(plan.id) if stored.number == number)
     counted = store.counted(plan.id, number)
     if scrubbed and scrubbed == counted:
         raise InvalidParameter(
@@ -42,16 +42,16 @@ def find_values(
         store.access.log(by, "looked for values", plan.id, f"{where}{what}: refused")
         raise
     store.access.log(by, "looked for values", plan.id, where + what)
-    found = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
-    if _is_search(question, query, found):
+    discovered = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
+    if _is_search(question, query, discovered):
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
-        return found
+        return discovered
     gone = f"What {format_count(scrubbed, 'report')} said is scrubbed, and not looked at."
-    return replace(found, notes=(*found.notes, gone))
+    return replace(discovered, notes=(*discovered.notes, gone))
 
 
-def _is_search(question: UnlistedQuestion, query: Query, found: Discovery) -> bool:
+def _is_search(question: UnlistedQuestion, query: Query, discovered: Discovery) -> bool:
     """Whether a look leaves nothing in the reports that the usual one would have shown.
 
     What a list does not have is still there, unless the question cannot be searched without one. So
@@ -59,7 +59,7 @@ def _is_search(question: UnlistedQuestion, query: Query, found: Discovery) -> bo
     """
     usual = Query()
     is_whole = query.words is None or not question.is_searchable
-    is_open = query.least <= usual.least or not found.hidden
+    is_open = query.least <= usual.least or not discovered.hidden
     return is_whole and is_open and query.alpha >= usual.alpha
 
 
@@ -72,8 +72,8 @@ def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
     """How common a value must be to be found, question by question, without a look at any report."""
     limits = []
     for name, question in list_unlisted(plan.content).items():
-        found = [tallies.tallies.get(plan.names[place]) for place in question.places]
-        counts = [0 if one is None else one.n for one in found]
+        parts = [tallies.tallies.get(plan.names[place]) for place in question.places]
+        counts = [0 if tally is None else tally.n for tally in parts]
         limits.append(TextLimit(name, sum(counts), question.find_limit(counts)))
     return limits
 
@@ -84,17 +84,21 @@ def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[st
     A look that failed, that was for a list where there is a search, or that hid what the usual one shows,
     leaves what else the reports say. So do reports that came after it.
     """
-    rounds = [each for each in store.rounds(plan.id) if number in (None, each.number)]
-    held = {each.number: each.counted for each in rounds if each.counted > each.scrubbed}
-    logged = [each.detail for each in store.access.list_actions("found values", plan.id)]
+    rounds = [stored for stored in store.rounds(plan.id) if number in (None, stored.number)]
+    unscrubbed = {stored.number: stored.counted for stored in rounds if stored.counted > stored.scrubbed}
+    logged = [action.detail for action in store.access.list_actions("found values", plan.id)]
 
-    def is_unfound(question: UnlistedQuestion, one: int) -> bool:
-        return _count_searched(logged, question.name, one) < held[one] and _is_held(
-            store, plan, one, question
+    def is_unfound(question: UnlistedQuestion, round_number: int) -> bool:
+        return _count_searched(logged, question.name, round_number) < unscrubbed[round_number] and _is_held(
+            store, plan, round_number, question
         )
 
     questions = list_unlisted(plan.content)
-    return [name for name, question in questions.items() if any(is_unfound(question, one) for one in held)]
+    return [
+        name
+        for name, question in questions.items()
+        if any(is_unfound(question, round_number) for round_number in unscrubbed)
+    ]
 
 
 def _is_held(store: Store, plan: Plan, number: int, question: UnlistedQuestion) -> bool:
@@ -106,5 +110,5 @@ def _is_held(store: Store, plan: Plan, number: int, question: UnlistedQuestion) 
 def _count_searched(logged: Sequence[str], name: str, number: int) -> int:
     """In how many reports of a round somebody has found the values of a question, by the log."""
     form = re.compile(re.escape(f"of {name!r}, round {number}, in ") + "([0-9,]+) reports?")
-    found = [matched[1] for detail in logged if (matched := form.fullmatch(detail))]
-    return max((int(one.replace(",", "")) for one in found), default=0)
+    counts = [matched[1] for detail in logged if (matched := form.fullmatch(detail))]
+    return max((int(count.replace(",", "")) for count in counts), default=0)

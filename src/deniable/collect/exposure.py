@@ -44,7 +44,7 @@ def find_exposures(run: Run) -> list[Exposure]:
     """Each setting, role or replica that keeps what sweeps clear."""
     names = list(_SETTINGS)
     rows = run("SELECT name, setting FROM pg_settings WHERE name = ANY(?) ORDER BY name", names)
-    found = [
+    exposures = [
         Exposure(f"{_SETTINGS[name][1]}; set {name} = {_SETTINGS[name][0]}", name in _LOG)
         for name, setting in rows
         if setting != _SETTINGS[name][0]
@@ -57,18 +57,18 @@ def find_exposures(run: Run) -> list[Exposure]:
             f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation of "
             "every report; do without them, or treat them as this server"
         )
-        found.append(Exposure(text, keeps_log=True))
+        exposures.append(Exposure(text, keeps_log=True))
     [(sees_readers, drops_log)] = run(_RIGHTS)
     if not sees_readers:
         text = (
             "a sweep cannot see who reads, and takes old rows for cleared that others still see; GRANT "
             "pg_read_all_stats to this user"
         )
-        found.append(Exposure(text, keeps_log=False))
+        exposures.append(Exposure(text, keeps_log=False))
     if not drops_log:
         text = (
             "a sweep cannot drop the server's log, which has the time and invitation of every report; GRANT "
             "pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user"
         )
-        found.append(Exposure(text, keeps_log=True))
-    return found
+        exposures.append(Exposure(text, keeps_log=True))
+    return exposures

@@ -39,7 +39,7 @@ class File:
 
     @cached_property
     def compressed(self) -> File:
-        """The same content by gzip, with an etag of its own: the bytes are others."""
+        """The content compressed by gzip, with an etag of its own: the bytes are others."""
         return File(gzip.compress(self.content, mtime=0), self.kind)
 
 
@@ -57,9 +57,9 @@ def read_files(folder: Path = FOLDER) -> Mapping[str, File]:
 def accepts_gzip(header: str) -> bool:
     """Whether an `Accept-Encoding` header takes gzip, by name or as any encoding, and not with weight 0."""
     weights: dict[str, float] = {}
-    for one in header.lower().split(","):
-        name, *parameters = (part.strip() for part in one.split(";"))
-        weights[name] = min((_weight(each) for each in parameters), default=1.0)
+    for encoding in header.lower().split(","):
+        name, *parameters = (part.strip() for part in encoding.split(";"))
+        weights[name] = min((_weight(parameter) for parameter in parameters), default=1.0)
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 

@@ -7,6 +7,7 @@ import hmac
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -49,6 +50,18 @@ _FOREVER = "public, max-age=31536000, immutable"
 
 
 @final
+@dataclass(frozen=True)
+class Runtime:
+    """What a running collector tells its handlers."""
+
+    counts: metrics.Metrics
+    queue: Callable[[], int]
+    """How many reports wait to be written."""
+    check_readiness: Callable[[], None]
+    minutes: MinuteCounts
+
+
+@final
 class Handlers:
     """One method for each operation, by its name."""
 
@@ -58,26 +71,23 @@ class Handlers:
         served: Mapping[str, Served],
         token: str,
         minimum: int,
-        counts: metrics.Metrics,
-        queue: Callable[[], int],
-        check_readiness: Callable[[], None],
-        minutes: MinuteCounts,
         url: str | None,
+        runtime: Runtime,
     ) -> None:
         self._store = store
         self._served = served
         self._token = hash_token(token)
         self._minimum = minimum
         self._url = url
-        self._metrics = counts
-        self._queue = queue
-        self._check_readiness = check_readiness
+        self._metrics = runtime.counts
+        self._queue = runtime.queue
+        self._check_readiness = runtime.check_readiness
         self._files = read_files()
         self._openapi = msgspec.json.encode(describe())
         self._exporting = asyncio.Lock()
         self._finding = asyncio.Lock()
         self._signatures = Signatures()
-        self._looks = Looks(store, served, minimum, minutes)
+        self._looks = Looks(store, served, minimum, runtime.minutes)
 
     async def stop(self) -> None:
         """End what still reads the store."""
@@ -101,47 +111,49 @@ class Handlers:
 
     async def _find_access(self, header: str) -> Access:
         """Whose token a request has; a revoked one is refused at once, since the store is asked each time."""
-        scheme, _, given = header.partition(" ")
-        if scheme.lower() != "bearer" or not given.strip():
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
             raise Refusal("token")
-        hashed = hash_token(given.strip())
+        hashed = hash_token(token.strip())
         if hmac.compare_digest(hashed, self._token):
             return Access(MAIN, "operator", 0.0)
-        found = await self._read(self._store.access.find, hashed)
-        if found is None:
+        access = await self._read(self._store.access.find, hashed)
+        if access is None:
             raise Refusal("token")
-        return found
+        return access
 
     async def list_plans(self, _: Request) -> Response:
-        offers, now, found = await self._read(self._store.offers), time.time(), []
-        for plan_id, one in self._served.items():
-            opened = [each.number for each in offers[plan_id].rounds if each.is_open(now)]
+        offers, now, summaries = await self._read(self._store.offers), time.time(), []
+        for plan_id, served in self._served.items():
+            opened = [times.number for times in offers[plan_id].rounds if times.is_open(now)]
             newest = max(opened, default=None)
-            found.append(
+            summaries.append(
                 messages.Summary(
                     plan_id,
-                    one.plan.content.title,
-                    one.titles,
+                    served.plan.content.title,
+                    served.titles,
                     offers[plan_id].invited,
                     newest,
                     opened,
                 )
             )
-        return respond(messages.Plans(found, self._url))
+        return respond(messages.Plans(summaries, self._url))
 
     async def show_plan(self, request: Request) -> Response:
-        one = self._plan(request)
-        return respond_cached(request, File(one.document, "application/json"), f'"{one.plan.id}"', _FOREVER)
+        served = self._plan(request)
+        return respond_cached(
+            request, File(served.document, "application/json"), f'"{served.plan.id}"', _FOREVER
+        )
 
     async def list_rounds(self, request: Request) -> Response:
         return await self._rounds(self._plan(request))
 
     async def set_round(self, request: Request) -> Response:
-        one, number = self._plan(request), read_whole(request.path_params["number"], "round")
-        if not 1 <= number <= one.wire.rounds:
-            raise Refusal("round", f"The plan has rounds 1 to {one.wire.rounds}, got {number}.")
-        with Held(Room(_SMALL)) as held:
-            raw = await held.body(request.receive, _SMALL)
+        served, number = self._plan(request), read_whole(request.path_params["number"], "round")
+        if not 1 <= number <= served.wire.rounds:
+            raise Refusal("round", f"The plan has rounds 1 to {served.wire.rounds}, got {number}.")
+        with Held(Room(_SMALL)) as reserved:
+            raw = await reserved.body(request.receive, _SMALL)
         try:
             times = msgspec.json.decode(raw, type=messages.Times)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -150,88 +162,92 @@ class Handlers:
             ) from None
         opens, closes = _seconds(times.opens), _seconds(times.closes)
         if opens is None:
-            opens = await self._opening(one, number, closes, time.time())
-        await self._read(self._store.set_round, one.plan.id, number, opens, closes, _actor(request))
-        return await self._rounds(one)
+            opens = await self._opening(served, number, closes, time.time())
+        await self._read(self._store.set_round, served.plan.id, number, opens, closes, _actor(request))
+        return await self._rounds(served)
 
     async def sign_blinded(self, request: Request) -> Response:
-        one = self._plan(request)
-        if one.signer is None:
+        served = self._plan(request)
+        if served.signer is None:
             raise Refusal("parameter", "Reports of this plan carry the invitation itself: it has no tickets.")
         if read_kind(request.headers.get("content-type", "").encode("latin-1")) != BINARY:
             raise Refusal("type", "Send the blinded message as application/octet-stream.")
-        with Held(Room(_SMALL)) as held:
-            blinded = await held.body(request.receive, _SMALL)
+        with Held(Room(_SMALL)) as reserved:
+            blinded = await reserved.body(request.receive, _SMALL)
         try:
-            one.signer.public.check_blinded(blinded)  # before the invitation is used for it
+            served.signer.public.check_blinded(blinded)  # before the invitation is used for it
         except InvalidParameter as problem:
             raise Refusal("form", f"{str(problem).capitalize()}.") from None
         invitation = read_invitation(request.headers.get("authorization", "").encode("latin-1"))
         if invitation is None or not await self._read(
-            self._store.exchange, one.plan.id, invitation, sha256(blinded).digest()
+            self._store.exchange, served.plan.id, invitation, sha256(blinded).digest()
         ):
             raise Refusal("invitation", _NOT_EXCHANGED)
-        signature = await self._signatures.sign(one.signer, blinded)
+        signature = await self._signatures.sign(served.signer, blinded)
         # closed, so that the report comes by another connection
         headers = UNSTORED | {"connection": "close"}
         return Response(signature, headers=headers, media_type="application/octet-stream")
 
     async def show_estimates(self, request: Request) -> Response:
-        one, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), read_round(request), read_level(request)
         project = request.query_params.get("project")
         if project is not None and project not in NAMES:
             raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
         form = read_choice(request, "format", ("json", "csv", "parquet"))
         smooth = read_choice(request, "smooth", ("false", "true")) == "true"
-        number, tallies = await self._tallies(one, number)
-        asked = partial(results.estimated, one.plan, tallies, number, level, project, smooth=smooth)
-        found = await asyncio.to_thread(asked)
+        number, tallies = await self._tallies(served, number)
+        estimate = partial(results.estimated, served.plan, tallies, number, level, project, smooth=smooth)
+        estimates = await asyncio.to_thread(estimate)
         if form == "json":
-            return respond(found)
-        made = results.as_csv(found) if form == "csv" else results.as_parquet(found)
-        return respond_file(made, CSV if form == "csv" else PARQUET, f"estimates-{one.plan.id[:12]}.{form}")
+            return respond(estimates)
+        content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
+        return respond_file(
+            content, CSV if form == "csv" else PARQUET, f"estimates-{served.plan.id[:12]}.{form}"
+        )
 
     async def show_range(self, request: Request) -> Response:
-        one, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), read_round(request), read_level(request)
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
-        wanted = RangeQuery(low, high, name)
-        number, tallies = await self._tallies(one, number)
-        return respond(await asyncio.to_thread(results.between, one.plan, tallies, number, wanted, level))
+        query = RangeQuery(low, high, name)
+        number, tallies = await self._tallies(served, number)
+        return respond(await asyncio.to_thread(results.between, served.plan, tallies, number, query, level))
 
     async def show_cross(self, request: Request) -> Response:
-        one, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), read_round(request), read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
-        number, tallies = await self._tallies(one, number)
-        return respond(await asyncio.to_thread(results.crossed, one.plan, tallies, number, of, by, level))
+        number, tallies = await self._tallies(served, number)
+        return respond(await asyncio.to_thread(results.crossed, served.plan, tallies, number, of, by, level))
 
     async def show_cross_change(self, request: Request) -> Response:
-        one, number, level = self._plan(request), read_round(request) or 1, read_level(request)
+        served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
         people = read_choice(request, "people", ("unknown", "others", "same"))
         pair = request.query_params.get("of", ""), request.query_params.get("by", "")
         since = read_whole(request.query_params.get("since", ""), "since")
         if not since < number:
             raise Refusal("parameter", f"since names a round before {number}, got {since}.")
-        rounds = {each: (await self._tallies(one, each))[1] for each in (since, number)}
+        rounds = {wave: (await self._tallies(served, wave))[1] for wave in (since, number)}
         who: Literal["others", "same"] | None = None
         if people != "unknown":
             who = "others" if people == "others" else "same"
-        return respond(await asyncio.to_thread(results.changed, one.plan, rounds, pair, level, who))
+        return respond(await asyncio.to_thread(results.changed, served.plan, rounds, pair, level, who))
 
     async def show_history(self, request: Request) -> Response:
-        one, number, level = self._plan(request), read_round(request) or 1, read_level(request)
+        served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
         smooth = read_choice(request, "smooth", ("false", "true")) == "true"
-        snapshots = await self._read(self._store.history, one.plan.id, number)
+        snapshots = await self._read(self._store.history, served.plan.id, number)
 
         def list_estimates() -> Iterator[messages.Estimates]:
             for tallies in snapshots:
                 if tallies.n >= self._minimum:
                     try:
-                        yield results.estimated(one.plan, tallies, number, level, cells=False, smooth=smooth)
+                        yield results.estimated(
+                            served.plan, tallies, number, level, cells=False, smooth=smooth
+                        )
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
         return respond(
-            messages.History(one.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
+            messages.History(served.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
         )
 
     async def show_tallies(self, request: Request) -> Response:
@@ -239,29 +255,29 @@ class Handlers:
         return respond(tallies.to_dict() | {"round": number})
 
     async def show_report_health(self, request: Request) -> Response:
-        one = self._plan(request)
-        number, tallies = await self._tallies(one, read_round(request))
+        served = self._plan(request)
+        number, tallies = await self._tallies(served, read_round(request))
         number = number or 1
-        look = await self._looks.look(Key(one.plan.id, number), tallies.n)
-        return respond({"plan": one.plan.id, "round": number} | look.health.about())
+        look = await self._looks.look(Key(served.plan.id, number), tallies.n)
+        return respond({"plan": served.plan.id, "round": number} | look.health.about())
 
     async def export_reports(self, request: Request) -> Response:
-        one, number = self._plan(request), read_round(request) or 1
+        served, number = self._plan(request), read_round(request) or 1
         read_choice(request, "format", ("parquet",))
         results.require_pyarrow()
-        results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+        results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
         await self._read(
-            self._store.access.log, _actor(request), "exported reports", one.plan.id, f"round {number}"
+            self._store.access.log, _actor(request), "exported reports", served.plan.id, f"round {number}"
         )
         folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
         path = Path(folder.name) / "reports.parquet"
         try:
             async with self._exporting:  # one at a time: an export holds as much disk as the reports
-                await self._read(one.plan.write_reports, path, self._blocks(one, number))
+                await self._read(served.plan.write_reports, path, self._blocks(served, number))
         except BaseException:
             folder.cleanup()
             raise
-        name = f"reports-{one.plan.id[:12]}-{number}.parquet"
+        name = f"reports-{served.plan.id[:12]}-{number}.parquet"
         return FileResponse(
             path,
             media_type=PARQUET,
@@ -271,46 +287,46 @@ class Handlers:
         )
 
     async def show_limits(self, request: Request) -> Response:
-        one = self._plan(request)
-        number, tallies = await self._tallies(one, read_round(request))
-        limits = await asyncio.to_thread(discovery.list_limits, one.plan, tallies)
-        return respond(messages.TextLimits(one.plan.id, number, limits))
+        served = self._plan(request)
+        number, tallies = await self._tallies(served, read_round(request))
+        limits = await asyncio.to_thread(discovery.list_limits, served.plan, tallies)
+        return respond(messages.TextLimits(served.plan.id, number, limits))
 
     async def discover_values(self, request: Request) -> Response:
-        one, number = self._plan(request), read_round(request) or 1
-        with Held(Room(_WORDS)) as held:
-            raw = await held.body(request.receive, _WORDS)
+        served, number = self._plan(request), read_round(request) or 1
+        with Held(Room(_WORDS)) as reserved:
+            raw = await reserved.body(request.receive, _WORDS)
         try:
             sought = msgspec.json.decode(raw or b"{}", type=messages.Sought)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise Refusal("parameter", f'Send {{"words": [...]}}, or {{}}: {problem}') from None
-        results.enough(await self._read(self._store.tallies, one.plan.id, number), self._minimum)
+        results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
         name = request.query_params.get("name")
-        question = (await self._read(find_question, one.plan, name)).name
+        question = (await self._read(find_question, served.plan, name)).name
         query = Query(question, sought.words, sought.alpha, sought.least)
         async with self._finding:  # one at a time: it takes all cores
-            found = await self._read(
-                discovery.find_values, self._store, one.plan, number, query, _actor(request)
+            discovered = await self._read(
+                discovery.find_values, self._store, served.plan, number, query, _actor(request)
             )
-        return respond({"plan": one.plan.id, "round": number, "question": question} | found.to_dict())
+        return respond({"plan": served.plan.id, "round": number, "question": question} | discovered.to_dict())
 
-    def _blocks(self, one: Served, number: int) -> Iterator[Reports]:
-        return (one.wire.reports(bodies, number) for bodies in self._store.bodies(one.plan.id, number))
+    def _blocks(self, served: Served, number: int) -> Iterator[Reports]:
+        return (served.wire.reports(bodies, number) for bodies in self._store.bodies(served.plan.id, number))
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access
         return respond(messages.Access(access.name, access.role))
 
     async def list_actions(self, _: Request) -> Response:
-        found = await self._read(self._store.access.actions, _ACTIONS)
+        actions = await self._read(self._store.access.actions, _ACTIONS)
         return respond(
             messages.Actions(
                 [
                     messages.Action(
-                        datetime.fromtimestamp(each.time, UTC),
-                        *(each.who, each.through, each.what, each.plan, each.detail),
+                        datetime.fromtimestamp(action.time, UTC),
+                        *(action.who, action.through, action.what, action.plan, action.detail),
                     )
-                    for each in found
+                    for action in actions
                 ]
             )
         )
@@ -325,16 +341,16 @@ class Handlers:
     async def show_metrics(self, _: Request) -> Response:
         def reports() -> list[tuple[str, int, int]]:
             return [
-                (plan_id, each.number, each.counted)
+                (plan_id, stored.number, stored.counted)
                 for plan_id in self._served
-                for each in self._store.rounds(plan_id)
+                for stored in self._store.rounds(plan_id)
             ]
 
         def tickets() -> dict[str, tuple[int, int]]:
             return {
                 plan_id: (self._store.exchanged(plan_id), self._store.tickets_used(plan_id))
-                for plan_id, one in self._served.items()
-                if one.signer is not None
+                for plan_id, served in self._served.items()
+                if served.signer is not None
             }
 
         counts = await self._read(reports)
@@ -366,30 +382,30 @@ class Handlers:
         return respond_cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
 
     def _plan(self, request: Request) -> Served:
-        one = self._served.get(request.path_params["id"])
-        if one is None:
+        served = self._served.get(request.path_params["id"])
+        if served is None:
             raise Refusal("plan")
-        return one
+        return served
 
-    async def _opening(self, one: Served, number: int, closes: float | None, now: float) -> float | None:
+    async def _opening(self, served: Served, number: int, closes: float | None, now: float) -> float | None:
         """When a round that is open did open; for "now" no time is stored, since a clock may be wrong."""
         if closes is not None and closes <= now:
             return None
-        rounds = (await self._read(self._store.offers))[one.plan.id].rounds
-        return next((each.opens for each in rounds if each.number == number and each.is_open(now)), None)
+        rounds = (await self._read(self._store.offers))[served.plan.id].rounds
+        return next((times.opens for times in rounds if times.number == number and times.is_open(now)), None)
 
-    async def _rounds(self, one: Served) -> Response:
-        rounds = (await self._read(self._store.offers))[one.plan.id].rounds
+    async def _rounds(self, served: Served) -> Response:
+        rounds = (await self._read(self._store.offers))[served.plan.id].rounds
         now = time.time()
-        found = [
-            messages.Round(each.number, _moment(each.opens), _moment(each.closes), each.is_open(now))
-            for each in rounds
+        described = [
+            messages.Round(times.number, _moment(times.opens), _moment(times.closes), times.is_open(now))
+            for times in rounds
         ]
-        return respond(messages.Rounds(one.plan.id, found))
+        return respond(messages.Rounds(served.plan.id, described))
 
-    async def _tallies(self, one: Served, number: int | None) -> tuple[int | None, Tallies]:
+    async def _tallies(self, served: Served, number: int | None) -> tuple[int | None, Tallies]:
         """The tallies of a round, or of the only one that has reports, and which that is."""
-        number, tallies = await self._read(self._store.tallied, one.plan.id, number)
+        number, tallies = await self._read(self._store.tallied, served.plan.id, number)
         return number, results.enough(tallies, self._minimum)
 
     async def _read(self, verb: Callable[..., Result], *arguments: Any) -> Result:

@@ -109,10 +109,10 @@ class Looks:
             await self._overdue
 
     def _look(self, key: Key, last: Look | None, arrivals: Arrivals | None, minute: int) -> Look:
-        one, tallies = self._served[key.plan], self._store.tallies(*key)  # with all arrivals
-        result = results.result_of(one.plan, tallies, text_alone=True)
+        served, tallies = self._served[key.plan], self._store.tallies(*key)  # with all arrivals
+        result = results.result_of(served.plan, tallies, text_alone=True)
         if last is None or _has_grown(last, tallies.n):
-            base = look_at(one, result, self._bodies(key))
+            base = look_at(served, result, self._bodies(key))
             n, when = tallies.n, time.time()
         else:
             n, when, base = last.n, last.time, last.base
@@ -126,23 +126,23 @@ class Looks:
             yield bodies
 
 
-def look_at(one: Served, result: Result, bodies: Iterable[Sequence[bytes]]) -> Health:
+def look_at(served: Served, result: Result, bodies: Iterable[Sequence[bytes]]) -> Health:
     """The health of the reports from which these are estimates, without bursts."""
-    watch = HealthWatch(one.plan)
-    for _ in watch.look(_sample(one, bodies, result.n)):
+    watch = HealthWatch(served.plan)
+    for _ in watch.look(_sample(served, bodies, result.n)):
         pass
     return watch.health(result)
 
 
-def _sample(one: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterator[Reports]:
+def _sample(served: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterator[Reports]:
     """As many reports as are looked at, in blocks. Chance chooses them: fakes have the ids they like."""
-    share, chance = min(1.0, _wanted(one.plan) / n), np.random.default_rng()
+    share, chance = min(1.0, _wanted(served.plan) / n), np.random.default_rng()
     for bodies in stored:
         if share < 1:
             kept = chance.random(len(bodies)) < share
             bodies = [body for body, is_kept in zip(bodies, kept, strict=True) if is_kept]
         if bodies:
-            yield one.wire.reports(bodies)
+            yield served.wire.reports(bodies)
 
 
 def _has_grown(last: Look, n: int) -> bool:

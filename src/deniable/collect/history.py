@@ -40,9 +40,9 @@ class Histories:
             n, state = int(now[0]), (known.sums.read_n(raw), database.connections)
             kept = self._kept.get(key)
             if kept is None or kept[1:3] != state or not 10 * kept.reports <= 10 * n < 11 * kept.reports:
-                blocks = recount.read_some(database, known.key, number)
+                blocks = recount.read_first_reports(database, known.key, number)
         if blocks is not None:
-            kept = _Kept(n, *state, list(recount.tally_some(known, blocks)))
+            kept = _Kept(n, *state, list(recount.tally_first_reports(known, blocks)))
             self._kept[key] = kept
         assert kept is not None
         rows = [*[row for row in kept.rows if row[0] < n], *[now] * bool(n)]

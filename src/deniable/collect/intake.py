@@ -80,20 +80,21 @@ class Intake:
 
     def __init__(self, served: Iterable[Served], limits: Limits) -> None:
         self._served: dict[bytes, Served] = {}
-        for one in served:
-            if self._served.setdefault(one.wire.prefix, one).plan.id != one.plan.id:
+        for served_plan in served:
+            if self._served.setdefault(served_plan.wire.prefix, served_plan).plan.id != served_plan.plan.id:
                 raise InvalidParameter(
-                    f"two plans have ids that begin with {one.wire.prefix.hex()}; serve one of them elsewhere"
+                    f"two plans have ids that begin with {served_plan.wire.prefix.hex()}; serve one of them "
+                    "elsewhere"
                 )
-            longest = max(longest_report(one.wire), longest_json(one.wire))
+            longest = max(longest_report(served_plan.wire), longest_json(served_plan.wire))
             if longest > limits.report_bytes:
                 raise InvalidParameter(
-                    f"a report of plan {one.plan.id[:12]} can have {longest:,} bytes, more than the "
+                    f"a report of plan {served_plan.plan.id[:12]} can have {longest:,} bytes, more than the "
                     f"{limits.report_bytes:,} that a collector takes; ask for fewer values, or choose "
                     "mechanisms with shorter reports"
                 )
         self._most_reports = limits.batch_reports
-        self.wires = [one.wire for one in self._served.values()]
+        self.wires = [served_plan.wire for served_plan in self._served.values()]
         self.most = {BINARY: max(map(longest_report, self.wires)), JSON: max(map(longest_json, self.wires))}
         self.most_batch = {kind: max(limits.batch_bytes, 4 + most) for kind, most in self.most.items()}
 
@@ -110,10 +111,10 @@ class Intake:
     def alike(self, raw: bytes, kind: bytes, admission: Admission | None) -> list[Arrival] | None:
         """The reports of a batch of bytes if all have the same, right plan, round and length; else None."""
         try:
-            found = alike(raw, self._most_reports) if kind == BINARY else None
-            if found is None:
+            batch = alike(raw, self._most_reports) if kind == BINARY else None
+            if batch is None:
                 return None
-            first, ids, bodies = found
+            first, ids, bodies = batch
             served = self._of(first)
             arrival = Arrival(served.plan.id, first.round, ids, bodies)
             return [arrival if admission is None else _admit(arrival, served, admission)]
@@ -126,7 +127,7 @@ class Intake:
         reports = list(islice(from_batch(raw), most)) if kind == BINARY else _texts(raw, most)
         if len(reports) == most:
             raise Refusal("large", f"A batch has at most {self._most_reports:,} reports.")
-        return [self._read_or_refuse(one, kind, admission) for one in reports]
+        return [self._read_or_refuse(report, kind, admission) for report in reports]
 
     def _read_or_refuse(self, raw: bytes, kind: bytes, admission: Admission | None) -> Arrival | str:
         if len(raw) > self.most[kind]:
@@ -162,20 +163,20 @@ class Intake:
 
     def _find_named(self, data: object) -> Served:
         """The plan that a JSON report names."""
-        named = data.get("plan") if isinstance(data, dict) else None
-        if not isinstance(named, str):
+        prefix = data.get("plan") if isinstance(data, dict) else None
+        if not isinstance(prefix, str):
             raise Refused("malformed", "a report is an object that names its plan")
         try:
-            served = self._served.get(bytes.fromhex(named))
+            served = self._served.get(bytes.fromhex(prefix))
         except ValueError:
             served = None
         if served is None:
-            raise self._unknown(named[: 2 * PREFIX])
+            raise self._unknown(prefix[: 2 * PREFIX])
         return served
 
-    def _unknown(self, named: str) -> Refused:
-        here = ", ".join(f"{prefix.hex()}…" for prefix in list(self._served)[:5])
-        return Refused("plan", f"the report was made for plan {named!r}…, this collector serves {here}")
+    def _unknown(self, plan: str) -> Refused:
+        prefixes = ", ".join(f"{prefix.hex()}…" for prefix in list(self._served)[:5])
+        return Refused("plan", f"the report was made for plan {plan!r}…, this collector serves {prefixes}")
 
 
 def _make_arrival(served: Served, report: Report, admission: Admission | None) -> Arrival:
@@ -214,19 +215,19 @@ def read_kind(header: bytes | None) -> bytes:
 
 def read_invitation(header: bytes | None) -> bytes | None:
     """The hash of the invitation in a message; only the hash is ever compared or kept."""
-    given = _read_scheme(header, _INVITATION, _LONGEST_INVITATION)
-    return None if given is None else hash_invitation(given)
+    token = _read_scheme(header, _INVITATION, _LONGEST_INVITATION)
+    return None if token is None else hash_invitation(token)
 
 
 def read_admission(header: bytes | None) -> Admission | None:
     """The invitation or the ticket in a message."""
     if header is None:
         return None
-    given = _read_scheme(header, _TICKET, _LONGEST_TICKET)
-    if given is None:
+    ticket = _read_scheme(header, _TICKET, _LONGEST_TICKET)
+    if ticket is None:
         return Admission(read_invitation(header), None)
     try:
-        return Admission(None, Ticket.from_text(given.decode("latin-1")))
+        return Admission(None, Ticket.from_text(ticket.decode("latin-1")))
     except InvalidParameter:  # as good as none
         return None
 

@@ -15,7 +15,7 @@ Table = Literal["invitations", "exchanges", "tickets"]
 def add_invitations(database: Database, known: Known, hashes: Iterable[bytes]) -> None:
     """Let in one report for each of these: SHA-256 hashes of random tokens, in order."""
     sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
-    database.many(sql, [(known.key, each) for each in hashes])
+    database.many(sql, [(known.key, hashed) for hashed in hashes])
 
 
 def exchange_invitation(database: Database, known: Known, invitation: bytes, blinded: bytes) -> bool:
@@ -31,7 +31,7 @@ def exchange_invitation(database: Database, known: Known, invitation: bytes, bli
 def was_exchanged(database: Database, known: Known, invitation: bytes, blinded: bytes) -> bool:
     """Whether the invitation was exchanged before, for the same message."""
     sql = "SELECT blinded FROM exchanges WHERE plan = ? AND hash = ?"
-    return [bytes(found) for (found,) in database.run(sql, known.key, invitation)] == [blinded]
+    return [bytes(message) for (message,) in database.run(sql, known.key, invitation)] == [blinded]
 
 
 def withdraw_invitations(database: Database, known: Known) -> tuple[int, int]:
@@ -45,11 +45,11 @@ def withdraw_invitations(database: Database, known: Known) -> tuple[int, int]:
 
 def count_rows(database: Database, known: Known, table: Table) -> int:
     """How many invitations are unused or exchanged, or how many tickets let in a report."""
-    [(found,)] = database.run(f"SELECT COUNT(*) FROM {table} WHERE plan = ?", known.key)
-    return int(found)
+    [(count,)] = database.run(f"SELECT COUNT(*) FROM {table} WHERE plan = ?", known.key)
+    return int(count)
 
 
 def refuse_other_hashes(hashes: Iterable[bytes]) -> None:
     """Refuse what cannot be the hash of a token."""
-    if any(len(each) != 32 for each in hashes):
+    if any(len(hashed) != 32 for hashed in hashes):
         raise InvalidParameter("an invitation is kept as the SHA-256 of its token, which has 32 bytes")

@@ -38,7 +38,7 @@ class Announced:
         """Who is responsible and how to reach them, in this language or else in the first of the survey."""
         texts = self.plan.content.texts
         said = (texts.responsible, texts.contact) if texts is not None else ()
-        return [_say(one, language, texts.language) for one in said if texts is not None and one]
+        return [_say(text, language, texts.language) for text in said if texts is not None and text]
 
     @property
     def is_repeated(self) -> bool:
@@ -47,40 +47,40 @@ class Announced:
 
     def when(self, language: str, now: float) -> str:
         """The round of the letter and when it is open; empty where there is nothing to say."""
-        text, found = TEXTS[language], self._find_round(now)
+        text, times = TEXTS[language], self._find_round(now)
         rounds = self.plan.content.rounds
         said = []
-        number = found.number if found else None if self.rounds else 1
+        number = times.number if times else None if self.rounds else 1
         if rounds is not None and number is not None:
             said.append(text.round.format(round=number, rounds=rounds))
-        if found is not None:
-            opens = self._write_time(None if found.is_open(now) else found.opens, text.moment)
-            closes = self._write_time(found.closes, text.moment)
+        if times is not None:
+            opens = self._write_time(None if times.is_open(now) else times.opens, text.moment)
+            closes = self._write_time(times.closes, text.moment)
             form = {(False, True): text.until, (True, True): text.opening, (True, False): text.opens}
             said.append(form.get((bool(opens), bool(closes)), "").format(opens=opens, closes=closes))
-        return ", ".join(one for one in said if one)
+        return ", ".join(part for part in said if part)
 
     def _write_time(self, seconds: float | None, form: str) -> str:
         return "" if seconds is None else datetime.fromtimestamp(seconds).astimezone(self.zone).strftime(form)
 
     def _find_round(self, now: float) -> Times | None:
         """The newest round that is open, or else the next one that opens."""
-        opened = [one for one in self.rounds if one.is_open(now)]
-        later = [one for one in self.rounds if one.opens is not None and one.opens > now]
-        return max(opened, key=lambda one: one.number, default=None) or min(
-            later, key=lambda one: one.number, default=None
+        opened = [times for times in self.rounds if times.is_open(now)]
+        later = [times for times in self.rounds if times.opens is not None and times.opens > now]
+        return max(opened, key=lambda times: times.number, default=None) or min(
+            later, key=lambda times: times.number, default=None
         )
 
 
 def announce_plans(plans: Sequence[Announced], language: str, now: float) -> list[str]:
     """The paragraphs of a letter about when to answer: each plan's round, and on which device."""
-    said = [(one.title(language), one.when(language, now)) for one in plans]
+    said = [(announced.title(language), announced.when(language, now)) for announced in plans]
     lines = [
         f"{title}: {when}." if len(plans) > 1 and title else f"{when[0].upper()}{when[1:]}."
         for title, when in said
         if when
     ]
-    again = [TEXTS[language].again] if any(one.is_repeated for one in plans) else []
+    again = [TEXTS[language].again] if any(announced.is_repeated for announced in plans) else []
     return ["\n".join(lines), *again] if lines else again
 
 
@@ -88,28 +88,28 @@ def rate_plans(plans: Sequence[Announced], language: str) -> str:
     """The paragraph of a letter about how well each plan protects answers, counting answers that change."""
     said_on_pages = read_messages(language, "pages")
     lines = []
-    for one in plans:
-        protection = one.plan.protection
+    for announced in plans:
+        protection = announced.plan.protection
         rating = said_on_pages[_RATINGS[protection.level]]
-        title = one.title(language)
+        title = announced.title(language)
         said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(plans) > 1 and title else rating
         lines.append(f"{said}. {said_on_pages['picks'].format(n=protection.percent)}")
     return "\n".join(lines)
 
 
-def choose_language(plans: Sequence[Announced], given: str | None) -> str:
+def choose_language(plans: Sequence[Announced], language: str | None) -> str:
     """The language that was asked for, or the first one of the surveys that letters are written in."""
-    if given is not None:
-        return check_language(given)
-    texts = [one.plan.content.texts for one in plans]
-    return next((each.language for each in texts if each and each.language in LANGUAGES), LANGUAGES[0])
+    if language is not None:
+        return check_language(language)
+    texts = [announced.plan.content.texts for announced in plans]
+    return next((text.language for text in texts if text and text.language in LANGUAGES), LANGUAGES[0])
 
 
-def check_language(given: str, whose: str = "") -> str:
+def check_language(language: str, whose: str = "") -> str:
     """Refuse a language that no letter is written in."""
-    if given not in LANGUAGES:
-        raise InvalidParameter(f"{whose}{not_among(given, 'a language of the letters', LANGUAGES)}")
-    return given
+    if language not in LANGUAGES:
+        raise InvalidParameter(f"{whose}{not_among(language, 'a language of the letters', LANGUAGES)}")
+    return language
 
 
 def _say(text: Text, language: str, first: str) -> str:

@@ -144,17 +144,19 @@ class Letter:
         Of an address list, only columns with usual names are printed: others may be for nobody's eyes.
         """
         known = {name.casefold(): name for name in columns}
-        naming = [f"{{{known[one]}}}" for one in _NAMING if one in known]
-        placing = [" ".join(f"{{{known[one]}}}" for one in line if one in known) for line in _PLACING]
+        naming = [f"{{{known[column]}}}" for column in _NAMING if column in known]
+        placing = [
+            " ".join(f"{{{known[column]}}}" for column in line if column in known) for line in _PLACING
+        ]
         said = TEXTS[language]
-        own = str.maketrans("{}", "()")  # braces of a title are no placeholders
+        without_braces = str.maketrans("{}", "()")  # braces of a title are no placeholders
         blocks = [
             "\n".join([" ".join(naming), *filter(None, placing)]).strip(),
             said.salutation.format(" ".join(naming)) if naming else "",
-            (f"{said.invited}: {title}." if title else f"{said.invited}.").translate(own),
-            *(one.translate(own) for one in when),
+            (f"{said.invited}: {title}." if title else f"{said.invited}.").translate(without_braces),
+            *(paragraph.translate(without_braces) for paragraph in when),
             said.text.strip(),
-            "\n".join(sender).translate(own),
+            "\n".join(sender).translate(without_braces),
         ]
         return Letter("\n\n".join(block for block in blocks if block), language, drops_empty=True)
 
@@ -181,8 +183,8 @@ class Letter:
     def fill(self, values: Mapping[str, str]) -> str:
         """Paragraphs of HTML; whatever is filled in is text, and codes and links are printed apart."""
 
-        def show(found: re.Match[str]) -> str:
-            name = html.unescape(found[1])
+        def show(placeholder: re.Match[str]) -> str:
+            name = html.unescape(placeholder[1])
             text = html.escape(values[name])
             return f'<b class="{name}">{text}</b>' if name in _GIVEN else text
 
@@ -195,7 +197,7 @@ class Letter:
         # what is escaped first has no braces of its own: HTML writes none
         escaped = html.escape(text.strip(), quote=False)
         paragraphs = re.split(r"\n\s*\n", _PLACEHOLDER.sub(show, escaped))
-        return "".join(f'<p dir="auto">{one}</p>' for one in paragraphs)
+        return "".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs)
 
 
 def write_page(

@@ -108,20 +108,20 @@ def _describe_looks(looks: Mapping[Key, Look]) -> list[str]:
 
     health = [look.health for look in looks.values()]
     p_values = [
-        (_labels(plan=key.plan, round=key.round, attribute=one.attribute, check=one.name), one.p_value)
+        (_labels(plan=key.plan, round=key.round, attribute=check.attribute, check=check.name), check.p_value)
         for key, look in looks.items()
-        for one in look.health.checks
+        for check in look.health.checks
     ]
     return [
         *gauge(
             "deniable_health_alarms",
             "Checks of the reports that honest ones hardly ever fail.",
-            [len(one.alarms) for one in health],
+            [len(observed.alarms) for observed in health],
         ),
         *gauge(
             "deniable_health_checks",
             "Checks of the reports at the last look.",
-            [len(one.checks) for one in health],
+            [len(observed.checks) for observed in health],
         ),
         *gauge(
             "deniable_health_reports",

@@ -15,7 +15,7 @@ from deniable.collect.refusals import REASONS
 from deniable.estimate.consistency import NAMES
 
 VERSION = "1"
-"""Of the API, which is older than most versions of the package."""
+"""The version of the API, which changes less often than that of the package."""
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"
 
@@ -345,8 +345,8 @@ OPERATIONS = (
 
 def describe() -> dict[str, Any]:
     """The OpenAPI 3.1 description of the table; spec/api.json is its copy."""
-    named = sorted(messages.Message.__subclasses__(), key=lambda one: one.__name__)
-    _, schemas = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
+    subclasses = sorted(messages.Message.__subclasses__(), key=lambda message: message.__name__)
+    _, schemas = msgspec.json.schema_components(subclasses, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _describe_operation(operation)

@@ -36,7 +36,7 @@ def read_level(request: Request) -> float:
 
 def read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
     """One of the words that are allowed, the first of them unless another is asked for."""
-    given = request.query_params.get(name, allowed[0])
-    if given not in allowed:
-        raise Refusal("parameter", not_among(given, f"a {name}", allowed))
-    return given
+    choice = request.query_params.get(name, allowed[0])
+    if choice not in allowed:
+        raise Refusal("parameter", not_among(choice, f"a {name}", allowed))
+    return choice

@@ -84,13 +84,13 @@ class Postgres(Database):
 
     def __init__(self, url: str, create: bool = True) -> None:
         try:
-            given = conninfo.conninfo_to_dict(url)
+            settings = conninfo.conninfo_to_dict(url)
         except psycopg.Error as problem:
             raise InvalidParameter(f"this is no address of a PostgreSQL database: {problem}") from None
-        host, name = given.get("host") or "localhost", given.get("dbname") or given.get("user") or ""
-        super().__init__(f"postgresql://{host}:{given.get('port') or 5432}/{name}")
+        host, name = settings.get("host") or "localhost", settings.get("dbname") or settings.get("user") or ""
+        super().__init__(f"postgresql://{host}:{settings.get('port') or 5432}/{name}")
         self._url = url
-        self._address = conninfo.make_conninfo("", **{**_DEFAULTS, **given})
+        self._address = conninfo.make_conninfo("", **{**_DEFAULTS, **settings})
         self._create = create
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._number: int | None = None
@@ -110,14 +110,14 @@ class Postgres(Database):
     def insert(self, plan: int, number: int, ids: Sequence[bytes], bodies: Sequence[bytes]) -> set[bytes]:
         # in the order of ids, so that no two collectors wait for each other
         rows = sorted(zip(ids, bodies, strict=True))
-        given = Packed.of([row[0] for row in rows]), Packed.of([row[1] for row in rows])
+        packed = Packed.of([row[0] for row in rows]), Packed.of([row[1] for row in rows])
         if len(ids) >= _MANY and self._inserts_many:
             # Looking for conflicts takes as long as the insert, and many reports have rarely one.
-            [(new,)] = self.run("SELECT pg_temp.insert_many(?, ?, ?, ?)", plan, number, *given)
+            [(new,)] = self.run("SELECT pg_temp.insert_many(?, ?, ?, ?)", plan, number, *packed)
             if new is not None:
                 head = {"plan": plan, "round": number}
                 return set() if new == len(ids) else self.present("reports", head, "id", ids)
-        inserted = self.run(_INSERT_SOME, plan, number, *given, plan, number)
+        inserted = self.run(_INSERT_SOME, plan, number, *packed, plan, number)
         return set() if len(inserted) == len(ids) else set(ids) - {name for (name,) in inserted}
 
     def present(
@@ -135,14 +135,14 @@ class Postgres(Database):
             "DELETE FROM invitations USING unnest(?::bytea[]) AS given (hash) WHERE invitations.plan = ? AND "
             "invitations.hash = given.hash RETURNING invitations.hash"
         )
-        return {found for (found,) in self.run(sql, sorted(hashes), plan)}
+        return {hashed for (hashed,) in self.run(sql, sorted(hashes), plan)}
 
     def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
         sql = (
             "INSERT INTO tickets (plan, hash) SELECT ?, given.hash FROM unnest(?::bytea[]) AS given (hash) "
             "ON CONFLICT DO NOTHING RETURNING hash"
         )
-        return {found for (found,) in self.run(sql, plan, sorted(hashes))}
+        return {hashed for (hashed,) in self.run(sql, plan, sorted(hashes))}
 
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
         # An advisory lock writes nothing, and is given in the order in which it is asked for. The number of a
@@ -222,7 +222,7 @@ class Postgres(Database):
             self._drop_log()
         except (errors.InsufficientPrivilege, errors.QueryCanceled):
             return Cleared(tables=True, log=False)
-        return Cleared(tables=True, log=not any(one.keeps_log for one in self.exposures()))
+        return Cleared(tables=True, log=not any(exposure.keeps_log for exposure in self.exposures()))
 
     def _drop_log(self) -> None:
         """Make the server delete its log of all that happened until now, where it keeps none on purpose."""
@@ -335,13 +335,13 @@ class Postgres(Database):
 
 def _choose_positions(pools: Sequence[Pool]) -> list[int]:
     """Which arrivals stay, by their positions from 1 on: at random, by the operating system's numbers."""
-    found: list[int] = []
+    positions: list[int] = []
     first = 1
     for pool in pools:
         keys = np.frombuffer(os.urandom(8 * pool.n), dtype=np.uint64)
-        found += (first + np.argsort(keys)[: pool.staying]).tolist()
+        positions += (first + np.argsort(keys)[: pool.staying]).tolist()
         first += pool.n
-    return found
+    return positions
 
 
 @cache

@@ -50,7 +50,7 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
     try:
         refuse_unknown(store, plan)
         if number is None:
-            _refuse_several(each.number for each in store.rounds(plan.id) if each.counted)
+            _refuse_several(stored.number for stored in store.rounds(plan.id) if stored.counted)
         return Collected(*store.tallied(plan.id, number))
     finally:
         store.close()
@@ -82,9 +82,9 @@ def fetch_discovery(
 ) -> Discovery:
     """The texts or codes that a collector finds in the reports of a round; its log then says so."""
     address = _address(source)
-    named = {} if query.name is None else {"name": query.name}
+    parameters = {} if query.name is None else {"name": query.name}
     sought = {"words": query.words, "alpha": query.alpha, "least": query.least}
-    raw = _ask(plan, address, "discover", number, token, named, json.dumps(sought).encode())
+    raw = _ask(plan, address, "discover", number, token, parameters, json.dumps(sought).encode())
     try:
         return Discovery.from_dict(json.loads(raw))
     except (ValueError, TypeError, KeyError):
@@ -93,14 +93,14 @@ def fetch_discovery(
 
 def refuse_unknown(store: Store, plan: Plan) -> None:
     """Refuse a plan that a store does not have."""
-    plans = [each.plan.id for each in store.plans()]
+    plans = [known.plan.id for known in store.plans()]
     if plan.id not in plans:
         raise unknown(store, plan.id, plans)
 
 
 def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParameter:
     """The message for a plan that a store does not have."""
-    known = ", ".join(each[:12] for each in plans)
+    known = ", ".join(identifier[:12] for identifier in plans)
     has = f"it has {known}" if known else "it is empty"
     return InvalidParameter(
         f"{store.name} has no plan {plan_id[:12]}; {has}: name another plan, or another store"
@@ -109,26 +109,27 @@ def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParamete
 
 def _refuse_several(numbers: Iterable[int]) -> None:
     """Refuse to choose among rounds."""
-    asked = list(numbers)
-    if len(asked) > 1:
+    rounds = list(numbers)
+    if len(rounds) > 1:
         raise InvalidParameter(
-            f"the same people answered in {format_members('round', asked)}, which are not added up; {_CHOOSE}"
+            f"the same people answered in {format_members('round', rounds)}, which are not added up; "
+            f"{_CHOOSE}"
         )
 
 
-def token_file_for(source: str, named: Path | None) -> Path | None:
+def token_file_for(source: str, path: Path | None) -> Path | None:
     """The file of the operator's token: the named one, or for a local collector the one in this folder.
 
     A token in this folder is not sent to other machines unless it is named.
     """
-    if named is not None or os.environ.get("DENIABLE_TOKEN"):
-        return named
+    if path is not None or os.environ.get("DENIABLE_TOKEN"):
+        return path
     host = urllib.parse.urlsplit(source).hostname or ""
     try:
-        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        here = False
-    return TOKEN_FILE if here and TOKEN_FILE.is_file() else None
+        is_local = False
+    return TOKEN_FILE if is_local and TOKEN_FILE.is_file() else None
 
 
 def find_token(file: Path | None, source: str) -> str:
@@ -171,14 +172,14 @@ def _ask(
 ) -> bytes:
     """What a collector answers about a round of a plan; with a body, once it has worked on it."""
     query = dict(more) if number is None else {"round": str(number), **more}
-    asked = "?" + urllib.parse.urlencode(query) if query else ""
-    request = urllib.request.Request(f"{source}/plans/{plan.id}/{what}{asked}", body)
+    suffix = "?" + urllib.parse.urlencode(query) if query else ""
+    request = urllib.request.Request(f"{source}/plans/{plan.id}/{what}{suffix}", body)
     if token is not None:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS if body is None else _WORK) as answer:
-            found: bytes = answer.read(_LONGEST)
-            return found
+            content: bytes = answer.read(_LONGEST)
+            return content
     except urllib.error.HTTPError as refusal:
         with refusal:
             why = _detail(refusal.read(10_000)) or str(refusal)
@@ -212,20 +213,22 @@ def _unreachable(source: str, problem: OSError) -> DeniableError:
     )
 
 
-def _not_a_collector(source: str, wanted: str) -> DeniableError:
-    return DeniableError(f"what is at {source} is not a collector: it answered something else than {wanted}")
+def _not_a_collector(source: str, expected: str) -> DeniableError:
+    return DeniableError(
+        f"what is at {source} is not a collector: it answered something else than {expected}"
+    )
 
 
 def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Collected:
     raw = _ask(plan, source, "tallies", number, token)
     try:
         said = json.loads(raw)
-        found, answered = Tallies.from_dict(said), said.get("round")
+        tallies, answered = Tallies.from_dict(said), said.get("round")
     except (ValueError, TypeError, KeyError, AttributeError):
         raise _not_a_collector(source, "tallies") from None
-    if found.plan_id != plan.id:
+    if tallies.plan_id != plan.id:
         raise DeniableError(f"the collector at {source} answered with the tallies of another plan")
-    return Collected(answered if type(answered) is int else number, found)
+    return Collected(answered if type(answered) is int else number, tallies)
 
 
 def _detail(raw: bytes) -> str:

@@ -26,57 +26,58 @@ def rows(
     database: Database, key: int, number: int, after: bytes, block: int, scrubbed: bool = False
 ) -> list[Any]:
     """Ids and bodies of the next reports in the order of their ids."""
-    some = "" if scrubbed else "AND body IS NOT NULL "
-    where = f"WHERE plan = ? AND round = ? AND id > ? {some}ORDER BY id LIMIT ?"
+    condition = "" if scrubbed else "AND body IS NOT NULL "
+    where = f"WHERE plan = ? AND round = ? AND id > ? {condition}ORDER BY id LIMIT ?"
     parts = [f"SELECT id, body FROM (SELECT id, body FROM {table} {where}) AS part" for table in TABLES]
     sql = f"{' UNION ALL '.join(parts)} ORDER BY id LIMIT ?"
     return database.run(sql, *(key, number, after, block) * len(TABLES), block)
 
 
-def read_some(database: Database, key: int, number: int) -> list[list[bytes]]:
+def read_first_reports(database: Database, key: int, number: int) -> list[list[bytes]]:
     """The bodies of a few reports, of some more, and so on: those with the smallest ids, which are random."""
-    found: list[list[bytes]] = []
+    blocks: list[list[bytes]] = []
     read, after, size = 0, b"", 0
     for n in SOME:
         block = rows(database, key, number, after, n - read)
         if read + len(block) < n:
             break
-        found.append([body for _, body in block])
+        blocks.append([body for _, body in block])
         read, after, size = n, block[-1][0], size + sum([len(body) for _, body in block])
         if size > SOME_BYTES:
             break
-    return found
+    return blocks
 
 
-def tally_some(known: Known, blocks: Iterable[list[bytes]]) -> Iterator[Integers]:
+def tally_first_reports(known: Known, blocks: Iterable[list[bytes]]) -> Iterator[Integers]:
     """The tallies of the first block, of the first two, and so on.
 
     Nothing of this is stored: tallies of the first reports would tell, beside the bodies, which these were.
     """
-    found = known.sums.zero()
+    total = known.sums.zero()
     for block in blocks:
-        found = found + known.count(known.wire.reports(block))
-        yield found
+        total = total + known.count(known.wire.reports(block))
+        yield total
 
 
 def check(database: Database, plans: Iterable[Known]) -> list[str]:
     """Count all reports again, from one snapshot; return what differs, in plain words."""
     problems = database.damage()
-    held = dict.fromkeys(_rounds_with_reports(database))
+    remaining = dict.fromkeys(_rounds_with_reports(database))
     for known in plans:
         totals = add_tallies(database, known)
         numbers = database.run(
             "SELECT number, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key
         )
         for number, scrubbed in numbers:
-            held.pop((known.key, number), None)
+            remaining.pop((known.key, number), None)
             where = f"plan {known.plan.id[:12]}, round {number}"
             total, gone = totals[number], known.sums.read(scrubbed)
             problems += [f"{where}: {text}" for text in _check(database, known, number, total, gone)]
         if known.takes_tickets:
             problems += _check_tickets(database, known, sum(int(total[0]) for total in totals.values()))
     return problems + [
-        f"there are reports of plan number {key}, round {number}, which nobody made" for key, number in held
+        f"there are reports of plan number {key}, round {number}, which nobody made"
+        for key, number in remaining
     ]
 
 
@@ -91,20 +92,20 @@ def add_tallies(database: Database, known: Known, number: int | None = None) -> 
     else:
         rows = database.run(f"{sql}AND rounds.number = ?", known.key, number)
     totals: dict[int, Integers] = {}
-    for each, raw in rows:
+    for round_number, raw in rows:
         row = known.sums.zero() if raw is None else known.sums.read(raw)
-        totals[each] = totals[each] + row if each in totals else row
+        totals[round_number] = totals[round_number] + row if round_number in totals else row
     return totals
 
 
 def _check(database: Database, known: Known, number: int, total: Integers, gone: Integers) -> Iterator[str]:
-    found, empty, twice, after = known.sums.zero(), 0, 0, b""
+    counted, empty, twice, after = known.sums.zero(), 0, 0, b""
     while block := rows(database, known.key, number, after, BLOCK, scrubbed=True):
         bodies = [body for _, body in block if body is not None]
         reports, sound = known.wire.sound(bodies)
         if not sound.all():
             yield f"{format_count(int((~sound).sum()), 'report')} in another form than the canonical one"
-        found += known.count(reports)
+        counted += known.count(reports)
         empty += len(block) - len(bodies)
         twice += len(block) - len({name for name, _ in block})
         after = block[-1][0]
@@ -112,7 +113,7 @@ def _check(database: Database, known: Known, number: int, total: Integers, gone:
         yield f"{format_count(twice, 'report')} stored twice"
     if empty != gone[0]:
         yield f"{empty} reports have no body, but {gone[0]} were scrubbed"
-    yield from _differences(known, total, found + gone)
+    yield from _differences(known, total, counted + gone)
 
 
 def _check_tickets(database: Database, known: Known, counted: int) -> Iterator[str]:
@@ -122,13 +123,13 @@ def _check_tickets(database: Database, known: Known, counted: int) -> Iterator[s
         yield f"plan {known.plan.id[:12]}: the number of used tickets is {used}, that of reports {counted}"
 
 
-def _differences(known: Known, total: Integers, found: Integers) -> Iterator[str]:
-    if (total == found).all():
+def _differences(known: Known, total: Integers, counted: Integers) -> Iterator[str]:
+    if (total == counted).all():
         return
-    if total[0] != found[0]:
-        yield f"the tallies say {format_count(total[0], 'report')}, but there are {found[0]}"
+    if total[0] != counted[0]:
+        yield f"the tallies say {format_count(total[0], 'report')}, but there are {counted[0]}"
     else:
-        differing = int(np.count_nonzero(total != found))
+        differing = int(np.count_nonzero(total != counted))
         yield f"the tallies differ from a recount in {differing} of {known.sums.size} numbers"
 
 
@@ -137,8 +138,8 @@ def _rounds_with_reports(database: Database) -> Iterator[tuple[int, int]]:
     for table in TABLES:
         at = (-1, -1)
         sql = f"SELECT plan, round FROM {table} WHERE (plan, round) > (?, ?) ORDER BY plan, round LIMIT 1"
-        while found := database.run(sql, *at):
-            at = found[0][0], found[0][1]
+        while next_round := database.run(sql, *at):
+            at = next_round[0][0], next_round[0][1]
             yield at
 
 

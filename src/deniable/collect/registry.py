@@ -47,20 +47,20 @@ class Registry:
 
     def lock(self, known: Known, shared: bool = False) -> Locked:
         """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
-        found = self._database.lock_plan(
+        rows = self._database.lock_plan(
             known.key,
             shared,
             "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
             f"rounds ON rounds.plan = plans.key WHERE plans.key = {known.key:d}",
         )
         # a backup was put in its place, say: keys mean other plans there
-        if not found or found[0][0] != known.plan.id:
+        if not rows or rows[0][0] != known.plan.id:
             self._plans.clear()
             raise StoreUnavailable(
                 f"{self._database.name} has been replaced by another one, which has other plans; try again"
             )
-        rounds = {number: State(*times) for _, _, number, *times in found if number is not None}
-        return Locked(bool(found[0][1]), rounds)
+        rounds = {number: State(*times) for _, _, number, *times in rows if number is not None}
+        return Locked(bool(rows[0][1]), rounds)
 
     def register(self, plan: Plan, invited: bool) -> None:
         """Add a plan, or change whether it takes invitations, until its first report is counted."""
@@ -101,29 +101,29 @@ class Registry:
             "SELECT plans.id, plans.invited, rounds.number, rounds.opens, rounds.closes FROM plans LEFT JOIN "
             "rounds ON rounds.plan = plans.key ORDER BY plans.key, rounds.number"
         )
-        found: dict[str, Offer] = {}
+        offers: dict[str, Offer] = {}
         for plan_id, invited, number, opens, closes in rows:
-            offer = found.setdefault(plan_id, Offer(bool(invited), []))
+            offer = offers.setdefault(plan_id, Offer(bool(invited), []))
             if number is not None:
                 offer.rounds.append(Times(number, opens, closes))
-        return found
+        return offers
 
     def list_rounds(self, known: Known) -> list[Round]:
         """The rounds of a plan, in order."""
         sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
-        found = self._database.run(sql, known.key)
+        rows = self._database.run(sql, known.key)
         totals = recount.add_tallies(self._database, known)
         return [
             Round(number, opens, closes, int(totals[number][0]), known.sums.read_n(gone))
-            for number, opens, closes, gone in found
+            for number, opens, closes, gone in rows
         ]
 
     def add_tallies(self, known: Known, number: int | None = None) -> dict[int, Integers]:
         """The tallies of each round, or of one, which must have been made."""
-        found = recount.add_tallies(self._database, known, number)
-        if number is not None and not found:
+        totals = recount.add_tallies(self._database, known, number)
+        if number is not None and not totals:
             raise no_round(known.plan, number)
-        return found
+        return totals
 
     def count_reports(self, known: Known, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""

@@ -21,8 +21,8 @@ def respond(message: object) -> Response:
 
 def respond_file(content: bytes, kind: str, name: str) -> Response:
     """A file to save under a name, which no browser keeps."""
-    named = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=UNSTORED | named)
+    disposition = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=UNSTORED | disposition)
 
 
 def respond_cached(

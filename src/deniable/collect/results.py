@@ -63,15 +63,15 @@ def estimated(
     of several people ask again every few seconds, and the blocks of 2,000 cells take four. With `smooth`, the
     shares of ranges and grids are smoothed.
     """
-    asked = _Asked((plan.id, _digest(tallies), number, level, project, cells, smooth), plan, tallies)
+    query = _Query((plan.id, _digest(tallies), number, level, project, cells, smooth), plan, tallies)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
-    return _estimate.__wrapped__(asked) if many else _estimate(asked)
+    return _estimate.__wrapped__(query) if many else _estimate(query)
 
 
 @final
 @dataclass(frozen=True)
-class _Asked:
-    """What is asked for, equal if all of it is, by the counts themselves."""
+class _Query:
+    """A request for estimates, equal to another if all that it asks for is, by the counts themselves."""
 
     key: tuple[str, bytes, int | None, float, str | None, bool, bool]
     plan: Plan = field(compare=False, repr=False)
@@ -79,18 +79,20 @@ class _Asked:
 
 
 def _digest(tallies: Tallies) -> bytes:
-    found = sha256(tallies.n.to_bytes(8, "little"))
-    for name, tally in [item for one in (tallies.tallies, *tallies.groups) for item in sorted(one.items())]:
-        asked = b"" if tally.asked is None else tally.asked.tobytes()
-        for part in (name.encode(), tally.n.to_bytes(8, "little"), tally.counts.tobytes(), asked):
-            found.update(len(part).to_bytes(8, "little") + part)
-    return found.digest()
+    hashed = sha256(tallies.n.to_bytes(8, "little"))
+    for name, tally in [
+        item for table in (tallies.tallies, *tallies.groups) for item in sorted(table.items())
+    ]:
+        asked_counts = b"" if tally.asked is None else tally.asked.tobytes()
+        for part in (name.encode(), tally.n.to_bytes(8, "little"), tally.counts.tobytes(), asked_counts):
+            hashed.update(len(part).to_bytes(8, "little") + part)
+    return hashed.digest()
 
 
 @lru_cache(maxsize=64)
-def _estimate(asked: _Asked) -> Estimates:
-    plan, tallies = asked.plan, asked.tallies
-    _, _, number, level, project, cells, smooth = asked.key
+def _estimate(query: _Query) -> Estimates:
+    plan, tallies = query.plan, query.tallies
+    _, _, number, level, project, cells, smooth = query.key
     result = result_of(plan, tallies)
     try:
         if smooth:
@@ -118,29 +120,29 @@ def _estimate(asked: _Asked) -> Estimates:
 
 
 def between(
-    plan: Plan, tallies: Tallies, number: int | None, wanted: RangeQuery, level: float
+    plan: Plan, tallies: Tallies, number: int | None, query: RangeQuery, level: float
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
     result = result_of(plan, tallies)
     try:
-        [(name, shares)] = answer_queries(result, [wanted], level).items()
+        [(name, shares)] = answer_queries(result, [query], level).items()
     except InvalidParameter as problem:
         raise Refusal("parameter", str(problem)) from None
-    found = shares[wanted]
-    shown = ShownShare.of(result, name, wanted, found)
+    estimate = shares[query]
+    share = ShownShare.of(result, name, query, estimate)
     return messages.Between(
         plan=plan.id,
         round=number,
         attribute=name,
-        range=str(wanted),
+        range=str(query),
         level=level,
-        share=shown.share.value,
-        low=shown.share.low,
-        high=shown.share.high,
-        unbiased=found.value,
-        stderr=found.stderr,
-        noisy=shown.noisy,
-        moved_from=shown.moved_from,
+        share=share.share.value,
+        low=share.share.low,
+        high=share.share.high,
+        unbiased=estimate.value,
+        stderr=estimate.stderr,
+        noisy=share.noisy,
+        moved_from=share.moved_from,
     )
 
 
@@ -175,8 +177,8 @@ def changed(
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
     """For locations, which are many: the low ends of intervals that hold for all of them at once."""
     locations = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
-    found = Findings(result, level)
-    lows = {name: found.find_unbiased(name, 1 - (1 - level) / result[name].k)[2] for name in locations}
+    findings = Findings(result, level)
+    lows = {name: findings.find_unbiased(name, 1 - (1 - level) / result[name].k)[2] for name in locations}
     return {name: iter(low.tolist()) for name, low in lows.items()}
 
 
@@ -186,16 +188,16 @@ def _write_row(kind: type[Kind], rows: Iterable[Mapping[str, Any]]) -> list[Kind
     return [kind(**{name: row[name] for name in names if name in row}) for row in rows]
 
 
-def as_csv(found: Estimates) -> bytes:
+def as_csv(estimates: Estimates) -> bytes:
     """The table, with a header."""
-    return csv_bytes(_table(found))
+    return csv_bytes(_table(estimates))
 
 
-def as_parquet(found: Estimates) -> bytes:
+def as_parquet(estimates: Estimates) -> bytes:
     """The table as a Parquet file."""
     pa, parquet = require_pyarrow()
     sink = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(_table(found)), sink)
+    parquet.write_table(pa.Table.from_pylist(_table(estimates)), sink)
     return sink.getvalue()
 
 
@@ -211,18 +213,22 @@ def require_pyarrow() -> tuple[Any, Any]:
     return pa, parquet
 
 
-def _table(found: Estimates) -> list[dict[str, Any]]:
+def _table(estimates: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     rows = [
         msgspec.to_builtins(row) | {"kind": kind}
-        for kind, told in (("value", found.rows), ("group", found.groups), (AMONG, found.among))
-        for row in told
+        for kind, section in (
+            ("value", estimates.rows),
+            ("group", estimates.groups),
+            (AMONG, estimates.among),
+        )
+        for row in section
     ]
-    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": MEAN} for mean in found.means]
-    for quantile in found.quantiles:
+    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": MEAN} for mean in estimates.means]
+    for quantile in estimates.quantiles:
         row = msgspec.to_builtins(quantile)
         rows.append({"value": name_quantile(row.pop("share"))} | row | {"kind": "quantile"})
-    about = {"level": found.level, "plan": found.plan, "round": found.round}
+    about = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
     first, last = ("attribute", "value", "kind"), ("n", *about)
     between = dict.fromkeys(name for row in rows for name in row if name not in (*first, *last))
     columns: dict[str, Any] = dict.fromkeys([*first, *between, *last])

@@ -27,7 +27,7 @@ class Schedule:
 
     start: datetime
     """When the first round opens: local time without a zone, or in a zone of its own."""
-    every: Every
+    period: Every
     length: timedelta | None = None
     """How long each round is open; until the next opens if this is None."""
     zone: tzinfo | None = None
@@ -35,7 +35,7 @@ class Schedule:
 
     def times(self, first: int, count: int) -> list[Times]:
         """When each of these rounds is open."""
-        if self.every == "month" and self._local.day > _SAFE_DAY:
+        if self.period == "month" and self._local.day > _SAFE_DAY:
             raise InvalidParameter(
                 f"not every month has a day {self._local.day}; begin on day {_SAFE_DAY} of a month or earlier"
             )
@@ -48,7 +48,7 @@ class Schedule:
             if end > following:
                 raise InvalidParameter(
                     f"round {number} would still be open when the next one opens: a round every "
-                    f"{self.every} is open for a {self.every} at most"
+                    f"{self.period} is open for a {self.period} at most"
                 )
         return [
             Times(first + i, start, end) for i, (start, end) in enumerate(zip(opens, closes, strict=False))
@@ -64,10 +64,10 @@ class Schedule:
     def _step(self, position: int) -> datetime:
         local = self._local
         try:
-            if self.every == "month":
+            if self.period == "month":
                 years, month = divmod(local.month - 1 + position, 12)
                 return local.replace(year=local.year + years, month=month + 1)
-            return local + timedelta(days=position * (7 if self.every == "week" else 1))
+            return local + timedelta(days=position * (7 if self.period == "week" else 1))
         except (ValueError, OverflowError):
             raise InvalidParameter("the schedule reaches beyond the year 9999; begin earlier") from None
 
@@ -93,10 +93,10 @@ def read_length(text: str) -> timedelta:
     >>> read_length("3d"), read_length("36h")
     (datetime.timedelta(days=3), datetime.timedelta(days=1, seconds=43200))
     """
-    found = _LENGTH.fullmatch(text.strip())
-    if found is None or int(found[1]) == 0:
+    matched = _LENGTH.fullmatch(text.strip())
+    if matched is None or int(matched[1]) == 0:
         raise InvalidParameter(f"{text!r} is no length of time, such as 3d, 12h, 2w or 90m")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[matched[2]]: int(matched[1])})
 
 
 def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times], now: float) -> None:
@@ -114,9 +114,9 @@ def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times]
     if start < now:
         raise InvalidParameter(f"the schedule begins in the past, {format_time(start)}; give a later --from")
     others = [
-        one.number
-        for one in known
-        if any(_do_overlap(one, new) for new in planned if new.number != one.number)
+        times.number
+        for times in known
+        if any(_do_overlap(times, new) for new in planned if new.number != times.number)
     ]
     if others:
         which, are = format_members("round", others), "is" if len(others) == 1 else "are"
@@ -126,8 +126,8 @@ def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times]
         )
 
 
-def _do_overlap(one: Times, other: Times) -> bool:
+def _do_overlap(times: Times, other: Times) -> bool:
     def is_before(first: Times, second: Times) -> bool:
         return first.closes is not None and second.opens is not None and first.closes <= second.opens
 
-    return not (is_before(one, other) or is_before(other, one))
+    return not (is_before(times, other) or is_before(other, times))

@@ -88,8 +88,10 @@ def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:
             f"{where} was written by a newer Deniable (store version {version}; this one knows "
             f"{len(MIGRATIONS)}); install that version, or use another store"
         )
-    found = [statement.format_map(words) for migration in MIGRATIONS[version:] for statement in migration]
-    return [*found, f"UPDATE deniable SET version = {len(MIGRATIONS)}"] if found else []
+    statements = [
+        statement.format_map(words) for migration in MIGRATIONS[version:] for statement in migration
+    ]
+    return [*statements, f"UPDATE deniable SET version = {len(MIGRATIONS)}"] if statements else []
 
 
 class NewerStore(DeniableError):

@@ -118,17 +118,21 @@ class Sqlite(Database):
             f"{_EACH} SELECT group_concat(n) FROM each WHERE EXISTS (SELECT 1 FROM {table} WHERE {where} AND "
             f"{column} = substr(?2, 1 + ?3 * n, ?3))"
         )
-        [(found,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
-        return {values[int(position)] for position in found.split(",")} if found else set()
+        [(positions,)] = self.run(sql, len(values), b"".join(values), len(values[0]), *head.values())
+        return {values[int(position)] for position in positions.split(",")} if positions else set()
 
     def use_invitations(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
-        self.many("DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, each) for each in hashes])
+        self.many(
+            "DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, hashed) for hashed in hashes]
+        )
         return set(hashes)  # they were there, and nobody else writes
 
     def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
         there = self.present("tickets", {"plan": plan}, "hash", hashes)
         new = set(hashes) - there
-        self.many("INSERT INTO tickets (plan, hash) VALUES (?, ?)", [(plan, each) for each in sorted(new)])
+        self.many(
+            "INSERT INTO tickets (plan, hash) VALUES (?, ?)", [(plan, hashed) for hashed in sorted(new)]
+        )
         return new
 
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:
@@ -144,9 +148,9 @@ class Sqlite(Database):
         self._take_out("arrivals")
         self.run("CREATE TEMP TABLE leaving (position INTEGER PRIMARY KEY)")
         # the blobs come from a generator that the operating system seeds
-        some = "SELECT rowid FROM written WHERE plan = ? AND round = ?"
+        selection = "SELECT rowid FROM written WHERE plan = ? AND round = ?"
         for pool in pools:
-            sql = f"INSERT INTO leaving {some} ORDER BY randomblob(8) LIMIT -1 OFFSET ?"
+            sql = f"INSERT INTO leaving {selection} ORDER BY randomblob(8) LIMIT -1 OFFSET ?"
             self.run(sql, pool.plan, pool.round, pool.staying)
         self.run("INSERT INTO reports SELECT * FROM written WHERE rowid IN leaving ORDER BY rowid")
         self.run("DELETE FROM written WHERE rowid IN leaving")
@@ -254,10 +258,10 @@ class Sqlite(Database):
     def _rescue(self) -> str:
         """Copy what is in the lost log to the file, while this connection still has it; say what was done."""
         try:
-            [(busy, held, copied)] = self.run("PRAGMA wal_checkpoint(FULL)")
+            [(busy, logged, copied)] = self.run("PRAGMA wal_checkpoint(FULL)")
         except sqlite3.Error:
-            busy = held = copied = -1
-        if busy or held != copied:
+            busy = logged = copied = -1
+        if busy or logged != copied:
             return "What it held could not be copied to the file: acknowledged reports may be lost."
         return "What it held was copied to the file first."
 
@@ -314,10 +318,10 @@ class Sqlite(Database):
 
     def _identity(self, end: str = "") -> _Identity | None:
         try:
-            found = os.stat(f"{self._path}{end}")
+            state = os.stat(f"{self._path}{end}")
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return state.st_dev, state.st_ino
 
     def _reason(self, problem: BaseException) -> str | None:
         if not isinstance(problem, sqlite3.Error):

@@ -111,16 +111,16 @@ class Store:
 
     def set_rounds(self, plan_id: str, rounds: Iterable[Times], by: Actor | None = None) -> None:
         """Make rounds, or change when they are open: all of them, or none."""
-        given = list(rounds)
-        for one in given:
-            if one.opens is not None and one.closes is not None and not one.opens < one.closes:
+        planned = list(rounds)
+        for times in planned:
+            if times.opens is not None and times.closes is not None and not times.opens < times.closes:
                 raise InvalidParameter(
-                    f"a round opens before it closes, got {one.opens:g} and {one.closes:g}"
+                    f"a round opens before it closes, got {times.opens:g} and {times.closes:g}"
                 )
         with self._database.transaction(write=True):
-            for one in given:
-                self._registry.set_round(plan_id, one.number, one.opens, one.closes)
-                log_round(self._database, by, plan_id, one)
+            for times in planned:
+                self._registry.set_round(plan_id, times.number, times.opens, times.closes)
+                log_round(self._database, by, plan_id, times)
 
     def offers(self) -> dict[str, Offer]:
         """What all plans offer now, by their ids; no tallies are read, so that anybody may ask often."""
@@ -166,11 +166,11 @@ class Store:
 
     def invite(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> None:
         """Let in one report for each of these: SHA-256 hashes of random tokens."""
-        given = sorted(hashes)
-        invitations.refuse_other_hashes(given)
+        ordered = sorted(hashes)
+        invitations.refuse_other_hashes(ordered)
         with self._database.transaction(write=True):
-            invitations.add_invitations(self._database, self._registry.load(plan_id), given)
-            log_action(self._database, by, "made invitations", plan_id, f"{len(given):,}")
+            invitations.add_invitations(self._database, self._registry.load(plan_id), ordered)
+            log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an invitation for one signature; return whether it may be signed.
@@ -227,15 +227,15 @@ class Store:
         return self.tallied(plan_id, number)[1]
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
-        """The same, with the number of their round: None where none was named, and none has reports."""
+        """The number of a round and its tallies; None where no round was named, and none has reports."""
         with self._database.transaction():
             known = self._registry.load(plan_id)
             rows = self._registry.add_tallies(known, number)
-        found = {n: row for n, row in rows.items() if row[0]}
-        if number is None and len(found) > 1:
-            asked = ", ".join(map(str, found))
-            raise InvalidParameter(f"the same people answered in rounds {asked}; ask for one of them")
-        number, row = next(iter(found.items()), (number, known.sums.zero()))
+        reported = {n: row for n, row in rows.items() if row[0]}
+        if number is None and len(reported) > 1:
+            numbers = ", ".join(map(str, reported))
+            raise InvalidParameter(f"the same people answered in rounds {numbers}; ask for one of them")
+        number, row = next(iter(reported.items()), (number, known.sums.zero()))
         return number, known.sums.tallies(row, number)
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
@@ -268,13 +268,15 @@ class Store:
             known = self._registry.load(plan_id)
             which = "all rounds" if number is None else f"round {number}"
             log_action(database, by, "scrubbed reports", plan_id, which)  # first, in case this is cut short
-        before = sum(each.scrubbed for each in self.rounds(plan_id))
-        for each in [one.number for one in self.rounds(plan_id)] if number is None else [number]:
+        before = sum(stored.scrubbed for stored in self.rounds(plan_id))
+        for round_number in (
+            [stored.number for stored in self.rounds(plan_id)] if number is None else [number]
+        ):
             after: bytes | None = b""
             while after is not None:  # a block at a time: others can write in between
                 with database.transaction(write=True):
                     self._registry.lock(known)
-                    after = recount.scrub(database, known, each, after)
+                    after = recount.scrub(database, known, round_number, after)
         tries = iter(range(_TRIES))
         while not self.sweep(reports=True):
             if next(tries, None) is None:
@@ -283,7 +285,7 @@ class Store:
                     "while, so that the log still has what they said; scrub again when nobody does"
                 )
             time.sleep(_PAUSE)
-        return sum(each.scrubbed for each in self.rounds(plan_id)) - before
+        return sum(stored.scrubbed for stored in self.rounds(plan_id)) - before
 
     def check(self) -> list[str]:
         """Count all reports again and compare with the tallies; return what is wrong, in plain words.

@@ -35,7 +35,7 @@ class Sums:
         ]
         self._known = plan.content.known
         blocks = 1 if self._known is None else self._known.size
-        self.size = 1 + blocks * sum(1 + size * (1 + asked) for _, size, asked in self._parts)
+        self.size = 1 + blocks * sum(1 + size * (1 + has_asked) for _, size, has_asked in self._parts)
 
     def zero(self) -> Integers:
         """Nothing counted yet."""
@@ -60,15 +60,15 @@ class Sums:
 
     def _read_block(self, row: Integers, position: int) -> dict[str, Tally]:
         """The tallies of everybody, or of a group, from where they begin."""
-        found = {}
-        for part, (name, size, asked) in zip(self._mechanisms, self._parts, strict=True):
-            ends = position + 1, position + 1 + size, position + 1 + size * (1 + asked)
+        tallies = {}
+        for part, (name, size, has_asked) in zip(self._mechanisms, self._parts, strict=True):
+            ends = position + 1, position + 1 + size, position + 1 + size * (1 + has_asked)
             cells = Tally(
-                int(row[position]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if asked else None
+                int(row[position]), row[ends[0] : ends[1]], row[ends[1] : ends[2]] if has_asked else None
             )
-            found[name] = part.finish_cells(cells)
+            tallies[name] = part.finish_cells(cells)
             position = ends[2]
-        return found
+        return tallies
 
     def read(self, raw: bytes) -> Integers:
         """A row as it is stored."""

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from queue import SimpleQueue
 from typing import NamedTuple, Protocol, final
@@ -42,16 +43,26 @@ class _Entry(NamedTuple):
 
 
 @final
+@dataclass(frozen=True)
+class Capacity:
+    """How much may wait to be written, and how much is written at once."""
+
+    waiting: int = 50_000
+    """Reports that wait."""
+    at_once: int = 5_000
+    """Reports of one transaction."""
+    waiting_bytes: int = 64 << 20
+    at_once_bytes: int = 8 << 20
+
+
+@final
 class Writer:
     """One thread that writes for all tasks of an event loop. What one task adds is never split."""
 
     def __init__(
         self,
         store: Adds,
-        most_waiting: int = 50_000,
-        most_at_once: int = 5_000,
-        most_bytes: int = 64 << 20,
-        most_bytes_at_once: int = 8 << 20,
+        capacity: Capacity = Capacity(),  # noqa: B008  # frozen
         clock: Callable[[], float] = time.time,
         committed: Callable[[float], None] | None = None,
         observe: Callable[[str | None], None] | None = None,
@@ -61,14 +72,13 @@ class Writer:
         So is `observe`: with None when new reports were made durable, else with why they could not be.
         """
         self._store, self._clock, self._committed, self._observe = store, clock, committed, observe
-        self._most_waiting, self._most_bytes = most_waiting, most_bytes
-        self._most_at_once, self._most_bytes_at_once = most_at_once, most_bytes_at_once
+        self._capacity = capacity
         self.waiting = 0
         """How many reports were not acknowledged yet."""
         self._bytes = 0
         self._entries: deque[_Entry] = deque()
         self._wake: SimpleQueue[None] = SimpleQueue()
-        self._told = False
+        self._notified = False
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="deniable-writer", daemon=True)
         self._thread.start()
@@ -83,7 +93,7 @@ class Writer:
         if self._closing:
             raise Busy("the collector is shutting down; send it again in a moment")
         if self.waiting and (
-            self.waiting + count > self._most_waiting or self._bytes + size > self._most_bytes
+            self.waiting + count > self._capacity.waiting or self._bytes + size > self._capacity.waiting_bytes
         ):
             raise Busy(
                 f"{format_count(self.waiting, 'report')} wait to be written; send it again in a moment"
@@ -93,9 +103,9 @@ class Writer:
         self.waiting += count
         self._bytes += size
         self._entries.append(_Entry(arrivals, count, size, future))
-        if not self._told:  # after what is ready to run now: that adds to the same group
-            self._told = True
-            loop.call_soon(self._tell)
+        if not self._notified:  # after what is ready to run now: that adds to the same group
+            self._notified = True
+            loop.call_soon(self._notify)
         return await future
 
     async def close(self) -> None:
@@ -105,14 +115,14 @@ class Writer:
         while self._thread.is_alive():
             await asyncio.sleep(0.005)
 
-    def _tell(self) -> None:
-        self._told = False
+    def _notify(self) -> None:
+        self._notified = False
         self._wake.put(None)
 
     def _work(self) -> None:
         while True:
             self._wake.get()
-            while group := self._take(self._most_at_once, self._most_bytes_at_once):
+            while group := self._take(self._capacity.at_once, self._capacity.at_once_bytes):
                 self._write(group)
             if self._closing and not self._entries:
                 return
