@@ -364,7 +364,7 @@ def test_a_history_is_made_again_once_a_tenth_more_reports_came(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is decoded while a transaction is open, since sweeps wait for it."""
-    database, tally, made = store._database, recount.tally_some, list[int]()
+    database, tally, made = store._database, recount.tally_first_reports, list[int]()
 
     def tally_outside(known: counting.Known, blocks: list[list[bytes]]) -> Iterator[Integers]:
         made.append(sum(map(len, blocks)))
@@ -372,7 +372,7 @@ def test_a_history_is_made_again_once_a_tenth_more_reports_came(
             pass
         return tally(known, blocks)
 
-    monkeypatch.setattr(recount, "tally_some", tally_outside)
+    monkeypatch.setattr(recount, "tally_first_reports", tally_outside)
     some = arrivals(SPLIT, 111, 1)
     store.add(some[:100], 0.0)
     assert [each.n for each in store.history(SPLIT.id, 1)] == [64, 91, 100]

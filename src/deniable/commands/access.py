@@ -78,14 +78,16 @@ def add_access(name: str, role: str, url: str | None, store: str) -> None:
 def list_accesses(store: str, as_json: bool) -> None:
     """Show who has access."""
     with _open_accesses(store) as accesses:
-        found = accesses.everybody()
-    facts = [{"name": each.name, "role": each.role, "added": format_time(each.added)} for each in found]
+        entries = accesses.everybody()
+    facts = [
+        {"name": access.name, "role": access.role, "added": format_time(access.added)} for access in entries
+    ]
     if as_json:
         console.print_json(facts)
     elif not facts:
         click.echo("nobody has access but main, who has the collector's own token")
     else:
-        rows = [[one["name"], one["role"], one["added"]] for one in facts]
+        rows = [[fact["name"], fact["role"], fact["added"]] for fact in facts]
         console.print_table("access, besides main", ["name", "role", "added"], rows)
 
 
@@ -112,17 +114,17 @@ def show_log(store: str, last: int, as_json: bool) -> None:
     values, gave and revoked access. Through the shell, that is the user of the machine.
     """
     with _open_accesses(store) as accesses:
-        found = accesses.actions(last)
+        actions = accesses.actions(last)
     facts = [
         {
-            "time": format_time(each.time),
-            "who": each.who,
-            "through": each.through,
-            "what": each.what,
-            "plan": each.plan,
-            "detail": each.detail,
+            "time": format_time(action.time),
+            "who": action.who,
+            "through": action.through,
+            "what": action.what,
+            "plan": action.plan,
+            "detail": action.detail,
         }
-        for each in found
+        for action in actions
     ]
     if as_json:
         console.print_json(facts)
@@ -131,10 +133,10 @@ def show_log(store: str, last: int, as_json: bool) -> None:
     else:
         rows = [
             [
-                *(str(one[name]) for name in ("time", "who", "through", "what", "detail")),
-                (one["plan"] or "")[:12],
+                *(str(fact[name]) for name in ("time", "who", "through", "what", "detail")),
+                (fact["plan"] or "")[:12],
             ]
-            for one in facts
+            for fact in facts
         ]
         heads = ["when", "who", "through", "what", "detail", "plan"]
         console.print_table("what operators did", heads, rows)

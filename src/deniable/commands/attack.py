@@ -85,10 +85,10 @@ def attack_plan(
         ):
             click.echo(f"warning: {slip}", err=True)
     with console.progress("attacking") as show:
-        found = examine(read, codes, collections, top, users, seed, show)
+        examination = examine(read, codes, collections, top, users, seed, show)
     if plot_files:
-        writing.save_plots(plot_files, found.plot)
+        writing.save_plots(plot_files, examination.plot)
     if as_json:
-        console.print_json(asdict(found))
+        console.print_json(asdict(examination))
     else:
-        click.echo(found.text())
+        click.echo(examination.text())

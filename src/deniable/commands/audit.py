@@ -97,7 +97,7 @@ def audit_client(
     client = read if command is None else audit.Program(command, read, timeout)
     count = trials or (_TRIALS if command is None else _TRIALS_OF_PROGRAMS)
     with console.progress("auditing") as show:
-        found = audit.lower_bound(
+        report = audit.lower_bound(
             client,
             pairs,
             count,
@@ -109,47 +109,47 @@ def audit_client(
             show=show,
         )
     if as_json:
-        console.print_json({"plan": read.id, "command": command} | found.to_dict())
+        console.print_json({"plan": read.id, "command": command} | report.to_dict())
     else:
-        _print_audit(found, "the Python client" if command is None else command)
-    if not found.passed:
-        raise SystemExit(FAILED if found.failed else SUSPICIOUS)
+        _print_audit(report, "the Python client" if command is None else command)
+    if not report.passed:
+        raise SystemExit(FAILED if report.failed else SUSPICIOUS)
 
 
-def _print_audit(found: Audit, who: str) -> None:
-    setting = found.setting
+def _print_audit(audit: Audit, who: str) -> None:
+    setting = audit.setting
     rounds = "" if setting.rounds == 1 else f", {setting.rounds} rounds"
     pairs = len(setting.pairs)
-    apart = f", for {found.group}" if found.group else ""
+    apart = f", for {audit.group}" if audit.group else ""
     click.echo(
-        f"{who}: {format_count(found.trials, 'device')} for each answer, "
+        f"{who}: {format_count(audit.trials, 'device')} for each answer, "
         f"{format_count(pairs, 'pair')}{rounds}"
     )
     facts = {
-        "lower bound": f"{found.lower_bound:.4f}   with confidence {found.level:.6g}",
-        "expected": _format_expected(found),
-        "claim": f"{found.claim:.4f}   per {setting.per}{apart}",
-        "ceiling": f"{found.ceiling:.4f}   the most that this number of trials can show",
-        "noticeable": _format_noticeable(found),
+        "lower bound": f"{audit.lower_bound:.4f}   with confidence {audit.level:.6g}",
+        "expected": _format_expected(audit),
+        "claim": f"{audit.claim:.4f}   per {setting.per}{apart}",
+        "ceiling": f"{audit.ceiling:.4f}   the most that this number of trials can show",
+        "noticeable": _format_noticeable(audit),
     }
     for name, text in facts.items():
         click.echo(f"  {name:<12} {text}")
     rows = [
         [event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}", f"{event.claim:.4f}"]
-        for event in found.events
+        for event in audit.events
     ]
     console.print_table("", ["method", "guesses", "right", "lower bound", "claim"], rows)
-    click.echo(found.summary)
+    click.echo(audit.summary)
 
 
-def _format_expected(found: Audit) -> str:
-    if found.expected is None:
+def _format_expected(audit: Audit) -> str:
+    if audit.expected is None:
         return "unknown  what a right client shows"
-    low, high = found.expected
+    low, high = audit.expected
     return f"{low:.4f} to {high:.4f}   what a right client shows by fixed guesses"
 
 
-def _format_noticeable(found: Audit) -> str:
-    if not math.isfinite(found.noticeable):
+def _format_noticeable(audit: Audit) -> str:
+    if not math.isfinite(audit.noticeable):
         return "none     this number of trials cannot show anything above the claim"
-    return f"{found.noticeable:.4f}   less than this above the claim may go unnoticed"
+    return f"{audit.noticeable:.4f}   less than this above the claim may go unnoticed"

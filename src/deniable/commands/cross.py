@@ -71,29 +71,29 @@ def read_cross(
     before = None if source is None or since is None else earlier_round(since)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
-    asked: dict[str, object] = {}
-    shown: CrossTable | TableChange
-    given = reports
+    heading: dict[str, object] = {}
+    crossed: CrossTable | TableChange
+    file = reports
     if since is None:
         reports, source = sources.choose_reading(read, reports, source, number is not None)
     if reports is not None:
-        shown = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
+        crossed = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
     else:
         assert source is not None
         token = reading.find_token(source, token_file)
         number, result = results.fetch_result(read, source, table, number, token)
-        shown, asked = result.cross(of, by, level), {} if given is not None else {"round": number}
+        crossed, heading = result.cross(of, by, level), {} if file is not None else {"round": number}
         if before is not None:
             earlier = results.fetch_result(read, source, table, before, token)[1]
-            shown = result.change(earlier, level, _plain(people)).cross(of, by)
-    asked |= {} if since is None else {"since": since}
-    about = shown.about() | asked
-    writing.write_tables(out, shown.records(), about)
-    writing.save_plots(plot_files, shown.plot)
+            crossed = result.change(earlier, level, _plain(people)).cross(of, by)
+    heading |= {} if since is None else {"since": since}
+    about = crossed.about() | heading
+    writing.write_tables(out, crossed.records(), about)
+    writing.save_plots(plot_files, crossed.plot)
     if as_json:
         console.print_json(about)
     else:
-        click.echo(str(shown))
+        click.echo(str(crossed))
 
 
 def _read_files(
@@ -105,8 +105,8 @@ def _read_files(
         earlier, later = plan.read_reports(since), plan.read_reports(reports, show)
         if people == "linked":
             return plan.cross_rounds(earlier, later, of, by, level)
-        one, other = (plan.cross(blocks, of, by, level) for blocks in (earlier, later))
-        return other.change(one, _plain(people))
+        before, after = (plan.cross(blocks, of, by, level) for blocks in (earlier, later))
+        return after.change(before, _plain(people))
 
 
 def _plain(people: Asked | None) -> Literal["same", "others"] | None:

@@ -46,8 +46,8 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
 def _open_browser(link: str) -> None:
     """Open the link, unless the only browser is one for terminals, which would take this one."""
     try:
-        found = webbrowser.get()
+        browser = webbrowser.get()
     except webbrowser.Error:
         return
-    if type(found) is not webbrowser.GenericBrowser:
-        found.open(link)
+    if type(browser) is not webbrowser.GenericBrowser:
+        browser.open(link)

@@ -86,17 +86,19 @@ def discover_file(
     with console.progress("finding") as show:
         if source is None or sources.is_table(source, table):
             where = reports if source is None else source
-            found = read.discover(where, table, name=name, words=listed, alpha=alpha, least=least, show=show)
+            discovery = read.discover(
+                where, table, name=name, words=listed, alpha=alpha, least=least, show=show
+            )
         else:
             query = Query(name, listed, alpha, least)
-            found = _ask_collector(read, str(source), number, query, token, show)
-    about = {"plan": read.id} | found.to_dict()
+            discovery = _ask_collector(read, str(source), number, query, token, show)
+    about = {"plan": read.id} | discovery.to_dict()
     writing.write_tables(out, about["found"], about)
-    writing.save_plots(plot_files if len(found) else (), found.plot)
+    writing.save_plots(plot_files if len(discovery) else (), discovery.plot)
     if as_json:
         console.print_json(about)
     else:
-        click.echo(str(found))
+        click.echo(str(discovery))
 
 
 def _ask_collector(
@@ -125,10 +127,10 @@ def _read_words(path: Path, question: UnlistedQuestion) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise InvalidValue(f"{path.name} is not text in UTF-8, with a value in each line") from None
-    found = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
-    if not found:
+    listed = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
+    if not listed:
         raise InvalidValue(f"{path.name} is empty: a public list has at least one word, a value in each line")
-    numbers, words = list(found), list(found.values())
+    numbers, words = list(listed), list(listed.values())
     bad = next(refused_rows(question.domain, words, missing=True), None)
     if bad is not None:
         problem = problem_of(question.domain, words[bad], question.name)

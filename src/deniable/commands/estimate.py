@@ -162,11 +162,11 @@ def estimate_file(
             "--by names columns of a table of reports, and this is a collector or its store"
         )
     pushed = _read_targets(targets)
-    ranges = [RangeQuery.read(one) for one in between]
+    ranges = [RangeQuery.read(text) for text in between]
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
     read = reading.read_plan(plan)
-    given = reports
+    file = reports
     reports, source = sources.choose_reading(read, reports, source, bool(by) or number is not None)
     counts = sources.is_table(source, table)
     if by:
@@ -191,7 +191,7 @@ def estimate_file(
         with console.progress("counting") as show:
             tallies = reading.read_tallies(read, reports, show, watch)
     if since is not None:
-        if given is not None:
+        if file is not None:
             before = since, sources.tally_file(read, Path(since))
         else:
             assert source is not None
@@ -206,39 +206,41 @@ def estimate_file(
         with console.progress("searching") as show:
             likely = read.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
-        found = Findings.of(read, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges)
+        findings = Findings.of(
+            read, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges
+        )
     if mle and counts and has_fakes(read):
         click.echo(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
             "reports, not a table",
             err=True,
         )
-    asked = {} if source is None or (counts and number is None) else {"round": number}
+    about_round = {} if source is None or (counts and number is None) else {"round": number}
     if source is None or counts:
-        health = watch.health(found.result)
+        health = watch.health(findings.result)
     else:
         health = fetch_health(read, str(source), number, token)
-    about = found.about() | asked | {"health": health.about()}
+    about = findings.about() | about_round | {"health": health.about()}
     if counts:
         about["not_counted"] = dict(tallies.refused)
     recovered = None
     if model is not None:
         assert fakes is not None
-        recovered = recover_plan(read, found.result, fakes, model, pushed, level)
+        recovered = recover_plan(read, findings.result, fakes, model, pushed, level)
         about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles", "ranges"):
-        about[name] = [row | asked for row in about[name]]
-    rows = [row | asked for row in found.rows.table()]
+        about[name] = [row | about_round for row in about[name]]
+    rows = [row | about_round for row in findings.rows.table()]
     if recovered is not None:
         rows = [row | recovered.columns(row["attribute"], row["value"]) for row in rows]
     writing.write_tables(out, rows, about)
-    writing.save_plots(plot_files, partial(found.plot, bins, unbiased))
-    drawings = [(name, partial(found.plot, bins, unbiased, name)) for name in found.result]
+    writing.save_plots(plot_files, partial(findings.plot, bins, unbiased))
+    drawings = [(name, partial(findings.plot, bins, unbiased, name)) for name in findings.result]
     writing.save_figures(figure_folder, drawings)
     if as_json:
         console.print_json(about)
     else:
-        click.echo(f"{found.text(bins, unbiased=unbiased)}\n\n{health}")
+        click.echo(f"{findings.text(bins, unbiased=unbiased)}\n\n{health}")
         if recovered is not None:
             click.echo(f"\n{recovered}")
 
@@ -282,7 +284,7 @@ def _show_windows(
 
 def _show_change(
     change: Change,
-    asked: Mapping[str, object],
+    heading: Mapping[str, object],
     out: Sequence[Path],
     plot_files: Sequence[Path],
     bins: bool,
@@ -290,9 +292,9 @@ def _show_change(
 ) -> None:
     """Writes, draws and prints a change."""
     rows = change.rows()
-    told = {"level": change.level, "people": change.people, "validity": change.validity}
-    about = {**asked, **told, "rows": rows}
-    writing.write_tables(out, [{**row, "level": change.level, **asked} for row in rows], about)
+    setting = {"level": change.level, "people": change.people, "validity": change.validity}
+    about = {**heading, **setting, "rows": rows}
+    writing.write_tables(out, [{**row, "level": change.level, **heading} for row in rows], about)
     writing.save_plots(plot_files, change.plot)
     if as_json:
         console.print_json(about)
@@ -300,12 +302,12 @@ def _show_change(
         click.echo(change.text(bins))
 
 
-def _read_targets(given: Sequence[str]) -> dict[str, list[str]]:
+def _read_targets(texts: Sequence[str]) -> dict[str, list[str]]:
     """Values by the names of their attributes."""
-    found: dict[str, list[str]] = {}
-    for text in given:
+    targets: dict[str, list[str]] = {}
+    for text in texts:
         name, sign, value = text.partition("=")
         if not sign:
             raise InvalidParameter(f"a target is an attribute and its value, such as town=Rome, got {text!r}")
-        found.setdefault(name, []).append(value)
-    return found
+        targets.setdefault(name, []).append(value)
+    return targets

@@ -61,14 +61,14 @@ def export_reports(
         raise InvalidParameter(f"{out} is a file; reports go to a folder, or to a file ending in .parquet")
     with open_existing(store) as opened:
         if plan_file is None:
-            plans = [each.plan for each in opened.plans()]
+            plans = [stored.plan for stored in opened.plans()]
         else:
             plans = [choose_plan(opened, plan_file)]
         rounds = [
-            (plan, each)
+            (plan, stored)
             for plan in plans
-            for each in opened.rounds(plan.id)
-            if each.counted and number in (None, each.number)
+            for stored in opened.rounds(plan.id)
+            if stored.counted and number in (None, stored.number)
         ]
         if not rounds:
             raise InvalidParameter(f"there are no reports to export in {opened.name}" + _name_round(number))
@@ -81,19 +81,19 @@ def _name_round(number: int | None) -> str:
 
 
 def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, show: Show) -> None:
-    total, before = sum(each.counted - each.scrubbed for _, each in rounds), 0
-    for plan, each in rounds:
-        path, left = name_file(out, plan, each), each.counted - each.scrubbed
+    total, before = sum(stored.counted - stored.scrubbed for _, stored in rounds), 0
+    for plan, stored in rounds:
+        path, left = name_file(out, plan, stored), stored.counted - stored.scrubbed
         # what earlier files have is scrubbed, and so is in no later file
-        earlier = sum(_count_rows(one) for one in path.parent.glob("part-*.parquet") if one != path)
-        if not left or earlier > each.scrubbed:
-            click.echo(_explain_left(path.parent, each.scrubbed, earlier, left), err=True)
+        earlier = sum(_count_rows(part) for part in path.parent.glob("part-*.parquet") if part != path)
+        if not left or earlier > stored.scrubbed:
+            click.echo(_explain_left(path.parent, stored.scrubbed, earlier, left), err=True)
             before += left
             continue
-        store.access.log(find_actor(), "exported reports", plan.id, f"round {each.number}")
-        n = plan.write_reports(path, _read_reports(store, plan, each.number, show, before, total), True)
+        store.access.log(find_actor(), "exported reports", plan.id, f"round {stored.number}")
+        n = plan.write_reports(path, _read_reports(store, plan, stored.number, show, before, total), True)
         before += left
-        others = _name_others(each.scrubbed, earlier)
+        others = _name_others(stored.scrubbed, earlier)
         click.echo(f"wrote {format_count(n, 'report')} to {path}{others}", err=True)
 
 
@@ -127,14 +127,14 @@ def _name_others(scrubbed: int, earlier: int) -> str:
     )
 
 
-def name_file(folder: Path, plan: Plan, each: Round) -> Path:
+def name_file(folder: Path, plan: Plan, stored: Round) -> Path:
     """The file of a round, of the reports that came after those that are scrubbed.
 
     A folder is called like a column unless an attribute is called so, too.
     """
     form = plan.table_form
-    of_plan, of_round = f"{form.plan_column}={plan.id}", f"{form.round_column}={each.number}"
-    return folder / of_plan / of_round / f"part-{each.scrubbed}.parquet"
+    of_plan, of_round = f"{form.plan_column}={plan.id}", f"{form.round_column}={stored.number}"
+    return folder / of_plan / of_round / f"part-{stored.scrubbed}.parquet"
 
 
 def _count_rows(path: Path) -> int:
@@ -163,10 +163,10 @@ def _export_file(address: str, plan_file: Path | None, number: int | None, out: 
                 "each"
             )
         number = number or 1
-        found = {each.number: each for each in opened.rounds(plan.id)}
-        if number not in found:
+        rounds = {stored.number: stored for stored in opened.rounds(plan.id)}
+        if number not in rounds:
             raise no_round(plan, number)
-        gone, left = found[number].scrubbed, found[number].counted - found[number].scrubbed
+        gone, left = rounds[number].scrubbed, rounds[number].counted - rounds[number].scrubbed
         opened.access.log(find_actor(), "exported reports", plan.id, f"round {number}")
         with console.progress("exporting") as show:
             n = plan.write_reports(out, _read_reports(opened, plan, number, show, 0, left), overwrite=True)
@@ -186,14 +186,14 @@ def _read_reports(
     """The reports of a round, in blocks that are worth a group of rows."""
     from deniable.wire import Wire
 
-    wire, held, size, done = Wire(plan), list[bytes](), 0, before
+    wire, waiting, size, done = Wire(plan), list[bytes](), 0, before
     for bodies in store.bodies(plan.id, number):
-        held += bodies
+        waiting += bodies
         size += sum(map(len, bodies))
         done += len(bodies)
-        if len(held) >= _AT_ONCE or size >= _BYTES:
-            yield wire.reports(held, number)
-            held, size = [], 0
+        if len(waiting) >= _AT_ONCE or size >= _BYTES:
+            yield wire.reports(waiting, number)
+            waiting, size = [], 0
         show(min(done, total), total)
-    if held:
-        yield wire.reports(held, number)
+    if waiting:
+        yield wire.reports(waiting, number)

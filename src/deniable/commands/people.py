@@ -66,19 +66,19 @@ def size_study(
     it is the number for which a test finds that difference between two rows of a table, four times out of
     five.
     """
-    if sum(given is not None for given in (error, people, difference)) != 1:
+    if sum(value is not None for value in (error, people, difference)) != 1:
         raise InvalidParameter(
             "give one of --error, such as 3 points, --people, such as 800, and --difference, such as 5 points"
         )
-    for option, given, unit in (
+    for option, value, unit in (
         ("--error", error, "points"),
         ("--difference", difference, "points"),
         ("--share", share, "percent"),
     ):
-        if given is not None and given < 1:
+        if value is not None and value < 1:
             click.echo(
-                f"warning: {option} {given:g} is {given:g} {unit}; if {100 * given:g} {unit} were meant, "
-                f"write {option} {100 * given:g}",
+                f"warning: {option} {value:g} is {value:g} {unit}; if {100 * value:g} {unit} were meant, "
+                f"write {option} {100 * value:g}",
                 err=True,
             )
     if difference is not None:
@@ -92,14 +92,14 @@ def size_study(
         raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
     plan = reading.plan_study(study, people or 1)
     if error is not None:  # the plan of so many people may be another one
-        plan = reading.plan_study(study, _enough(_list_read(plan), error))
-    found = _list_read(plan)
+        plan = reading.plan_study(study, _count_enough(_list_read(plan), error))
+    precisions = _list_read(plan)
     if as_json:
-        console.print_json(_facts(plan, found, error))
+        console.print_json(_facts(plan, precisions, error))
     elif error is not None:
-        click.echo("\n".join(_tell_needed(plan, found, error)))
+        click.echo("\n".join(_tell_needed(plan, precisions, error)))
     else:
-        click.echo("\n".join(_tell_given(plan, found)))
+        click.echo("\n".join(_tell_margins(plan, precisions)))
 
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
@@ -109,20 +109,20 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
     if difference + share >= 100:
         raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
     plans = reading.plan_epsilons(study, _EPSILONS)
-    found = {
+    needed = {
         epsilon: count_people(plan, of, by, difference / 100, share / 100) for epsilon, plan in plans.items()
     }
-    own = next(iter(found))
+    own_epsilon = next(iter(needed))
     if as_json:
-        asked = {"of": of, "by": by, "difference": difference, "share": share}
-        rows = [{"epsilon": epsilon, "people": people} for epsilon, people in found.items()]
-        console.print_json(asked | {"people": found[own], "epsilons": rows})
+        question = {"of": of, "by": by, "difference": difference, "share": share}
+        rows = [{"epsilon": epsilon, "people": people} for epsilon, people in needed.items()]
+        console.print_json(question | {"people": needed[own_epsilon], "epsilons": rows})
         return
-    others = [f"{people:,} at {epsilon:g}" for epsilon, people in found.items() if epsilon != own]
+    others = [f"{people:,} at {epsilon:g}" for epsilon, people in needed.items() if epsilon != own_epsilon]
     click.echo(
         f"To tell {share:g} % from {share + difference:g} % for {of!r} in two rows of {by!r}, in four "
-        f"studies of five (5 % test): {format_count(found[own], 'person')} at epsilon {own:g}, "
-        f"{', '.join(others)}."
+        f"studies of five (5 % test): {format_count(needed[own_epsilon], 'person')} at epsilon "
+        f"{own_epsilon:g}, {', '.join(others)}."
     )
 
 
@@ -137,27 +137,33 @@ def _list_read(plan: Plan) -> list[Precision]:
     return [*plan.precisions(), *tables]
 
 
-def _tell_needed(plan: Plan, found: Sequence[Precision], error: float) -> list[str]:
+def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float) -> list[str]:
     about = [
-        f"{one.describe()} from {error:g} % on" if one.what == FOUND else one.describe() for one in found
+        f"{precision.describe()} from {error:g} % on" if precision.what == FOUND else precision.describe()
+        for precision in precisions
     ]
-    people = [f"{one.people_needed(error / 100):,}" for one in found]
-    rows = [[one.attribute, *cells] for one, *cells in zip(found, about, people, strict=True)]
-    enough = _enough(found, error)
+    people = [f"{precision.people_needed(error / 100):,}" for precision in precisions]
+    rows = [
+        [precision.attribute, *cells] for precision, *cells in zip(precisions, about, people, strict=True)
+    ]
+    needed = _count_enough(precisions, error)
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
-        f"enough for all of it: {format_count(enough, 'person')}",
-        *_explain_range(found),
-        *_explain_found(found, error),
-        *_explain_turnout(replace(plan, content=replace(plan.content, people=enough))),
+        f"enough for all of it: {format_count(needed, 'person')}",
+        *_explain_range(precisions),
+        *_explain_found(precisions, error),
+        *_explain_turnout(replace(plan, content=replace(plan.content, people=needed))),
         *_explain_choice(plan),
     ]
 
 
-def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
+def _tell_margins(plan: Plan, precisions: Sequence[Precision]) -> list[str]:
     headers = ["question", "what is read", "known to within", "worth"]
-    rows = [[one.attribute, one.describe(), one.format_margin(), one.judge()] for one in found]
+    rows = [
+        [precision.attribute, precision.describe(), precision.format_margin(), precision.judge()]
+        for precision in precisions
+    ]
     return [
         f"{_name(plan)}: what is known from {format_count(plan.content.people, 'person')} (95 %, either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
@@ -166,24 +172,24 @@ def _tell_given(plan: Plan, found: Sequence[Precision]) -> list[str]:
     ]
 
 
-def _enough(found: Sequence[Precision], error: float) -> int:
+def _count_enough(precisions: Sequence[Precision], error: float) -> int:
     """People who are enough for every question."""
-    return max(one.people_needed(error / 100) for one in found)
+    return max(precision.people_needed(error / 100) for precision in precisions)
 
 
-def _explain_range(found: Sequence[Precision]) -> list[str]:
-    if all(one.width is None for one in found):
+def _explain_range(precisions: Sequence[Precision]) -> list[str]:
+    if all(precision.width is None for precision in precisions):
         return []
     return ["Of a mean or median, a point is a hundredth of the range."]
 
 
-def _explain_found(found: Sequence[Precision], error: float) -> list[str]:
+def _explain_found(precisions: Sequence[Precision], error: float) -> list[str]:
     """What the number means for values that nobody listed, and which one a plan calls useful."""
-    some = [one for one in found if one.what == FOUND]
-    if not some:
+    unlisted = [precision for precision in precisions if precision.what == FOUND]
+    if not unlisted:
         return []
-    useful = max(one.people_enough() for one in some)
-    share = 100 * max(one.useful_margin for one in some)
+    useful = max(precision.people_enough() for precision in unlisted)
+    share = 100 * max(precision.useful_margin for precision in unlisted)
     return [
         f"Values that nobody listed and {error:g} % of people have are found about half of the time with so "
         f"many people. A plan calls {share:g} % useful: that takes {useful:,}."
@@ -194,8 +200,8 @@ def _explain_turnout(plan: Plan) -> list[str]:
     from deniable.explain.explain import reconsider
     from deniable.explain.turnout import explain_turnout
 
-    told = explain_turnout(plan.content, reconsider(plan.content, plan.considered))
-    return [] if told is None else [told]
+    sentence = explain_turnout(plan.content, reconsider(plan.content, plan.considered))
+    return [] if sentence is None else [sentence]
 
 
 def _name(plan: Plan) -> str:
@@ -212,17 +218,17 @@ def _explain_choice(plan: Plan) -> list[str]:
     return [words if words.startswith(f"{name}:") else f"{name}: {words}"] if words else []
 
 
-def _facts(plan: Plan, found: Sequence[Precision], error: float | None) -> dict[str, Any]:
+def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None) -> dict[str, Any]:
     rows = []
-    for one in found:
-        row = one.to_dict()
+    for precision in precisions:
+        row = precision.to_dict()
         if error is not None:
             row = {key: row[key] for key in ("attribute", "what", "count", "width")}
-            row["people"] = one.people_needed(error / 100)
+            row["people"] = precision.people_needed(error / 100)
         rows.append(row)
     return {
         "plan": plan.id,
         "error": error,
-        "people": plan.content.people if error is None else _enough(found, error),
+        "people": plan.content.people if error is None else _count_enough(precisions, error),
         "questions": rows,
     }

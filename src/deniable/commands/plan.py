@@ -77,7 +77,7 @@ def _add_key(plan: Plan, file: Path) -> Plan:
             )
         return same
     key = SigningKey.generate()
-    made = plan.with_ticket_key(key.public)
-    key.write(file, made.id)
+    keyed = plan.with_ticket_key(key.public)
+    key.write(file, keyed.id)
     click.echo(f"wrote {file}; deniable serve needs it, and who has it can make tickets", err=True)
-    return made
+    return keyed

@@ -96,10 +96,10 @@ def privatize_file(
     answers.refuse_beside()
     groups: Counter[tuple[object, ...]] = Counter()
     with console.progress("privatizing") as show:
-        made = (
+        blocks = (
             _privatize_again(answers, seed, number, show) if again else _privatize_once(answers, seed, show)
         )
-        n = write_blocks(out, read, _count_groups(made, groups), overwrite=force)
+        n = write_blocks(out, read, _count_groups(blocks, groups), overwrite=force)
     click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
     if beside:
         click.echo(_describe_beside(beside, groups), err=True)
@@ -114,9 +114,9 @@ def privatize_file(
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 
 
-def _count_groups(made: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:
-    """The same blocks; how many reports there are of each combination of what stands beside them."""
-    for reports, beside in made:
+def _count_groups(blocks: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:
+    """Passes blocks on, and counts the reports of each combination of values in the columns beside them."""
+    for reports, beside in blocks:
         if beside is not None and len(groups) <= _GROUPS:
             groups.update(zip(*(column.to_pylist() for column in beside.columns), strict=True))
         yield reports, beside
@@ -141,8 +141,8 @@ def _privatize_on_spark(plan: Path, data: str, out: str, master: str, beside: Se
     with open_session(master) as session:
         with plain_errors():
             people = session.read.parquet(data)
-        made = read.privatize(people, into=out, beside=beside)
-        click.echo(f"wrote {format_count(made.count(), 'report')} to {out}", err=True)
+        reports = read.privatize(people, into=out, beside=beside)
+        click.echo(f"wrote {format_count(reports.count(), 'report')} to {out}", err=True)
     if beside:
         click.echo(_describe_beside(beside, None), err=True)
 
@@ -173,7 +173,7 @@ def _privatize_again(answers: Answers, seed: int | None, number: int | None, sho
             f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
         )
     blocks = list(answers.blocks(show))
-    codes = np.concatenate([one for one, _ in blocks], axis=1)
+    codes = np.concatenate([encoded for encoded, _ in blocks], axis=1)
     words = simulated.remembering(seed, round=number)
-    made = answers.plan.privatize_codes(codes, words, answers.people())
-    yield made, answers.to_arrow([beside for _, beside in blocks])
+    reports = answers.plan.privatize_codes(codes, words, answers.people())
+    yield reports, answers.to_arrow([beside for _, beside in blocks])

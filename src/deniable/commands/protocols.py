@@ -81,7 +81,7 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
 
 
 def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    asked = {
+    setting = {
         "protocol": protocol.name,
         "title": protocol.title,
         "k": k,
@@ -104,16 +104,16 @@ def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> di
         known["no_loss"] = str(problem)
     except InvalidParameter as problem:
         known = dict.fromkeys(known) | {"refused": str(problem)}
-    return asked | known
+    return setting | known
 
 
 def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
     """Lists the same for a mechanism that knows distances, with k ordered values one step apart."""
-    asked = _facts(mechanism, k, epsilon, n)
+    facts = _facts(mechanism, k, epsilon, n)
     if mechanism.ordered is None:
-        asked["refused"] = mechanism.instead
-    unit = None if asked["refused"] else mechanism.make(k, epsilon).loss_at(1)
-    return asked | {"per": mechanism.per, "unit_loss": unit}
+        facts["refused"] = mechanism.instead
+    unit = None if facts["refused"] else mechanism.make(k, epsilon).loss_at(1)
+    return facts | {"per": mechanism.per, "unit_loss": unit}
 
 
 def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) -> None:

@@ -61,9 +61,9 @@ TIME = Time()
 )
 @click.option("--until", "end", type=TIME, help="When the round closes.")
 @click.option("--close", "closes", type=ROUND, help="Close this round now.")
-@click.option("--daily", "every", flag_value="day", help="Make a schedule: a round every day.")
-@click.option("--weekly", "every", flag_value="week", help="Make a schedule: a round every week.")
-@click.option("--monthly", "every", flag_value="month", help="Make a schedule: a round every month.")
+@click.option("--daily", "period", flag_value="day", help="Make a schedule: a round every day.")
+@click.option("--weekly", "period", flag_value="week", help="Make a schedule: a round every week.")
+@click.option("--monthly", "period", flag_value="month", help="Make a schedule: a round every month.")
 @click.option(
     "--count",
     type=Number(partial(whole, least=1, most=10**4)),
@@ -84,7 +84,7 @@ def show_rounds(
     start: datetime | None,
     end: datetime | None,
     closes: int | None,
-    every: Every | None,
+    period: Every | None,
     count: int | None,
     open_for: str | None,
     zone: tzinfo | None,
@@ -97,17 +97,17 @@ def show_rounds(
     2027-03-01T08:00 --count 10, opens rounds at the same time of day, also where clocks change in between.
     Its rounds come after those that the store has.
     """
-    if every is None and (count is not None or open_for is not None or dry_run):
+    if period is None and (count is not None or open_for is not None or dry_run):
         raise InvalidParameter(
             "--count, --open-for and --dry-run are for a schedule; add --daily, --weekly or --monthly"
         )
     read = reading.read_plan(plan)
-    if every is not None:
+    if period is not None:
         if (opens, end, closes) != (None, None, None) or start is None:
             raise InvalidParameter(
                 "a schedule takes --from and names no round: leave out --open, --close and --until"
             )
-        rounds = _schedule(read, store, start, every, count, open_for, zone, dry_run)
+        rounds = _schedule(read, store, start, period, count, open_for, zone, dry_run)
         _print_rounds(read, rounds, zone, as_json, planned=dry_run)
         return
     if opens is not None and opens == closes:
@@ -123,7 +123,7 @@ def show_rounds(
     # a round that is to be closed is in a store that is there
     create = opens is not None and closes is None
     with open_store_of(store, read, invited=None, create=create) as opened:
-        before = {each.number: each for each in opened.rounds(read.id)}
+        before = {stored.number: stored for stored in opened.rounds(read.id)}
         changed = []
         if closes is not None:
             changed += _close_round(before, closes, now)
@@ -136,7 +136,7 @@ def show_rounds(
             opened.set_rounds(read.id, changed, find_actor())
         rounds = opened.rounds(read.id)
     if opens is not None:
-        _warn_of_open_rounds([each.number for each in rounds if each.is_open(now)], opens, plan)
+        _warn_of_open_rounds([stored.number for stored in rounds if stored.is_open(now)], opens, plan)
     _print_rounds(read, rounds, zone, as_json)
 
 
@@ -156,7 +156,7 @@ def _schedule(
     plan: Plan,
     store: str,
     start: datetime,
-    every: Every,
+    period: Every,
     count: int | None,
     open_for: str | None,
     zone: tzinfo | None,
@@ -166,20 +166,20 @@ def _schedule(
     with suggest_extra():
         from deniable.collect.schedule import Schedule, read_length, refuse_schedule
 
-    schedule = Schedule(start, every, None if open_for is None else read_length(open_for), zone)
+    schedule = Schedule(start, period, None if open_for is None else read_length(open_for), zone)
 
     def planned(known: Sequence[Times]) -> Sequence[Times]:
-        first = max((one.number for one in known), default=0) + 1
-        found = schedule.times(
+        first = max((times.number for times in known), default=0) + 1
+        upcoming = schedule.times(
             first, max(1, (plan.content.rounds or 1) - first + 1) if count is None else count
         )
-        refuse_schedule(plan, found, known, time.time())
-        return found
+        refuse_schedule(plan, upcoming, known, time.time())
+        return upcoming
 
     known: Sequence[Times] = find_rounds(plan, store)
-    found = planned(known)  # before a store is made for nothing
+    upcoming = planned(known)  # before a store is made for nothing
     if dry_run:
-        return [*known, *found]
+        return [*known, *upcoming]
     with open_store_of(store, plan, invited=None) as opened:
         opened.set_rounds(plan.id, planned(opened.rounds(plan.id)), find_actor())
         return opened.rounds(plan.id)
@@ -198,31 +198,31 @@ def _print_rounds(
     from deniable.collect.offers import Round
 
     now = time.time()
-    found: list[dict[str, Any]] = [
+    facts: list[dict[str, Any]] = [
         {
-            "number": each.number,
-            "open": each.is_open(now),
-            "opens": None if each.opens is None else format_time(each.opens),
-            "closes": None if each.closes is None else format_time(each.closes),
-            "reports": each.counted if isinstance(each, Round) else 0,
+            "number": times.number,
+            "open": times.is_open(now),
+            "opens": None if times.opens is None else format_time(times.opens),
+            "closes": None if times.closes is None else format_time(times.closes),
+            "reports": times.counted if isinstance(times, Round) else 0,
         }
-        for each in rounds
+        for times in rounds
     ]
     if as_json:
-        console.print_json(found)
+        console.print_json(facts)
         return
-    if not found:
+    if not facts:
         click.echo("no round was opened yet; deniable serve opens the first, or --open one now")
         return
     rows = [
         [
-            str(one["number"]),
-            _describe_state(each, now),
-            _format_local(each.opens, zone),
-            _format_local(each.closes, zone),
-            f"{one['reports']:,}",
+            str(fact["number"]),
+            _describe_state(times, now),
+            _format_local(times.opens, zone),
+            _format_local(times.closes, zone),
+            f"{fact['reports']:,}",
         ]
-        for one, each in zip(found, rounds, strict=True)
+        for fact, times in zip(facts, rounds, strict=True)
     ]
     title = f"rounds of plan {plan.id[:12]}{', of which nothing was stored' if planned else ''}"
     console.print_table(title, ["round", "open", "from", "until", "reports"], rows)

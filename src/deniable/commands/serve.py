@@ -165,7 +165,7 @@ def run_collector(
         if store.startswith("sqlite:///"):
             path = Path(store.removeprefix("sqlite:///"))
             _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
-        before = {one.plan.id: one.invited for one in opened.plans()}
+        before = {known.plan.id: known.invited for known in opened.plans()}
         served = [
             Served(
                 plan,
@@ -174,9 +174,9 @@ def run_collector(
             )
             for plan in read.values()
         ]
-        for one in served:
-            register_plan(opened, one.plan, one.invited)
-            _open_first(opened, one, number)
+        for survey in served:
+            register_plan(opened, survey.plan, survey.invited)
+            _open_first(opened, survey, number)
         token, origin = serving.operator_token(token_file)
         address = serving.address_of(taken, "https" if pair else "http")
         outside = serving.outside_address(taken)
@@ -204,12 +204,12 @@ def _read_signers(plans: Iterable[Plan], files: Sequence[Path]) -> dict[str, Sig
     from deniable.tickets import SigningKey
 
     _warn_of_readers(files)
-    found = {SigningKey.read_plan_id(file): SigningKey.read(file) for file in files}
+    keys_by_plan = {SigningKey.read_plan_id(file): SigningKey.read(file) for file in files}
     signers: dict[str, SigningKey] = {}
     for plan in plans:
         if plan.ticket_key is None:
             continue
-        key = found.get(plan.id)
+        key = keys_by_plan.get(plan.id)
         if key is None or key.public != plan.ticket_key:
             raise InvalidParameter(
                 f"plan {plan.id[:12]} takes tickets; name the file of the key that it was made with: "
@@ -233,21 +233,23 @@ def _refuse_damage(store: Store) -> None:
 def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -> None:
     """Warns of plans whose reports are refused now, since no round of theirs is open."""
     offers = store.offers()
-    for one in served:
-        rounds = offers[one.plan.id].rounds
-        if any(each.is_open(now) for each in rounds):
+    for survey in served:
+        rounds = offers[survey.plan.id].rounds
+        if any(times.is_open(now) for times in rounds):
             continue
-        later = [(each.opens, each.number) for each in rounds if each.opens is not None and each.opens > now]
+        later = [
+            (times.opens, times.number) for times in rounds if times.opens is not None and times.opens > now
+        ]
         if later:
             opens, number = min(later)
             text = (
-                f"warning: round {number} of plan {one.plan.id[:12]} is not open yet: its reports are "
+                f"warning: round {number} of plan {survey.plan.id[:12]} is not open yet: its reports are "
                 f"refused until {format_time(opens)}, and this machine's clock says {format_time(now)}; "
                 "deniable rounds opens it now"
             )
         else:
             text = (
-                f"warning: no round of plan {one.plan.id[:12]} is open: its reports are refused; deniable "
+                f"warning: no round of plan {survey.plan.id[:12]} is open: its reports are refused; deniable "
                 "rounds opens one"
             )
         click.echo(text, err=True)
@@ -258,10 +260,10 @@ def _warn_of_fakes(served: Sequence[Served]) -> None:
     from deniable.choose import warn_uninvited
     from deniable.explain.explain import reconsider
 
-    for one in served:
-        text = None if one.invited else warn_uninvited(reconsider(one.plan.content, ()))
+    for survey in served:
+        text = None if survey.invited else warn_uninvited(reconsider(survey.plan.content, ()))
         if text is not None:
-            click.echo(f"warning: plan {one.plan.id[:12]}: {text}", err=True)
+            click.echo(f"warning: plan {survey.plan.id[:12]}: {text}", err=True)
 
 
 def _warn_of_limits(plans: Iterable[Plan]) -> None:
@@ -336,21 +338,21 @@ def _warn_of_http(address: str) -> None:
     click.echo(text, err=True)
 
 
-def _open_first(store: Store, one: Served, number: int | None) -> None:
+def _open_first(store: Store, survey: Served, number: int | None) -> None:
     """A plan without rounds is open from now on; a round that is defined stays as it is."""
-    defined = {each.number for each in store.offers()[one.plan.id].rounds}
-    if number is not None and number > one.wire.rounds:  # it is another plan's
+    defined = {times.number for times in store.offers()[survey.plan.id].rounds}
+    if number is not None and number > survey.wire.rounds:  # it is another plan's
         number = None
     if number not in defined and (number is not None or not defined):
-        store.set_round(one.plan.id, number or 1, by=find_actor())
+        store.set_round(survey.plan.id, number or 1, by=find_actor())
 
 
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
     from deniable.plan.attribute import list_questions
 
-    for one in served:
-        title = one.plan.content.title or ", ".join(list_questions(one.plan.content.attributes))
-        click.echo(f"plan       {one.plan.id[:12]}  {title}{_how_invited(one)}")
+    for survey in served:
+        title = survey.plan.content.title or ", ".join(list_questions(survey.plan.content.attributes))
+        click.echo(f"plan       {survey.plan.id[:12]}  {title}{_how_invited(survey)}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
         click.echo(f"dashboard  {address}/dashboard#token={token}")
@@ -358,7 +360,7 @@ def _print_addresses(address: str, served: Sequence[Served], token: str, origin:
         click.echo(f"dashboard  {address}/dashboard (the token is in {origin})")
 
 
-def _how_invited(one: Served) -> str:
-    if one.plan.ticket_key is not None:
+def _how_invited(survey: Served) -> str:
+    if survey.plan.ticket_key is not None:
         return " (by invitation, with tickets)"
-    return " (by invitation)" if one.invited else ""
+    return " (by invitation)" if survey.invited else ""

@@ -138,8 +138,8 @@ _MEASURED: dict[str, Callable[[SweepCell], str]] = {
 
 def _format_cells(row: SweepCell) -> list[str]:
     measured = ["refused"] if row.refused else [show(row) for show in _MEASURED.values()]
-    asked = [row.protocol, f"{row.epsilon:g}", f"{row.k:,}", f"{row.n:,}"]
-    return [*asked, *measured, *[""] * (len(_MEASURED) - len(measured))]
+    setting = [row.protocol, f"{row.epsilon:g}", f"{row.k:,}", f"{row.n:,}"]
+    return [*setting, *measured, *[""] * (len(_MEASURED) - len(measured))]
 
 
 def _choose_people(

@@ -64,9 +64,9 @@ def write_people(
     result = results.read_result(read, reports, source, table, number, token_file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # it is said below, as the shell says it
-        found = result.simulate_people(people, target, seed)
-    columns = [column.tolist() for column in found.values()]
-    rows = [dict(zip(found, answers, strict=True)) for answers in zip(*columns, strict=True)]
+        simulated = result.simulate_people(people, target, seed)
+    columns = [column.tolist() for column in simulated.values()]
+    rows = [dict(zip(simulated, answers, strict=True)) for answers in zip(*columns, strict=True)]
     writing.write_tables(out, rows, rows)
     click.echo(
         f"warning: these people are simulated by the tables of {format_count(result.n, 'report')}, and have "
@@ -74,7 +74,7 @@ def write_people(
         "tests use deniable cross",
         err=True,
     )
-    if len(found) > 2:
+    if len(simulated) > 2:
         click.echo(
             f"warning: these people's other answers depend on {target!r} alone: the file does not show how "
             "any two of them depend on each other, even where they do",

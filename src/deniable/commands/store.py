@@ -48,7 +48,7 @@ def check_store(store: str, as_json: bool) -> None:
     """
     with open_existing(store) as opened:
         problems, exposures, name = opened.check(), opened.exposures(), opened.name
-        plans = [each.plan.id for each in opened.plans()]
+        plans = [stored.plan.id for stored in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
     for exposure in exposures:
         click.echo(f"warning: {exposure.text}", err=True)
@@ -114,7 +114,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
 
     with open_existing(store) as opened:
         plan = choose_plan(opened, plan_file)
-        rounds = [each for each in opened.rounds(plan.id) if number in (None, each.number)]
+        rounds = [stored for stored in opened.rounds(plan.id) if number in (None, stored.number)]
         if not rounds:
             raise (
                 no_round(plan, number)
@@ -129,9 +129,9 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
                 "list of words only where nothing else finds them, or say --unfound to delete them"
             )
         if not yes:
-            held = sum(each.counted - each.scrubbed for each in rounds)
+            remaining = sum(stored.counted - stored.scrubbed for stored in rounds)
             raise InvalidParameter(
-                f"this deletes what {held:,} reports say, which cannot be undone (the tallies stay); "
+                f"this deletes what {remaining:,} reports say, which cannot be undone (the tallies stay); "
                 "repeat it with --yes"
             )
         gone = opened.scrub(plan.id, number, find_actor())

@@ -25,11 +25,11 @@ def print_texts(study: Path, people: int, language: list[str], as_json: bool) ->
 
     plan = reading.plan_study(study, people)
     texts = plan.content.texts
-    wanted = language or ([*texts.languages] if texts else ["en"])
-    found = {one: generate_consent(plan, one) for one in wanted}
+    languages = language or ([*texts.languages] if texts else ["en"])
+    consents = {code: generate_consent(plan, code) for code in languages}
     if as_json:
-        console.print_json({"consent": found})
+        console.print_json({"consent": consents})
         return
     click.echo("[survey.consent]")
-    for one, text in found.items():
-        click.echo(f'{one} = """\n{text}"""')
+    for code, text in consents.items():
+        click.echo(f'{code} = """\n{text}"""')

@@ -108,8 +108,8 @@ def make_tokens(
                 "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --group, "
                 "--letters, --template, --language, --time-zone and --cards"
             )
-        for named in plans:
-            _withdraw_unused(reading.read_plan(named), store, yes)
+        for path in plans:
+            _withdraw_unused(reading.read_plan(path), store, yes)
         return
     if (count is None) is (addresses is None):
         raise InvalidParameter(
@@ -136,12 +136,12 @@ def make_tokens(
         console.refuse_ending(out, [".csv"], "a list of invitations")
     if letters is not None:
         console.refuse_ending(letters, [".html"], "a page of letters")
-    console.refuse_existing([one for one in (out, letters) if one is not None], force)
+    console.refuse_existing([file for file in (out, letters) if file is not None], force)
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
     if url is not None and letters is not None:
         _warn_of_address(url)
-    read = [reading.read_plan(named) for named in plans]
+    read = [reading.read_plan(path) for path in plans]
     _refuse_same(read)
     from deniable.explain.device_limit import warn_together
 
@@ -157,26 +157,28 @@ def make_tokens(
 
     people = Addresses() if addresses is None else Addresses.read(addresses)
     number = len(people.rows) if count is None else count
-    drawn = [_draw_invitations(read) for _ in range(number)]
-    codes, made = [code for code, _ in drawn], [tokens for _, tokens in drawn]
+    invitations = [_draw_invitations(read) for _ in range(number)]
+    codes, token_lists = [code for code, _ in invitations], [tokens for _, tokens in invitations]
     links = (
         []
         if url is None
-        else [_format_link(url, read, each, groups, people.person(i)) for i, each in enumerate(made)]
+        else [
+            _format_link(url, read, tokens, groups, people.person(i)) for i, tokens in enumerate(token_lists)
+        ]
     )
-    table = people.merge([" ".join(each) for each in made], codes, links)
+    table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
     page = None
     if letters is not None:
         assert url is not None
-        announced = [Announced(one, find_rounds(one, store), zone) for one in read]
+        announced = [Announced(plan, find_rounds(plan, store), zone) for plan in read]
         usual = choose_language(announced, language)
-        title = " · ".join(one.title(usual) or f"Plan {one.plan.id[:12]}" for one in announced)
+        title = " · ".join(survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced)
         if template is None:
             _warn_of_no_sender(announced, usual)
             texts = {
-                each: _compose_letter(people.columns, announced, each) for each in {*people.languages(usual)}
+                tag: _compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}
             }
-            written = [texts[each] for each in people.languages(usual)]
+            written = [texts[tag] for tag in people.languages(usual)]
         else:
             written = [Letter.read(template)]
         with suggest_extra(), console.progress("writing letters") as show:
@@ -190,10 +192,12 @@ def make_tokens(
                 "cards" if cards else "letters",
                 show,
             )
-    with ExitStack() as both:  # the list is written before anything is let in by it, and kept only if it does
+    with (
+        ExitStack() as files
+    ):  # the list is written before anything is let in by it, and kept only if it does
         for file, text in ((out, table), (letters, page)):
             if file is not None:
-                both.enter_context(console.writing(file, private=True)).write_text(
+                files.enter_context(console.writing(file, private=True)).write_text(
                     text or "", encoding="utf-8"
                 )
         before: list[int] = []
@@ -202,9 +206,9 @@ def make_tokens(
             # a ticket is signed before there is a report, so that it cannot be bound to a group
             is_bound = url is not None and plan.ticket_key is None
             hashes = []
-            for row, each in enumerate(made):
+            for row, tokens in enumerate(token_lists):
                 group = find_group(plan, groups, people.person(row)) if is_bound else None
-                plain = hash_invitation(each[i].encode())
+                plain = hash_invitation(tokens[i].encode())
                 hashes.append(plain if group is None else bind_group(plain, group))
             # the first plan of this command is no reason to doubt the next
             with open_store_of(store, plan, invited=True, warn=i == 0) as opened:
@@ -260,15 +264,15 @@ def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language
     from deniable.collect.letter_plans import announce_plans, rate_plans
     from deniable.collect.letters import Letter
 
-    titles = [found for one in plans if (found := one.title(language))]
-    senders = list(dict.fromkeys(sender for one in plans for sender in one.senders(language)))
+    titles = [title for plan in plans if (title := plan.title(language))]
+    senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))
     when = [*announce_plans(plans, language, time.time()), rate_plans(plans, language)]
     return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 
 def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
     """People throw away a letter of nobody."""
-    silent = [one.title(language) or one.plan.id[:12] for one in plans if not one.senders(language)]
+    silent = [plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)]
     if silent:
         click.echo(
             f"warning: the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "
@@ -290,11 +294,11 @@ def _format_link(
     person: Mapping[str, str],
 ) -> str:
     """The link of invitations; it names whole plans, so that all see that they have the same."""
-    each = (
+    parts = (
         f"plan={plan.id}&invitation={token}{write_group(plan, groups, person)}"
         for plan, token in zip(plans, tokens, strict=True)
     )
-    return f"{url.rstrip('/')}/#{'&'.join(each)}"
+    return f"{url.rstrip('/')}/#{'&'.join(parts)}"
 
 
 def _format_unused(left: int, which: str) -> str:

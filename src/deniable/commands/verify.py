@@ -43,8 +43,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         )
     if as_json:
         again = None if loss.repeated is None else _finite(asdict(loss.repeated))
-        units = [asdict(one) for one in loss.units]
-        found = {
+        units = [asdict(unit) for unit in loss.units]
+        facts = {
             "plan": read.id,
             "loss_record": loss.record,
             "loss_attribute": loss.attribute,
@@ -55,16 +55,16 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             "cap": cap,
         }
         if loss.answer is not None:
-            found["loss_answer"] = loss.answer
+            facts["loss_answer"] = loss.answer
         if read.content.texts is not None:
-            found["texts"] = read.content.texts.to_dict()
+            facts["texts"] = read.content.texts.to_dict()
         if read.content.ask != "all":
-            found["ask"] = read.content.ask
+            facts["ask"] = read.content.ask
         if read.content.maps:
-            found["maps"] = {name: str(one) for name, one in read.content.maps}
+            facts["maps"] = {name: str(cell_map) for name, cell_map in read.content.maps}
         if read.content.known is not None:
-            found["known"] = list(read.content.known.names)
-        console.print_json(found if loss.rest is None else found | {"loss_rest": loss.rest, "units": units})
+            facts["known"] = list(read.content.known.names)
+        console.print_json(facts if loss.rest is None else facts | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
     metric = read.stated.metric
@@ -86,8 +86,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     for line in explain_questions(read.content):
         click.echo(line)
     _print_texts(read.content.texts)
-    for name, drawn in read.content.maps:
-        click.echo(f"under the cells of {name!r}: {drawn}")
+    for name, cell_map in read.content.maps:
+        click.echo(f"under the cells of {name!r}: {cell_map}")
     if read.content.ask == "sampled":
         click.echo("a device asks only the questions that it has drawn for its report")
     known = read.content.known
@@ -110,15 +110,17 @@ def _print_texts(texts: Texts | None) -> None:
         for name, text in _flatten(texts.to_dict() if texts else {}):
             if language in text:
                 said = text[language]
-                shown = ", ".join(said) if isinstance(said, list) else said
-                click.echo("  " + f"{name}: {shown}".replace("\n", "\n    "))
+                words = ", ".join(said) if isinstance(said, list) else said
+                click.echo("  " + f"{name}: {words}".replace("\n", "\n    "))
 
 
 def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, text in texts.items():
         if name == "attributes":
             yield from (
-                (f"{kind} of {one!r}", said) for one, each in text.items() for kind, said in each.items()
+                (f"{kind} of {attribute!r}", said)
+                for attribute, kinds in text.items()
+                for kind, said in kinds.items()
             )
         elif name not in ("language", "pages"):
             yield name.replace("_", " "), text

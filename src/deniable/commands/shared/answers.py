@@ -66,7 +66,7 @@ class Answers:
         return (codes for codes, _ in self.blocks(show))
 
     def blocks(self, show: Show) -> Iterator[tuple[Integers, dict[str, Any]]]:
-        """The same, with the columns beside each block."""
+        """The answers as integers, in blocks, with the columns beside each block."""
         columns: dict[str, Any] = {} if self.person is None else {self.person: ()}
         columns |= dict.fromkeys(self.beside, ())
         kinds = _Kinds(self.plan, not self.analyzed)
@@ -79,17 +79,19 @@ class Answers:
                 codes = self._encode_partly(block) if self.analyzed else self.plan.encode(block)
             except InvalidValue as problem:
                 kinds.add(block)
-                if not kinds.found:  # it is about several columns, or about an option
+                if not kinds.by_reason:  # it is about several columns, or about an option
                     raise InvalidValue(f"{self.path.name}: {problem}") from None
             else:
-                if not kinds.found:
+                if not kinds.by_reason:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
                     attributes = self.plan.content.attributes
-                    found = zip(attributes, missing, strict=True)  # a level has the answers of its question
-                    self.absent.update({one.name: n for one, n in found if not one.domain.is_level})
+                    counts = zip(attributes, missing, strict=True)  # a level has the answers of its question
+                    self.absent.update(
+                        {attribute.name: n for attribute, n in counts if not attribute.domain.is_level}
+                    )
                     yield codes, {name: block[name] for name in self.beside}
             kinds.rows += len(next(iter(block.values())))
-        if kinds.found:
+        if kinds.by_reason:
             raise InvalidValue(self._describe_kinds(kinds))
 
     def refuse_beside(self) -> None:
@@ -156,11 +158,11 @@ class Answers:
         return None if self.person is None else people_of(self._people, len(self._people), describe_row)
 
     def _describe_kinds(self, kinds: _Kinds) -> str:
-        found = sorted(kinds.found.values(), key=lambda kind: kind.row)
-        positions = locate_rows(self.path, [kind.row for kind in found], self.separator)
+        listed = sorted(kinds.by_reason.values(), key=lambda kind: kind.row)
+        positions = locate_rows(self.path, [kind.row for kind in listed], self.separator)
         lines = [
             f"{position}, column {kind.name!r}: {kind.reason}{kind.describe_others(kind.name in kinds.more)}"
-            for kind, position in zip(found, positions, strict=True)
+            for kind, position in zip(listed, positions, strict=True)
         ]
         if len(lines) == 1:
             return f"{self.path.name}, {lines[0]}"
@@ -203,15 +205,15 @@ class _Kinds:
     """Whether a missing answer is refused, where the plan says so."""
     rows: int = 0
     """How many were read before."""
-    found: dict[tuple[str, str], _Kind] = field(default_factory=dict)
+    by_reason: dict[tuple[str, str], _Kind] = field(default_factory=dict)
     known: dict[tuple[str, str], _Kind] = field(default_factory=dict)
-    """That of each answer, by its column and how it is written."""
+    """The kind of each refused answer, by its column and how it is written."""
     more: set[str] = field(default_factory=set)
     """Columns with more refused answers than are counted."""
 
     def add(self, block: Mapping[str, Any]) -> None:
-        """Those of a block of answers."""
-        for attribute in (one for one in self.plan.content.attributes if one.name in block):
+        """Adds the refused answers of a block."""
+        for attribute in (candidate for candidate in self.plan.content.attributes if candidate.name in block):
             answers = drop_skipped(attribute, to_list(block[attribute.name], attribute.name))
             must = self.missing and self.plan.content.missing_of(attribute) == "refuse"
             must = must and attribute.only_if is None
@@ -236,22 +238,24 @@ class _Kinds:
                 kind.count += counts[new[i]]
 
     def _find_kind(self, attribute: Attribute, answer: Any, row: int) -> _Kind:
-        """That of a refused answer; a hint for a name is looked for once, since it takes long."""
+        """Finds the kind of a refused answer; a hint for a name is looked for once, since it takes long."""
         absent = isinstance(answer, str) and answer.strip().lower() in _ABSENT
-        named = isinstance(attribute.domain, Categories) and not is_missing(answer)
-        problem = None if named else problem_of(attribute.domain, answer, attribute.name)
-        reason = "absent" if absent else "name" if named else "missing" if problem is None else problem.remedy
-        if (attribute.name, reason) not in self.found:
+        is_name = isinstance(attribute.domain, Categories) and not is_missing(answer)
+        problem = None if is_name else problem_of(attribute.domain, answer, attribute.name)
+        reason = (
+            "absent" if absent else "name" if is_name else "missing" if problem is None else problem.remedy
+        )
+        if (attribute.name, reason) not in self.by_reason:
             problem = problem_of(attribute.domain, answer, attribute.name)
             text = self._describe_missing() if problem is None else str(problem)
             text += "; if it means no answer, leave the cell empty" if absent else ""
-            self.found[attribute.name, reason] = _Kind(attribute.name, row, text)
-        return self.found[attribute.name, reason]
+            self.by_reason[attribute.name, reason] = _Kind(attribute.name, row, text)
+        return self.by_reason[attribute.name, reason]
 
     def _describe_missing(self) -> str:
-        own = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
+        value_option = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
         return (
             "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what "
             "it means, "
-            f'{own}missing = "random" (a random value is reported), and make the plan again'
+            f'{value_option}missing = "random" (a random value is reported), and make the plan again'
         )

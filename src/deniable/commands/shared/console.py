@@ -116,13 +116,13 @@ def progress(text: str) -> Iterator[Show]:
 
 
 def _print_lines(text: str) -> Show:
-    began = shown = time.monotonic()
+    began = last = time.monotonic()
 
     def show(done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal last
         now = time.monotonic()
-        if now - shown >= _LINE_EVERY and done < total:
-            shown = now
+        if now - last >= _LINE_EVERY and done < total:
+            last = now
             click.echo(f"{text}: {100 * done / total:.0f} % after {now - began:.0f} seconds", err=True)
 
     return show
@@ -149,27 +149,27 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
     """As many columns as the terminal has room for: a number is never folded or cut."""
     from rich.measure import Measurement
 
-    page, shown = console(), len(headers)
+    page, columns = console(), len(headers)
     room = page.options.update(width=_PIPE_WIDTH)
-    while shown > 1 and Measurement.get(page, room, _table(headers, rows, shown)).minimum > page.width:
-        shown -= 1
+    while columns > 1 and Measurement.get(page, room, _table(headers, rows, columns)).minimum > page.width:
+        columns -= 1
     page.print(title, markup=False)
-    page.print(_table(headers, rows, shown))
-    if shown < len(headers):
-        click.echo(f"no room for: {', '.join(headers[shown:])}; widen the terminal or use --json")
+    page.print(_table(headers, rows, columns))
+    if columns < len(headers):
+        click.echo(f"no room for: {', '.join(headers[columns:])}; widen the terminal or use --json")
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: int) -> Table:
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 0, 0, 1))
-    for header, *cells in list(zip(headers, *rows, strict=True))[:shown]:
+    for header, *cells in list(zip(headers, *rows, strict=True))[:columns]:
         least = 30 if header == "what it does" else max(map(len, (header, *cells)))
         table.add_column(header, justify="left" if header in _TEXTS else "right", min_width=least)
     for row in rows:
-        table.add_row(*map(Text, row[:shown]))
+        table.add_row(*map(Text, row[:columns]))
     return table
 
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from deniable.study import Plan
 
 
-def read_groups(given: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
+def read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
     """Answers to known questions, by name, from texts such as arm=A."""
     names = [name for plan in plans if plan.content.known is not None for name in plan.content.known.names]
-    found: dict[str, str] = {}
-    for text in given:
+    answers: dict[str, str] = {}
+    for text in texts:
         name, sign, answer = text.partition("=")
         if not sign or not answer:
             raise InvalidParameter(f"--group is a known question and an answer, such as arm=A, got {text!r}")
@@ -25,10 +25,10 @@ def read_groups(given: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
             raise InvalidParameter('--group is for plans with known groups: "known = true" in the study')
         if name not in names:
             raise InvalidParameter(not_among(name, "a known question", names))
-        if name in found:
+        if name in answers:
             raise InvalidParameter(f"--group names {name!r} twice; make invitations for one group at a time")
-        found[name] = answer
-    return found
+        answers[name] = answer
+    return answers
 
 
 def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> str:
@@ -55,20 +55,20 @@ def warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[
     if known is None:
         return []
     lacking = [i for i, person in enumerate(people, 1) if not _find_answers(plan, groups, person)]
-    found = []
+    warnings = []
     if lacking:
         name = "names" if len(lacking) == 1 else "name"
         first = f" (first in row {lacking[0]} of the list)" if any(people) else ""
-        found.append(
+        warnings.append(
             f"{len(lacking):,} of {format_count(len(people), 'link')} {name} no {known.name!r}{first}: the "
             "survey asks these people for it; give it with --group, or in --addresses"
         )
     if len(lacking) < len(people):
-        found.append(
+        warnings.append(
             f"a code that is typed does not name {known.name!r}: the survey asks for it, and shows all its "
             "answers; where people must not know of groups, give them the links only"
         )
-    return found
+    return warnings
 
 
 def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> dict[str, str]:

@@ -169,7 +169,9 @@ def source_option(text: str) -> Callable[[Any], Any]:
         "source",
         metavar="ADDRESS",
         multiple=True,
-        callback=lambda _context, _parameter, given: given[0] if len(given) == 1 else given or None,
+        callback=lambda _context, _parameter, addresses: (
+            addresses[0] if len(addresses) == 1 else addresses or None
+        ),
         help=f"{text}  [default: DENIABLE_FROM]",
     )
 

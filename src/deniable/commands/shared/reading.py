@@ -72,8 +72,10 @@ def read_plan(path: Path) -> Plan:
     except InvalidPlan as problem:
         kind = file_kind(path)
         if kind == "a study":
-            made = f"deniable plan {path} --people 50000 -o plan.json"
-            raise InvalidPlan(f"{path.name} is a study, not a plan; make a plan of it with: {made}") from None
+            command = f"deniable plan {path} --people 50000 -o plan.json"
+            raise InvalidPlan(
+                f"{path.name} is a study, not a plan; make a plan of it with: {command}"
+            ) from None
         if kind != "a plan":
             raise InvalidPlan(
                 f"{path.name} is {kind or 'no JSON'}, not a plan; {_WHERE_PLANS_COME_FROM}"

@@ -53,11 +53,16 @@ def find_source(reports: Path | None, source: Source | None) -> Source | None:
         )
     from deniable.engines.addresses import hide_password, is_address
 
-    for one in source if isinstance(source, tuple) else ():
-        if "://" in one or one.startswith(_COLLECTORS) or one.endswith(".json") or is_address(one):
+    for address in source if isinstance(source, tuple) else ():
+        if (
+            "://" in address
+            or address.startswith(_COLLECTORS)
+            or address.endswith(".json")
+            or is_address(address)
+        ):
             raise InvalidParameter(
-                f"several --from are files of reports, which are counted together, got {hide_password(one)}; "
-                "ask collectors, databases and files of tallies one at a time"
+                "several --from are files of reports, which are counted together, got "
+                f"{hide_password(address)}; ask collectors, databases and files of tallies one at a time"
             )
     return source
 
@@ -97,18 +102,18 @@ def fetch_tallies(
         from deniable.collect.reading import fetch_tallies
         from deniable.engines.addresses import hide_password
 
-        number, found = fetch_tallies(plan, source, number, token)
-        if not found.n:
+        number, tallies = fetch_tallies(plan, source, number, token)
+        if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(
                 f"there are no reports of plan {plan.id[:12]}{where} yet at {hide_password(source)}"
             )
-        return number, found
+        return number, tallies
     kept = _read_kept(plan, source, number)
     with console.progress("counting") as show:
-        found = plan.tally(source, table, number=number, show=show) if kept is None else kept.tally()
-    _report(plan, source, number, found.n, found.refused)
-    return number, found
+        tallies = plan.tally(source, table, number=number, show=show) if kept is None else kept.tally()
+    _report(plan, source, number, tallies.n, tallies.refused)
+    return number, tallies
 
 
 def tally_file(plan: Plan, path: Path) -> Tallies:
@@ -128,11 +133,11 @@ def tally_windows(
     kept = _read_kept(plan, source, number)
     with console.progress("counting") as show:
         if kept is None:
-            found = plan.tally(source, table, by=by, number=number, show=show)
+            windows = plan.tally(source, table, by=by, number=number, show=show)
         else:
-            found = kept.tally_windows(by)
-    _report(plan, source, number, sum(one.n for one in found.values()), found.refused)
-    return found
+            windows = kept.tally_windows(by)
+    _report(plan, source, number, sum(tallies.n for tallies in windows.values()), windows.refused)
+    return windows
 
 
 def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | None:
@@ -155,5 +160,5 @@ def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Map
         click.echo(describe_refused(refused), err=True)
     if not n:
         where = "" if number is None else f" of round {number}"
-        named = " and ".join(map(hide_password, (source,) if isinstance(source, str) else source))
-        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {named}")
+        addresses = " and ".join(map(hide_password, (source,) if isinstance(source, str) else source))
+        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {addresses}")

@@ -50,8 +50,8 @@ def find_actor() -> Actor:
         name = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container's user may have no name
         name = "unknown"
-    shown = "".join(letter for letter in name if letter.isprintable())  # it is printed to terminals
-    return Actor(shown[:60] or "unknown", "shell")
+    printable = "".join(letter for letter in name if letter.isprintable())  # it is printed to terminals
+    return Actor(printable[:60] or "unknown", "shell")
 
 
 def register_plan(store: Store, plan: Plan, invited: bool) -> None:
@@ -78,13 +78,13 @@ def open_store_of(
 
         store = open_store(url, create)
     try:
-        known = [each.plan.id for each in store.plans()]
+        known = [stored.plan.id for stored in store.plans()]
         if not create:
             refuse_unknown(store, plan)
         elif invited is not None or plan.id not in known:
             register_plan(store, plan, bool(invited))
         if warn and known and plan.id not in known:
-            others = format_members("plan", [each[:12] for each in known])
+            others = format_members("plan", [identifier[:12] for identifier in known])
             text = (
                 f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
                 "named?"
@@ -111,17 +111,17 @@ def choose_plan(store: Store, plan_file: Path | None) -> Plan:
     """The plan of a file, or the only one there is."""
     from deniable.collect.reading import unknown
 
-    plans = {each.plan.id: each.plan for each in store.plans()}
-    wanted = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
-    if not wanted:
+    plans = {stored.plan.id: stored.plan for stored in store.plans()}
+    identifiers = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
+    if not identifiers:
         raise InvalidParameter(
             f"{store.name} is empty: no plan was ever served from it; name another with --store"
         )
-    if len(wanted) != 1:
+    if len(identifiers) != 1:
         raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
-    if wanted[0] not in plans:
-        raise unknown(store, wanted[0], plans)
-    return plans[wanted[0]]
+    if identifiers[0] not in plans:
+        raise unknown(store, identifiers[0], plans)
+    return plans[identifiers[0]]
 
 
 def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
@@ -135,6 +135,6 @@ def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
             raise
         return []
     try:
-        return store.rounds(plan.id) if plan.id in {one.plan.id for one in store.plans()} else []
+        return store.rounds(plan.id) if plan.id in {stored.plan.id for stored in store.plans()} else []
     finally:
         store.close()

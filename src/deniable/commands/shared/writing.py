@@ -88,8 +88,8 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
         console.refuse_ending(file, ENDINGS, "the table (a plot: --plot)")
     console.refuse_existing(tables, overwrite)
     console.check_plots(plots, overwrite)
-    named = [*tables, *plots]
-    if len(set(named)) < len(named):
+    files = [*tables, *plots]
+    if len(set(files)) < len(files):
         raise InvalidParameter("the same file is named twice; give each result a file of its own")
 
 
@@ -99,14 +99,14 @@ def write_tables(
     """Rows as CSV or Parquet, and as JSON just what --json prints."""
     flat = [_flatten(row) for row in rows]
     columns = dict.fromkeys(name for row in flat for name in row)
-    whole = [dict.fromkeys(columns) | row for row in flat]
+    complete = [dict.fromkeys(columns) | row for row in flat]
     for file in files:
         with console.writing(file, announced=announced) as temporary:
             ending = file.suffix.lower()
             written = (
-                csv_bytes(whole)
+                csv_bytes(complete)
                 if ending == ".csv"
-                else _encode_parquet(whole)
+                else _encode_parquet(complete)
                 if ending == ".parquet"
                 else None
             )
