@@ -796,7 +796,7 @@ def test_claims_follow_distances() -> None:
     setting = make_setting(
         plan, [(base, base | other) for other, _ in expected.values()], "record", None, None
     )
-    for (name, (_, claim)), found in zip(expected.items(), setting.each, strict=True):
+    for (name, (_, claim)), found in zip(expected.items(), setting.pair_claims, strict=True):
         assert claim * (1 - 1e-12) <= found < claim + 1e-8, name
     other = {"color": "blue", "age": 95, "home": (47.69, 6.94), "income": 1000}
     far = audited(plan, pairs=[(base, other)], trials=100)
@@ -814,10 +814,10 @@ def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
         (base | {"age": None}, base | {"age": None, "color": "blue"}),
     ]
     found = make_setting(plan, pairs, "record", None, None)
-    assert math.isclose(found.each[0], 7.0, rel_tol=1e-8)
-    assert math.isclose(found.each[2], 1.0, rel_tol=1e-8)
+    assert math.isclose(found.pair_claims[0], 7.0, rel_tol=1e-8)
+    assert math.isclose(found.pair_claims[2], 1.0, rel_tol=1e-8)
     (corner,) = make_setting(plan, [(base, base | {"home": (47.69, 6.94)})], "record", None, None).each
-    assert math.isclose(found.each[1], corner)
+    assert math.isclose(found.pair_claims[1], corner)
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])

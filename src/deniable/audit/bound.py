@@ -46,7 +46,7 @@ def lower_epsilon(
 
 
 def lower_epsilon_of_many(right: int, odds: Odds, alpha: float) -> float:
-    """The same for guesses of different odds."""
+    """The lower bound from that many right guesses, where the guesses have different odds by chance."""
     if len(odds) == 1:
         return float(lower_epsilon(right, odds[0][1], alpha, odds[0][0]))
     log_odds, guesses = np.log([by_chance for by_chance, _ in odds]), np.array([count for _, count in odds])
@@ -135,12 +135,14 @@ class Event:
         """
         if not self.guesses:
             return math.inf
-        here = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
+        best_fit = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
         least = (
             reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))
         )  # Chernoff asks for more
         sure = least - reach_of(_OFTEN)
-        return max(0.0, self.claim - here) + sure * self._error(self.claim + sure * self._error(self.claim))
+        return max(0.0, self.claim - best_fit) + sure * self._error(
+            self.claim + sure * self._error(self.claim)
+        )
 
     def _error(self, loss: float) -> float:
         """The standard error of epsilon with that loss: one by the square root of the sum of p (1 - p)."""

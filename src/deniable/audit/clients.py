@@ -58,8 +58,8 @@ def resolve_client(
     if plan is not None:
         raise InvalidParameter("a mechanism has a plan of its own; leave plan out, or audit the plan itself")
     if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, MetricMechanism):
-        made = _plan_of(client, rounds)
-        return AuditedClient(make_devices(made, words)[0], made, pairs, claim)
+        own_plan = _plan_of(client, rounds)
+        return AuditedClient(make_devices(own_plan, words)[0], own_plan, pairs, claim)
     chosen = _make_pairs(client, pairs) if isinstance(pairs, str) else pairs
     return AuditedClient(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
 
@@ -100,19 +100,19 @@ def _loss_of(mechanism: Mechanism) -> Claimed:
         worst = mechanism.loss()
     except NotExact as problem:
         raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
-    return lambda one, other: _loss_between(mechanism, worst, _value(one), _value(other))
+    return lambda first, second: _loss_between(mechanism, worst, _value(first), _value(second))
 
 
 @singledispatch
-def _loss_between(_mechanism: Mechanism, worst: float, _one: object, _other: object) -> float:
+def _loss_between(_mechanism: Mechanism, worst: float, _first: object, _second: object) -> float:
     """What it loses of two values: of any two the same."""
     return worst
 
 
 @_loss_between.register
-def _(mechanism: MetricMechanism, worst: float, one: object, other: object) -> float:
+def _(mechanism: MetricMechanism, worst: float, first: object, second: object) -> float:
     """By their distance."""
-    values = (whole_number("a value", value, 0, mechanism.k - 1) for value in (one, other))
+    values = (whole_number("a value", value, 0, mechanism.k - 1) for value in (first, second))
     distance = mechanism.distance(*values)
     return mechanism.loss_at(distance) if math.isfinite(distance) else worst
 
@@ -125,11 +125,13 @@ def _value(answers: Answers) -> Any:
 
 def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Plan:
     parts = client.mechanisms if isinstance(client, RecordMechanism) else (client,)
-    asked = ROUNDS if rounds is None and parts[0].repeated else rounds
+    planned_rounds = ROUNDS if rounds is None and parts[0].repeated else rounds
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:
-        return Plan.of(dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=asked)
+        return Plan.of(
+            dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=planned_rounds
+        )
     except InvalidParameter as problem:
         raise InvalidParameter(
             f"an audit of this mechanism needs its plan ({problem}); make one with dn.Plan.of"

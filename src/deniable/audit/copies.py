@@ -26,7 +26,7 @@ def run_copies(make: Callable[[], Iterable[bytes]]) -> Copies:
     """What `make` gives in two copies of this process, one after the other."""
     if not hasattr(os, "fork"):
         return Copies(None, "it cannot be copied on this system")
-    found: list[Sequence[bytes]] = []
+    runs: list[Sequence[bytes]] = []
     for _ in range(2):
         try:
             reports = _run_copy(make)
@@ -34,8 +34,8 @@ def run_copies(make: Callable[[], Iterable[bytes]]) -> Copies:
             return Copies(None, f"it cannot be copied here ({problem.strerror})")
         if reports is None:
             return Copies(None, "a copy of it does not answer")
-        found.append(reports)
-    return Copies((found[0], found[1]))
+        runs.append(reports)
+    return Copies((runs[0], runs[1]))
 
 
 def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:

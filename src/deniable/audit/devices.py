@@ -74,9 +74,9 @@ class InBulk(Devices):
         return reports
 
     def start_twice(self, side: Side, count: int) -> Copies:
-        """Those of clients, one by one."""
-        one, other = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
-        return Copies((one, other))
+        """Makes the reports of clients, one by one, in two runs from the same start."""
+        first, second = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
+        return Copies((first, second))
 
     def itself(self) -> Devices | None:
         return OneByOne(client_of(self._plan))
@@ -118,19 +118,19 @@ def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
         signature = inspect.signature(report)
     except (TypeError, ValueError):  # some that are built in do not say
         return report
-    wanted = [
-        one
-        for one in signature.parameters.values()
-        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+    required = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
-    count = 3 if any(one.kind is one.VAR_POSITIONAL for one in wanted) else len(wanted)
-    if not 1 <= count <= 3 or any(one.kind is one.KEYWORD_ONLY for one in wanted):
+    count = 3 if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in required) else len(required)
+    if not 1 <= count <= 3 or any(parameter.kind is parameter.KEYWORD_ONLY for parameter in required):
         name = getattr(report, "__name__", type(report).__name__)
         raise InvalidParameter(
             "a client is a function of answers, the device's secret and the round, or of the first one or "
             f"two of them; {name}{signature} is not"
         )
-    return lambda *given: report(*given[:count])
+    return lambda *arguments: report(*arguments[:count])
 
 
 def client_of(plan: Plan) -> Reporter:
@@ -144,9 +144,9 @@ def client_of(plan: Plan) -> Reporter:
 
     def report(answers: Answers, secret: bytes, number: int) -> bytes:
         client = Client(plan, secret=secret, plan_cap=_NO_CAP)
-        asked = {name: answers[name] for name in client.questions if name in answers}
+        known = {name: answers[name] for name in client.questions if name in answers}
         unknown = {name: answer for name, answer in answers.items() if name not in plan.names}
-        return client.report(asked | unknown, number).to_bytes()
+        return client.report(known | unknown, number).to_bytes()
 
     return report
 

@@ -120,8 +120,8 @@ class Coupled(Guesser):
             self._couples = couples(seen.support.shape[1], _MOST_COUPLES)
             self._counts = np.zeros((len(self._couples), self._pairs, 2, _STATES**2), dtype=np.int64)
         base = (2 * seen.pair + seen.second) * _STATES**2
-        for (one, other), counts in zip(self._couples, self._counts, strict=True):
-            states = self._states(seen, one, other)
+        for (first, second), counts in zip(self._couples, self._counts, strict=True):
+            states = self._states(seen, first, second)
             counts += np.bincount(base + states, minlength=counts.size).reshape(counts.shape)
         self._best = None
 
@@ -132,18 +132,18 @@ class Coupled(Guesser):
         if self._best is None:
             apart = self._counts[:, :, 0] - self._counts[:, :, 1]
             self._best = (apart * evidence).sum(axis=2).argmax(axis=0)
-        states = np.array([self._states(seen, one, other) for one, other in self._couples])
+        states = np.array([self._states(seen, first, second) for first, second in self._couples])
         best = self._best[seen.pair]
         return np.asarray(evidence[best, seen.pair, states[best, np.arange(len(best))]])
 
     @staticmethod
-    def _states(seen: Observations, one: int, other: int) -> Bytes:
-        return seen.support[:, one] * np.uint8(_STATES) + seen.support[:, other]
+    def _states(seen: Observations, first: int, second: int) -> Bytes:
+        return seen.support[:, first] * np.uint8(_STATES) + seen.support[:, second]
 
 
 def couples(size: int, most: int) -> list[tuple[int, int]]:
     """Couples of different positions: neighbors first, then those two apart, and so on, around a circle."""
-    listed = ((one, (one + apart) % size) for apart in range(1, size // 2 + 1) for one in range(size))
+    listed = ((first, (first + apart) % size) for apart in range(1, size // 2 + 1) for first in range(size))
     return list(dict.fromkeys((min(couple), max(couple)) for couple in listed))[:most]
 
 
@@ -155,8 +155,10 @@ def _evidence(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> Fl
 def make_guessers(pairs: int, planned: bool) -> list[Guesser]:
     """All ways to look there are."""
     sources: tuple[Source, ...] = ("support", "bytes") if planned else ("bytes",)
-    found: list[Guesser] = [view for source in sources for view in (Joint(source), Additive(source, pairs))]
-    return [*found, Coupled(pairs)] if planned else found
+    guessers: list[Guesser] = [
+        view for source in sources for view in (Joint(source), Additive(source, pairs))
+    ]
+    return [*guessers, Coupled(pairs)] if planned else guessers
 
 
 @final
@@ -181,9 +183,9 @@ class Chooser:
         return [self._best(groups == number, scores, alpha) for number, alpha in enumerate(self._alphas)]
 
     def _best(self, mine: npt.NDArray[np.bool_], scores: list[Floats], alpha: float) -> tuple[Guesser, float]:
-        found = [_best_threshold(one if mine.all() else one[mine], alpha) for one in scores]
-        best = max(range(len(found)), key=lambda i: found[i][0])
-        return self._views[best], found[best][1]
+        thresholds = [_best_threshold(values if mine.all() else values[mine], alpha) for values in scores]
+        best = max(range(len(thresholds)), key=lambda i: thresholds[i][0])
+        return self._views[best], thresholds[best][1]
 
 
 def _best_threshold(signed: Floats, alpha: float) -> tuple[float, float]:

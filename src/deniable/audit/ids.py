@@ -80,9 +80,9 @@ class IdBits:
             features = _list_features(ids[start : start + _AT_ONCE])
             for lag in (0, 1):
                 first = max(0, start - lag)  # the device before the first of a block is of the block before
-                held = rows[first : start + len(features) - lag]
-                self._sums[lag] += features[len(features) - len(held) :].T @ candidates.rows[held]
-                self._devices[lag] += candidates.differ[held].sum(axis=0, dtype=np.float64)
+                sent_rows = rows[first : start + len(features) - lag]
+                self._sums[lag] += features[len(features) - len(sent_rows) :].T @ candidates.rows[sent_rows]
+                self._devices[lag] += candidates.differ[sent_rows].sum(axis=0, dtype=np.float64)
 
     def fault(self) -> str | None:
         """What ids say of answers, in words; None if they say nothing."""
@@ -116,9 +116,9 @@ class IdBits:
         learn, choose, test = slice(n // 3), slice(n // 3, 2 * n // 3), slice(2 * n // 3, n)
         best = [_Learned(0.0, np.zeros(256), np.zeros(0, dtype=np.uint8))] * len(answers)
         for function in _list_functions(ids, max(1, _MOST_LEARNED // len(answers))):
-            for column, held in enumerate(answers):
-                signs = np.sign(np.bincount(function[learn], held[learn], minlength=256))
-                agreement = float(signs @ np.bincount(function[choose], held[choose], minlength=256))
+            for column, sent in enumerate(answers):
+                signs = np.sign(np.bincount(function[learn], sent[learn], minlength=256))
+                agreement = float(signs @ np.bincount(function[choose], sent[choose], minlength=256))
                 if agreement > best[column].agreement:
                     best[column] = _Learned(agreement, signs, function[test])
         for column, learned in enumerate(best):
@@ -144,12 +144,15 @@ def _list_features(ids: Bytes) -> Table:
     """
     bits = np.unpackbits(np.ascontiguousarray(ids), axis=1).reshape(len(ids), 16, 8)
     parities = bits.sum(axis=2, dtype=np.uint8) & 1
-    whole = parities.sum(axis=1, keepdims=True, dtype=np.uint8) & 1
+    parity = parities.sum(axis=1, keepdims=True, dtype=np.uint8) & 1
     mixed = np.unpackbits(_mix_bytes(ids), axis=1)
     residues = _find_residues(ids, _PRIMES)
     sizes = np.repeat(_PRIMES, 2)
-    each = [residues[:, [i]] == np.arange(size) for i, size in enumerate(sizes)]
-    return np.hstack([bits.reshape(len(ids), 128), parities, whole, mixed, *each]).astype(np.float32) * 2 - 1
+    indicators = [residues[:, [i]] == np.arange(size) for i, size in enumerate(sizes)]
+    return (
+        np.hstack([bits.reshape(len(ids), 128), parities, parity, mixed, *indicators]).astype(np.float32) * 2
+        - 1
+    )
 
 
 def _list_functions(ids: Bytes, most: int) -> Iterator[Bytes]:
@@ -160,17 +163,21 @@ def _list_functions(ids: Bytes, most: int) -> Iterator[Bytes]:
             most -= 1
             yield column
     neighbors_first = sorted(combinations(range(16), 2), key=lambda couple: couple[1] - couple[0])
-    for one, other in neighbors_first[: max(0, most // 2)]:
-        yield ids[:, one] ^ ids[:, other]
-        yield ids[:, one] + ids[:, other]
+    for first, second in neighbors_first[: max(0, most // 2)]:
+        yield ids[:, first] ^ ids[:, second]
+        yield ids[:, first] + ids[:, second]
 
 
 def _mix_bytes(ids: Bytes) -> Bytes:
     """The sum and the exclusive or of all bytes, and the first bytes of hashes."""
     raw = np.ascontiguousarray(ids).tobytes()
-    each = [raw[start : start + 16] for start in range(0, len(raw), 16)]
-    sums = np.frombuffer(b"".join(zlib.crc32(one).to_bytes(4, "big") for one in each), dtype=np.uint8)
-    digests = b"".join(make(one, usedforsecurity=False).digest()[:1] for one in each for make in _DIGESTS)
+    raw_ids = [raw[start : start + 16] for start in range(0, len(raw), 16)]
+    sums = np.frombuffer(
+        b"".join(zlib.crc32(raw_id).to_bytes(4, "big") for raw_id in raw_ids), dtype=np.uint8
+    )
+    digests = b"".join(
+        make(raw_id, usedforsecurity=False).digest()[:1] for raw_id in raw_ids for make in _DIGESTS
+    )
     return np.column_stack(
         [
             ids.sum(axis=1, dtype=np.uint8),
@@ -184,7 +191,9 @@ def _mix_bytes(ids: Bytes) -> Bytes:
 def _find_residues(ids: Bytes, primes: Sequence[int]) -> Bytes:
     """What remains of ids as whole numbers, the first byte first and last, by each prime."""
     powers = [[pow(256, place, prime) for place in range(16)] for prime in primes]
-    weights = np.array([row for each in powers for row in (each, each[::-1])], dtype=np.float32)
+    weights = np.array(
+        [row for row_powers in powers for row in (row_powers, row_powers[::-1])], dtype=np.float32
+    )
     sums = (weights @ ids.T.astype(np.float32)).astype(np.int32)  # below 2^24, so exact
     rows = [row % prime for row, prime in zip(sums, np.repeat(primes, 2).tolist(), strict=True)]
     return np.array(rows, dtype=np.uint8).T

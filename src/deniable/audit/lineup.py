@@ -47,8 +47,10 @@ class Lineups:
 
     @staticmethod
     def of(plan: Plan | None, sides: Sequence[tuple[Side, ...]], trials: int) -> Lineups:
-        """Those of a setting; without a plan there are none, as nothing says what a report supports."""
-        return Lineups(() if plan is None else tuple(_line(plan, one, trials // len(sides)) for one in sides))
+        """The line-ups of a setting: none without a plan, as nothing says what a report supports."""
+        return Lineups(
+            () if plan is None else tuple(_line(plan, line, trials // len(sides)) for line in sides)
+        )
 
     @property
     def devices(self) -> int:
@@ -61,17 +63,17 @@ class Lineups:
             for low in range(0, line.devices, most):
                 yield line, min(most, line.devices - low)
 
-    def judge(self, line: Line, votes: Votes, held: Integers) -> None:
+    def judge(self, line: Line, votes: Votes, persons: Integers) -> None:
         """Names the person with the most votes, from a row per person and a column per device."""
         size = len(votes)
-        named = votes == votes.max(axis=0)
-        many = named.sum(axis=0)
-        right = named[held, np.arange(len(held))] & (many < size)
+        is_best = votes == votes.max(axis=0)
+        many = is_best.sum(axis=0)
+        right = is_best[persons, np.arange(len(persons))] & (many < size)
         self._right += int(right.sum())
         seen = self._hits.setdefault(id(line), np.zeros((2, size), dtype=np.int64))
-        seen += np.array([np.bincount(held[one], minlength=size) for one in (right, ~right)])
-        found = np.bincount(many, minlength=size)
-        self._guesses.update({s / (size - s): int(found[s]) for s in range(1, size) if found[s]})
+        seen += np.array([np.bincount(persons[chosen], minlength=size) for chosen in (right, ~right)])
+        counts = np.bincount(many, minlength=size)
+        self._guesses.update({s / (size - s): int(counts[s]) for s in range(1, size) if counts[s]})
 
     def event(self, who: str, alpha: float, claim: float) -> Event:
         """What the guesses gave."""

@@ -130,9 +130,9 @@ class Reader:
             return _all(said)
         why = [report.reason if isinstance(report, Unreadable) else "" for report in said]
         for reason in sorted(set(why) - {""}):
-            wrong = np.fromiter((one == reason for one in why), dtype=bool, count=len(why))
+            wrong = np.fromiter((reason_of == reason for reason_of in why), dtype=bool, count=len(why))
             self.refusals.add(f"JSON form ({reason})", wrong, said)
-        return np.fromiter((not one for one in why), dtype=bool, count=len(why))
+        return np.fromiter((not reason_of for reason_of in why), dtype=bool, count=len(why))
 
     def _align_columns(self, table: Bytes, number: int) -> Bytes:
         """As many columns in every block, so that what was learned of one fits the next."""
@@ -174,11 +174,11 @@ class Reader:
         """A row for each of several sides: how many attributes and rounds of each device's reports support
         it. And for each round all ids, with the devices that they are of.
         """
-        most = sum(len(wanted) for wanted in codes)
+        most = sum(len(numbers) for numbers in codes)
         people, devices = codes[0].shape[1], len(reports[0])
         votes = np.zeros((people, devices), dtype=np.min_scalar_type(most))
         ids: list[tuple[Integers, Bytes]] = []
-        for number, (said, wanted) in enumerate(zip(reports, codes, strict=True), 1):
+        for number, (said, numbers) in enumerate(zip(reports, codes, strict=True), 1):
             good = _all(said)
             if self._headed:
                 table, lengths = as_table(said)
@@ -188,13 +188,13 @@ class Reader:
                     whose = np.flatnonzero(read & (lengths >= HEADER))
                     ids.append((whose, table[whose, _ID]))
             for j, part, who, column in self._sound(said, good)[1]:
-                values, positions = np.unique(wanted[j], return_inverse=True)
-                found = part.supports_each(column, values)
+                values, positions = np.unique(numbers[j], return_inverse=True)
+                support = part.supports_each(column, values)
                 for row, position in enumerate(positions.tolist()):
                     if len(who) == devices:  # a slice of all is added many times faster
-                        votes[row] += found[position]
+                        votes[row] += support[position]
                     else:
-                        votes[row, who] += found[position]
+                        votes[row, who] += support[position]
         return votes, ids
 
     def _sound(
@@ -205,15 +205,15 @@ class Reader:
         assert self._plan is not None
         start, positions = (HEADER if self._headed else 0), np.flatnonzero(good)
         kept = said if start == 0 and good.all() else [said[i][start:] for i in positions.tolist()]
-        found, sound = self._wire.sound(kept)
+        reports, sound = self._wire.sound(kept)
         wrong = good.copy()
         wrong[positions[sound]] = False
         self.refusals.add("body (not canonical)", wrong, said)
-        positions, records = positions[sound], found.records
+        positions, records = positions[sound], reports.records
         who = (
             [positions] * len(records.columns)
             if records.reporters is None
-            else [positions[one] for one in records.reporters]
+            else [positions[reporters] for reporters in records.reporters]
         )
         columns = map(np.ascontiguousarray, records.columns)
         return positions, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))

@@ -64,41 +64,51 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
     for name_, part in far.items():
         steps = part.neighbors() if name == "every" else part.some_neighbors()
         listed = values[name_]
-        records += [(first | {name_: listed[one]}, first | {name_: listed[other]}) for one, other in steps]
-    settled = [(settle_record(content, one), settle_record(content, other)) for one, other in records]
+        records += [
+            (first | {name_: listed[before]}, first | {name_: listed[after]}) for before, after in steps
+        ]
+    settled = [(settle_record(content, before), settle_record(content, after)) for before, after in records]
     if per == "attribute":  # where one answer decides what applies, several change at once
         settled = [pair for pair in settled if _differ_in_one(content, *pair)]
-    return tuple(((one,) * rounds, (other,) * rounds) for one, other in settled)
+    return tuple(((before,) * rounds, (after,) * rounds) for before, after in settled)
 
 
 def list_names(content: Content) -> tuple[str, ...]:
     """Under which names a record has answers: those of attributes, and of the questions that views have."""
-    return tuple(dict.fromkeys(name for one in content.attributes for name in one.columns))
+    return tuple(dict.fromkeys(name for attribute in content.attributes for name in attribute.columns))
 
 
 def _list_answers(content: Content) -> dict[str, list[object]]:
     """Answers for each value, by the name under which they are given."""
-    found: dict[str, list[object]] = {}
-    for one in content.attributes:
-        no_answer = content.missing_of(one) == "value"
-        factors = one.domain.factors if isinstance(one.domain, View) else ((one.name, one.domain),)
+    answers: dict[str, list[object]] = {}
+    for attribute in content.attributes:
+        no_answer = content.missing_of(attribute) == "value"
+        factors = (
+            attribute.domain.factors
+            if isinstance(attribute.domain, View)
+            else ((attribute.name, attribute.domain),)
+        )
         for name, domain in factors:
-            found.setdefault(name, _answers(domain, no_answer))
-    return found
+            answers.setdefault(name, _answers(domain, no_answer))
+    return answers
 
 
-def find_changed(content: Content, one: Answers, other: Answers) -> list[bool]:
+def find_changed(content: Content, first: Answers, second: Answers) -> list[bool]:
     """Which attributes differ between two records."""
     return [
-        any(one.get(name) != other.get(name) for name in attribute.columns)
+        any(first.get(name) != second.get(name) for name in attribute.columns)
         for attribute in content.attributes
     ]
 
 
-def _differ_in_one(content: Content, one: Answers, other: Answers) -> bool:
+def _differ_in_one(content: Content, first: Answers, second: Answers) -> bool:
     """Whether two records differ in one attribute only; the levels of a question are one."""
-    changed = zip(content.attributes, find_changed(content, one, other), strict=True)
-    names = {each.columns if each.domain.is_level else (each.name,) for each, differs in changed if differs}
+    changed = zip(content.attributes, find_changed(content, first, second), strict=True)
+    names = {
+        attribute.columns if attribute.domain.is_level else (attribute.name,)
+        for attribute, differs in changed
+        if differs
+    }
     return len(names) == 1
 
 
@@ -114,14 +124,14 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     far = metric_parts(plan)
     names = [name for name in values if name not in far]
     differ: list[tuple[str, ...]] = [(name,) for name in names]
-    differ += [(names[one], names[other]) for one, other in couples(len(names), _MOST_COUPLES)]
+    differ += [(names[i], names[j]) for i, j in couples(len(names), _MOST_COUPLES)]
     return tuple(
         (
             (settle_record(content, first),) * rounds,
-            (settle_record(content, first | {name: last[name] for name in some}),) * rounds,
+            (settle_record(content, first | {name: last[name] for name in group}),) * rounds,
         )
-        for some in differ
-        if len(some) < len(names)  # else it is a pair already
+        for group in differ
+        if len(group) < len(names)  # else it is a pair already
     )
 
 
@@ -173,17 +183,21 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
     No answer is one of them where the plan says so.
     """
     content = plan.content
-    by_name = {one.name: one for one in content.attributes}
-    asked: dict[str, set[str]] = {}
+    by_name = {attribute.name: attribute for attribute in content.attributes}
+    values: dict[str, set[str]] = {}
     for side in sides:
         for record in side:
             for name, answer in record.items():
                 if name not in by_name:  # of a view, whose values are others
                     continue
                 if answer is not None or content.missing_of(by_name[name]) == "value":
-                    asked.setdefault(name, set()).add(repr(answer))
-    whole = {one.name: content.size(one) for one in plan.content.attributes if _is_listed(one)}
-    return {name: (len(asked.get(name, ())), count) for name, count in whole.items()}
+                    values.setdefault(name, set()).add(repr(answer))
+    sizes = {
+        attribute.name: content.size(attribute)
+        for attribute in plan.content.attributes
+        if _is_listed(attribute)
+    }
+    return {name: (len(values.get(name, ())), count) for name, count in sizes.items()}
 
 
 def _is_listed(attribute: Attribute) -> bool:
@@ -200,11 +214,11 @@ def _each_with_the_next(first: Answers, values: Mapping[str, list[object]], per:
     if per == "record":
         most = max(map(len, values.values()), default=0)
         moved = [{name: listed[i % len(listed)] for name, listed in values.items()} for i in range(most + 1)]
-        return [({**first, **one}, {**first, **other}) for one, other in pairwise(moved)]
+        return [({**first, **before}, {**first, **after}) for before, after in pairwise(moved)]
     return [
-        ({**first, name: one}, {**first, name: listed[(i + 1) % len(listed)]})
+        ({**first, name: value}, {**first, name: listed[(i + 1) % len(listed)]})
         for name, listed in values.items()
-        for i, one in enumerate(listed)
+        for i, value in enumerate(listed)
     ]
 
 
@@ -213,27 +227,27 @@ def _answers(domain: Domain, no_answer: bool) -> list[object]:
 
     Numbers that are not in bins, texts and codes are too many: both ends, and some between them.
     """
-    found: list[object]
+    answers: list[object]
     if isinstance(domain, Range) and domain.unit:
-        found = list(domain.labels)
+        answers = list(domain.labels)
     elif isinstance(domain, Range):
-        found = [
+        answers = [
             _short(float(low + high) / 2, float(high - low)) for low, high in pairwise(domain.edges.tolist())
         ]
     elif isinstance(domain, Grid):
         width = min(domain.steps) / _DEGREE
-        found = [[_short(degrees, width) for degrees in center] for center in domain.centers.tolist()]
+        answers = [[_short(degrees, width) for degrees in center] for center in domain.centers.tolist()]
     elif isinstance(domain, Number):
         width = domain.high - domain.low
-        found = [domain.low, *(domain.low + width * i / _INNER for i in range(1, _INNER)), domain.high]
+        answers = [domain.low, *(domain.low + width * i / _INNER for i in range(1, _INNER)), domain.high]
     elif isinstance(domain, Text):
         first, last = domain.letters[0], domain.letters[-1]
-        found = [first, first * domain.longest, domain.letters[: domain.longest], last * domain.longest]
+        answers = [first, first * domain.longest, domain.letters[: domain.longest], last * domain.longest]
     elif isinstance(domain, Code):
-        found = [0, 1, domain.k // 3, domain.k - 1]
+        answers = [0, 1, domain.k // 3, domain.k - 1]
     else:
-        found = list(domain.labels)
-    return [*found, None] if no_answer else found
+        answers = list(domain.labels)
+    return [*answers, None] if no_answer else answers
 
 
 def _short(middle: float, width: float) -> float:
@@ -256,15 +270,15 @@ def check_pairs(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: in
         raise InvalidParameter(
             f"pairs are 'ends', 'every', a list of two records each, or a table of people, got {pairs!r}"
         )
-    found = list(pairs)
+    listed = list(pairs)
     by_round = isinstance(pairs, tuple) and all(
-        isinstance(one, list) and len(one) == rounds > 1 for one in found
+        isinstance(entry, list) and len(entry) == rounds > 1 for entry in listed
     )
-    if len(found) == 2 and (by_round or not any(isinstance(one, list | tuple) for one in found)):
-        found = [tuple(found)]
-    if len(found) > 2 and all(isinstance(one, Mapping) for one in found):
-        found = list(pairwise(found))
-    return tuple(_check_pair(one, rounds, per, names) for one in found)
+    if len(listed) == 2 and (by_round or not any(isinstance(entry, list | tuple) for entry in listed)):
+        listed = [tuple(listed)]
+    if len(listed) > 2 and all(isinstance(entry, Mapping) for entry in listed):
+        listed = list(pairwise(listed))
+    return tuple(_check_pair(entry, rounds, per, names) for entry in listed)
 
 
 def _pair_rows(
@@ -290,24 +304,24 @@ def _check_pair(pair: object, rounds: int, per: Per, names: Sequence[str]) -> Pa
     return first, second
 
 
-def _check_side(given: object, rounds: int, names: Sequence[str]) -> Side:
+def _check_side(side: object, rounds: int, names: Sequence[str]) -> Side:
     """One record for all rounds, or a list with one for each; of one attribute a value is a record."""
-    if isinstance(given, Mapping):
-        return (_unwrap_numbers(given),) * rounds
+    if isinstance(side, Mapping):
+        return (_unwrap_numbers(side),) * rounds
     if (
-        isinstance(given, Sequence)
-        and len(given) == rounds
-        and all(isinstance(one, Mapping) for one in given)
+        isinstance(side, Sequence)
+        and len(side) == rounds
+        and all(isinstance(record, Mapping) for record in side)
     ):
-        return tuple(map(_unwrap_numbers, given))
+        return tuple(map(_unwrap_numbers, side))
     if len(names) == 1 and not (
-        isinstance(given, Sequence) and any(isinstance(one, Mapping) for one in given)
+        isinstance(side, Sequence) and any(isinstance(record, Mapping) for record in side)
     ):
-        each = given if isinstance(given, list) and len(given) == rounds > 1 else [given] * rounds
-        return tuple(_unwrap_numbers({names[0]: value}) for value in each)
+        values = side if isinstance(side, list) and len(side) == rounds > 1 else [side] * rounds
+        return tuple(_unwrap_numbers({names[0]: value}) for value in values)
     raise InvalidParameter(
         f"a side is a record, {{{names[0]!r}: ...}}, or a list with one for each of {rounds} rounds, got "
-        f"{given!r}"
+        f"{side!r}"
     )
 
 
@@ -318,7 +332,9 @@ def _unwrap_numbers(answers: Answers) -> Answers:
 
 def _refuse_alike(first: Side, second: Side, per: Per) -> None:
     rounds = zip(first, second, strict=True)
-    differ = {name for one, other in rounds for name in {*one, *other} if one.get(name) != other.get(name)}
+    differ = {
+        name for before, after in rounds for name in {*before, *after} if before.get(name) != after.get(name)
+    }
     if not differ:
         raise InvalidParameter(f"both sides of a pair are the same: {dict(first[0])}")
     if per == "attribute" and len(differ) > 1:

@@ -76,7 +76,9 @@ def lower_bound(
     source, alpha = checked_source(words), 1 - level
     notes, faults = _compare_restarts(devices, setting, plan is not None)
     itself = devices.itself()
-    few = max(_ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds)))
+    fewer_trials = max(
+        _ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds))
+    )
     runs = [
         (
             "",
@@ -91,7 +93,7 @@ def lower_bound(
         )
     ]
     if itself is not None:
-        run = Run(itself, plan, setting, few, source, alpha * _ITSELF_ALPHA)
+        run = Run(itself, plan, setting, fewer_trials, source, alpha * _ITSELF_ALPHA)
         runs.append(("the client itself: ", run))
         notes.insert(
             0,
@@ -111,10 +113,10 @@ def lower_bound(
     events: list[Event] = []
     total, done = sum(run.devices for _, run in runs), 0
     for who, run in runs:
-        some = run.events(None if show is None else _part(show, done, total), who)
-        events += some
+        run_events = run.events(None if show is None else _part(show, done, total), who)
+        events += run_events
         if run is not runs[0][1]:
-            notes[0] += _say_noticeable(Audit(setting, few, level, some, ()).noticeable)
+            notes[0] += _say_noticeable(Audit(setting, fewer_trials, level, run_events, ()).noticeable)
         faults += run.faults()
         notes += [f"{who}{easiest}" for easiest in (run.easiest(),) if easiest is not None]
         done += run.devices
@@ -137,10 +139,12 @@ def _compare_restarts(devices: Devices, setting: Setting, planned: bool) -> tupl
 
     Where a report has no header, that is said elsewhere.
     """
-    both, why = devices.start_twice(setting.sides[0], _STARTED_TWICE)
-    if both is None:
+    starts, why = devices.start_twice(setting.sides[0], _STARTED_TWICE)
+    if starts is None:
         return [f"{why}, {_NOT_RESTARTED}"], []
-    every = [report for reports in both for report in reports]
-    headed = planned and all(len(report) >= HEADER and not isinstance(report, Unreadable) for report in every)
-    found = find_repetition(*both, headed=headed)
-    return [], [] if found is None else [found]
+    reports_of_both = [report for reports in starts for report in reports]
+    headed = planned and all(
+        len(report) >= HEADER and not isinstance(report, Unreadable) for report in reports_of_both
+    )
+    repetition = find_repetition(*starts, headed=headed)
+    return [], [] if repetition is None else [repetition]

@@ -95,8 +95,8 @@ class Program(Devices):
         """Both starts at once, so that a seed from the clock is the same."""
         nobody = np.zeros(count, dtype=np.int64)
         with ThreadPoolExecutor(2) as pool:
-            one, other = pool.map(lambda _: self.answer([side[:1]], nobody)[0], range(2))
-        return Copies((one, other))
+            first, second = pool.map(lambda _: self.answer([side[:1]], nobody)[0], range(2))
+        return Copies((first, second))
 
     @staticmethod
     def _lines(texts: Sequence[Sequence[str]], who: Integers) -> Iterator[bytes]:
@@ -156,8 +156,8 @@ class Program(Devices):
             moved = time.monotonic()
             if not chunk:
                 break
-            *whole, rest = (rest + chunk).split(b"\n")
-            reports += [self._report(line, len(reports) + i) for i, line in enumerate(whole, 1)]
+            *lines, rest = (rest + chunk).split(b"\n")
+            reports += [self._report(line, len(reports) + i) for i, line in enumerate(lines, 1)]
             if len(reports) > count or len(rest) > _LONGEST:
                 raise ProgramFailed(
                     f"the program writes more than a line for each of the {count} lines that it was given"
@@ -208,9 +208,9 @@ class Program(Devices):
                 return base64.b64decode(text, validate=True)
         except binascii.Error:
             pass
-        shown = text.decode(errors="replace")[:_SHOWN]
+        excerpt = text.decode(errors="replace")[:_SHOWN]
         raise ProgramFailed(
-            f"line {number} of the program's output is no report in hexadecimal, base64 or JSON: {shown!r}"
+            f"line {number} of the program's output is no report in hexadecimal, base64 or JSON: {excerpt!r}"
         )
 
 

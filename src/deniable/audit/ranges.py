@@ -33,13 +33,13 @@ def expected_range(right_client: Counts, devices: int, guesses: int, alpha: floa
 
     fewest, most = _find_shares(right_client.guesses, right_client.devices)
     least = float(binom.ppf(_TAIL, devices, fewest))
-    made = float(np.clip(guesses, least, float(binom.isf(_TAIL, devices, most))))
-    if made <= 0:
+    count = float(np.clip(guesses, least, float(binom.isf(_TAIL, devices, most))))
+    if count <= 0:
         return 0.0, float(lower_epsilon(devices, devices, alpha))
     low, _ = _find_shares(right_client.right, right_client.guesses)
     middle = right_client.right / max(1, right_client.guesses)
-    ends = [binom.ppf(_TAIL, made, low), binom.isf(_USUAL, made, middle)]
-    first, last = lower_epsilon(ends, [made, made], alpha).tolist()
+    ends = [binom.ppf(_TAIL, count, low), binom.isf(_USUAL, count, middle)]
+    first, last = lower_epsilon(ends, [count, count], alpha).tolist()
     return first, max(first, last)
 
 

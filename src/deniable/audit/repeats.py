@@ -35,15 +35,15 @@ class Ids:
         return int((ids[1:] == ids[:-1]).all(axis=1).sum())
 
 
-def find_repetition(one: Sequence[bytes], other: Sequence[bytes], headed: bool) -> str | None:
+def find_repetition(earlier: Sequence[bytes], later: Sequence[bytes], headed: bool) -> str | None:
     """What is wrong with the reports of two fresh starts, in words; None if nothing is.
 
     Independent reports of the same answer may come in any order: that both starts gave the very same sequence
     has a chance of one in the number of its different orders.
     """
     start = HEADER if headed else 0
-    first, second = ([report[start:] for report in reports] for reports in (one, other))
-    ids = [report[HEADER - 16 : HEADER] for report in (*one, *other)] if headed else []
+    first, second = ([report[start:] for report in reports] for reports in (earlier, later))
+    ids = [report[HEADER - 16 : HEADER] for report in (*earlier, *later)] if headed else []
     if len(set(ids)) < len(ids):
         return (
             "report ids come again: an observer of two reports knows that one source made them, and it is "

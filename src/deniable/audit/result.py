@@ -94,7 +94,9 @@ class Audit:
 
     @property
     def noticeable_alone(self) -> float:
-        """The same where one pair of several leaks, and the others do not."""
+        """How far above its claim an event must come to be noticed where one pair of several leaks, and the
+        others do not.
+        """
         return max([self.noticeable, *(event.noticeable for event in self.events if event.alone)])
 
     @property
@@ -119,8 +121,8 @@ class Audit:
         """Between what the lower bound of a right client is, by the fixed guess that shows most of it; None
         where that is not known.
         """
-        whole = [event.expected for event in self.events if event.expected and not event.partial]
-        return max(whole, default=None)
+        ranges = [event.expected for event in self.events if event.expected and not event.partial]
+        return max(ranges, default=None)
 
     @property
     def conclusive(self) -> bool:
@@ -133,7 +135,7 @@ class Audit:
         return any(event.noticeable < event.ceiling - claim for event in self._of(claim))
 
     def _of(self, claim: float) -> list[Event]:
-        """Those of all pairs that it is claimed of."""
+        """The events of a claim that are about all of its pairs."""
         return [event for event in self.events if event.claim == claim and not event.alone]
 
     @property
@@ -160,18 +162,18 @@ class Audit:
             "trials": self.trials,
             "level": self.level,
             "pairs": [[[dict(record) for record in side] for side in pair] for pair in setting.pairs],
-            "partly": {name: [asked, values] for name, asked, values in setting.partly},
+            "partly": {name: [count, values] for name, count, values in setting.partly},
             "events": [
                 {
-                    "event": one.name,
-                    "guesses": one.guesses,
-                    "right": one.right,
-                    "alpha": one.alpha,
-                    "lower_bound": one.bound,
-                    "claim": one.claim,
-                    "expected": None if one.expected is None else list(one.expected),
+                    "event": event.name,
+                    "guesses": event.guesses,
+                    "right": event.right,
+                    "alpha": event.alpha,
+                    "lower_bound": event.bound,
+                    "claim": event.claim,
+                    "expected": None if event.expected is None else list(event.expected),
                 }
-                for one in self.events
+                for event in self.events
             ],
             "faults": list(self.faults),
             "notes": list(self.notes),
@@ -212,8 +214,8 @@ class Audit:
                 f"show {self.ceiling:.3f} at most, and {_FEASIBLE:,} about {most:.1f}{audited}"
             )
         if above:
-            few = f"{trials} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
-            lines.append(f"but {few}: too little for a claim of {_each(above)}; ask for more of them")
+            limit = f"{trials} cannot show more than {self.ceiling:.3f}, nor that with few guesses"
+            lines.append(f"but {limit}: too little for a claim of {_each(above)}; ask for more of them")
         if below:
             lines.append(
                 f"but {trials} may well miss any leak above a claim of {_each(below)}; ask for more of them"

@@ -52,15 +52,17 @@ class Run:
         self._plan = plan
         self._group = setting.group
         self._thresholds = [_thresholds(most) for most in setting.most_votes(plan)]
-        self._votes = [{least: np.zeros(2, dtype=np.int64) for least in some} for some in self._thresholds]
+        self._votes = [
+            {least: np.zeros(2, dtype=np.int64) for least in thresholds} for thresholds in self._thresholds
+        ]
         self._alone = np.zeros((len(setting.pairs), 2), dtype=np.int64)
         self._sizes = np.bincount(self._group).tolist()
         parts = [
-            1 + bool(some) * (1 + (size > 1))
-            for some, size in zip(self._thresholds, self._sizes, strict=True)
+            1 + bool(thresholds) * (1 + (size > 1))
+            for thresholds, size in zip(self._thresholds, self._sizes, strict=True)
         ]
         self._lined = alpha * _LINED if setting.line_ups else 0.0
-        self._alphas = [(alpha - self._lined) / len(setting.groups) / some for some in parts]
+        self._alphas = [(alpha - self._lined) / len(setting.groups) / count for count in parts]
         """Each group's part for its learned guess, again for all of its fixed ones together, and for each
         pair alone.
         """
@@ -101,14 +103,14 @@ class Run:
             guesses += self._count_learned(chosen, seen)
             done = _show_progress(show, done + len(seen.pair), total)
         for line, count in self._lineups.blocks(self._block):
-            held = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
-            votes, ids = self._reader.votes(self._devices.answer(line.sides, held), line.codes)
-            self._lineups.judge(line, votes, held)
+            persons = (self._words.take(count) % np.uint64(len(line.sides))).astype(np.int64)
+            votes, ids = self._reader.votes(self._devices.answer(line.sides, persons), line.codes)
+            self._lineups.judge(line, votes, persons)
             bits = Candidates(line.codes[0], self._id_bits.bits, len(line.sides)) if ids else None
-            for whose, some in ids:
-                self._ids.add(some)
+            for whose, line_ids in ids:
+                self._ids.add(line_ids)
                 if bits is not None:
-                    self._id_bits.add(some, bits, held[whose])
+                    self._id_bits.add(line_ids, bits, persons[whose])
             done = _show_progress(show, done + count, total)
         return tuple(self._make_events(chosen, guesses, who))
 
@@ -130,34 +132,34 @@ class Run:
         """What was wrong apart from the bound."""
         total = self.devices * self._setting.rounds
         refusals = self._reader.refusals
-        found = [
+        faults = [
             f"a collector refuses {count:,} of {format_count(total, 'report')}, by their {reason}; the "
             f"first is {_shorten(refusals.examples[reason])}"
             for reason, count in refusals.reasons.items()
         ]
         again = self._ids.repeated()
         if again:
-            found.append(
+            faults.append(
                 f"{format_count(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
             )
         depends = self._id_bits.fault()
-        return [*found, *([] if depends is None else [depends]), *self._sequence.faults()]
+        return [*faults, *([] if depends is None else [depends]), *self._sequence.faults()]
 
     def count(self) -> list[dict[int, Counts]]:
         """All trials in pairs, by group and the fewest votes that are a guess, and nothing else."""
         for _ in self._observe(0, self._in_pairs):
             pass
         return [
-            {least: Counts(devices, *votes.tolist()) for least, votes in some.items()}
-            for devices, some in zip(self._of_group.tolist(), self._votes, strict=True)
+            {least: Counts(devices, *votes.tolist()) for least, votes in counts.items()}
+            for devices, counts in zip(self._of_group.tolist(), self._votes, strict=True)
         ]
 
     def _count_right_client(self) -> list[dict[int, Counts]] | None:
         """What the right devices of the plan give, where a device is asked often enough to be compared."""
         if self._plan is None or self._in_pairs < _FEWEST_OF_PAIR * len(self._setting.pairs):
             return None
-        wanted = max(self._in_pairs // 4, min(self._in_pairs, _REFERENCE_WHOLE))
-        devices = min(max(wanted, _REFERENCE_LEAST), _REFERENCE_MOST)
+        enough_devices = max(self._in_pairs // 4, min(self._in_pairs, _REFERENCE_WHOLE))
+        devices = min(max(enough_devices, _REFERENCE_LEAST), _REFERENCE_MOST)
         right = InBulk(self._plan, seeded(_SEED))
         setting = replace(self._setting, line_ups=())
         return Run(right, self._plan, setting, devices // 2, seeded(_SEED + 1), 1.0).count()
@@ -170,20 +172,20 @@ class Run:
             alpha, thresholds = self._alphas[number], self._thresholds[number]
             whose = f"{who}{'in one or two attributes: ' * partial}"
             for least in thresholds:
-                made, right = self._votes[number][least].tolist()
+                guessed, right = self._votes[number][least].tolist()
                 part, devices = alpha / len(thresholds), int(self._of_group[number])
                 expected = (
                     None
                     if right_client is None
-                    else expected_range(right_client[number][least], devices, made, part)
+                    else expected_range(right_client[number][least], devices, guessed, part)
                 )
                 name = whose + _vote_name(least, len(thresholds))
-                yield Event(name, made, right, part, claim, partial=partial, expected=expected)
+                yield Event(name, guessed, right, part, claim, partial=partial, expected=expected)
             if thresholds and self._sizes[number] > 1:
                 yield self._worst(number, whose, alpha / self._sizes[number], claim)
-            made, right = guesses[number].tolist()
+            guessed, right = guesses[number].tolist()
             name = f"{whose}learned: {chosen[number][0].name}"
-            yield Event(name, made, right, alpha, claim, partial=partial)
+            yield Event(name, guessed, right, alpha, claim, partial=partial)
         if self._lineups.lines:
             yield self._lineups.event(who, self._lined, self._setting.line_claim)
 
@@ -192,18 +194,18 @@ class Run:
         pairs = np.flatnonzero(self._group == number)
         bounds = lower_epsilon(self._alone[pairs, 1], self._alone[pairs, 0], alpha)
         worst = int(pairs[np.argmax(bounds)])
-        made, right = self._alone[worst].tolist()
+        guessed, right = self._alone[worst].tolist()
         name = f"{who}the same, for {self._setting.describe_pair(worst)}"
         partial = self._setting.groups[number][1]
-        return Event(name, made, right, alpha, claim, alone=True, partial=partial)
+        return Event(name, guessed, right, alpha, claim, alone=True, partial=partial)
 
     def _count_learned(self, chosen: list[tuple[Guesser, float]], seen: Observations) -> Integers:
         """Guesses, and right ones, of every group by the view that was chosen for it."""
         scores = {id(view): view.scores(seen) for view in dict(chosen)}
-        group, found = self._group[seen.pair], np.zeros((len(chosen), 2), dtype=np.int64)
+        group, counts = self._group[seen.pair], np.zeros((len(chosen), 2), dtype=np.int64)
         for number, (view, threshold) in enumerate(chosen):
-            found[number] = _count_guesses(scores[id(view)], threshold, seen.second, group == number)
-        return found
+            counts[number] = _count_guesses(scores[id(view)], threshold, seen.second, group == number)
+        return counts
 
     def _blocks(self, start: int, end: int) -> Iterator[Observations]:
         """Trials, whose ids and order are looked at, too."""
@@ -217,8 +219,8 @@ class Run:
             count = self._sequence.part_of(len(seen.pair))
             if count > 1:
                 after = [said[1:count] for said in reports]
-                held = seen.pair[: count - 1], seen.second[: count - 1]
-                self._sequence.add(cut(seen, 0, count), self._before.read(after, *held))
+                answered = seen.pair[: count - 1], seen.second[: count - 1]
+                self._sequence.add(cut(seen, 0, count), self._before.read(after, *answered))
             yield seen
 
     def _observe(self, start: int, end: int) -> Iterator[tuple[SequenceOf[SequenceOf[bytes]], Observations]]:
@@ -237,7 +239,9 @@ class Run:
                 for least, count in counts.items():
                     count += _count_guesses(votes, least, second, group == number)
             guessed, right = _guesses(votes, 1, second)
-            self._alone += np.array([np.bincount(pair[one], minlength=pairs) for one in (guessed, right)]).T
+            self._alone += np.array(
+                [np.bincount(pair[selected], minlength=pairs) for selected in (guessed, right)]
+            ).T
             yield reports, seen
 
     def _coins(self, count: int) -> npt.NDArray[np.bool_]:

@@ -54,40 +54,42 @@ class Sequence:
             return None
         sides = np.concatenate([side for side, _ in self._reports])
         bodies = np.concatenate([body for _, body in self._reports])
-        near = far = total = 0
+        adjacent = far = total = 0
         order = np.argsort(sides, kind="stable")
         for who in np.split(order, np.flatnonzero(np.diff(sides[order])) + 1):
             count = len(who) // 4
             if not count:
                 continue
             four = who[: 4 * count].reshape(-1, 4)
-            near += int((bodies[four[:, 0]] == bodies[four[:, 1]]).all(axis=1).sum())
+            adjacent += int((bodies[four[:, 0]] == bodies[four[:, 1]]).all(axis=1).sum())
             other = np.roll(four[:, 3], -(count // 2))
             far += int((bodies[four[:, 2]] == bodies[other]).all(axis=1).sum())
             total += count
-        if near <= far or (near - far) ** 2 / (2 * (near + far)) < -math.log(_CERTAIN):  # Hoeffding's
+        if adjacent <= far or (adjacent - far) ** 2 / (2 * (adjacent + far)) < -math.log(
+            _CERTAIN
+        ):  # Hoeffding's
             return None
         return (
-            f"devices that answer alike send the same report next to each other in {near:,} of {total:,} "
+            f"devices that answer alike send the same report next to each other in {adjacent:,} of {total:,} "
             f"cases, and far apart in {far:,}: they share their noise, as by a seed from the clock"
         )
 
     def _answer_before(self) -> str | None:
         """Whether a report says what the device before answered."""
-        if not self._before or not sum(len(one.pair) for one in self._before):
+        if not self._before or not sum(len(seen.pair) for seen in self._before):
             return None
-        whole = join(self._before)
-        ends = [len(whole.pair) // 4, len(whole.pair) // 2, len(whole.pair)]
-        learn, choose, rest = (cut(whole, low, high) for low, high in zip([0, *ends], ends, strict=False))
+        joined = join(self._before)
+        ends = [len(joined.pair) // 4, len(joined.pair) // 2, len(joined.pair)]
+        learn, choose, rest = (cut(joined, low, high) for low, high in zip([0, *ends], ends, strict=False))
         views = make_guessers(self._pairs, self._planned)
         for view in views:
             view.learn(learn)
         chooser = Chooser(views, [_CERTAIN])
         chooser.add(choose, np.zeros(len(choose.pair), dtype=np.int64))
         ((view, least),) = chooser.chosen()
-        votes = (whole.support == FIRST).sum(axis=1) - (whole.support == SECOND).sum(axis=1, dtype=np.int64)
+        votes = (joined.support == FIRST).sum(axis=1) - (joined.support == SECOND).sum(axis=1, dtype=np.int64)
         bounds = []
-        for scores, threshold, second in ((view.scores(rest), least, rest.second), (votes, 1, whole.second)):
+        for scores, threshold, second in ((view.scores(rest), least, rest.second), (votes, 1, joined.second)):
             guessed = np.abs(scores) >= threshold
             right = guessed & ((scores < 0) == second)
             bounds.append(float(lower_epsilon(int(right.sum()), int(guessed.sum()), _CERTAIN / 2)))

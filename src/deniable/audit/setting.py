@@ -50,7 +50,7 @@ class Setting:
     pairs: tuple[Pair, ...]
     per: Per
     rounds: int
-    each: tuple[float, ...]
+    pair_claims: tuple[float, ...]
     """What is claimed of each pair."""
     planned: int
     """How many rounds the plan has."""
@@ -75,7 +75,7 @@ class Setting:
     @cached_property
     def claims(self) -> tuple[float, ...]:
         """The different claims, the largest first."""
-        return tuple(sorted(set(self.each), reverse=True))
+        return tuple(sorted(set(self.pair_claims), reverse=True))
 
     @cached_property
     def groups(self) -> tuple[tuple[float, bool], ...]:
@@ -91,28 +91,28 @@ class Setting:
 
     @property
     def _keys(self) -> list[tuple[float, bool]]:
-        whole = len(self.pairs) - self.partial
-        return [(claim, pair >= whole) for pair, claim in enumerate(self.each)]
+        complete = len(self.pairs) - self.partial
+        return [(claim, pair >= complete) for pair, claim in enumerate(self.pair_claims)]
 
     def pair_of(self, device: Integers) -> Integers:
         """Which pair each device belongs to, by its number: every second one to those that differ in one or
         two attributes only, where there are such pairs.
         """
-        whole = len(self.pairs) - self.partial
+        complete = len(self.pairs) - self.partial
         if not self.partial:
-            return device % whole
+            return device % complete
         half = device // 2
-        return np.where(device % 2 == 0, half % whole, whole + half % self.partial)
+        return np.where(device % 2 == 0, half % complete, complete + half % self.partial)
 
     def describe_pair(self, pair: int) -> str:
         """A pair in words: what is different in them."""
-        one, other = (side[0] for side in self.pairs[pair])
-        names = [name for name in {**one, **other} if one.get(name) != other.get(name)] or list(one)
-        both = [", ".join(_format_answer(side.get(name)) for name in names) for side in (one, other)]
+        first, second = (side[0] for side in self.pairs[pair])
+        names = [name for name in {**first, **second} if first.get(name) != second.get(name)] or list(first)
+        answers = [", ".join(_format_answer(side.get(name)) for name in names) for side in (first, second)]
         return (
-            f"{names[0]} {' and '.join(both)}"
+            f"{names[0]} {' and '.join(answers)}"
             if len(names) == 1
-            else f"{', '.join(names)}: {' against '.join(both)}"
+            else f"{', '.join(names)}: {' against '.join(answers)}"
         )
 
     def describe_person(self, side: Side) -> str:
@@ -121,7 +121,7 @@ class Setting:
         return ", ".join(
             f"{name} {_format_answer(answer)}"
             for name, answer in side[0].items()
-            if len({repr(one[name]) for one in everyone}) > 1
+            if len({repr(person_answers[name]) for person_answers in everyone}) > 1
         )
 
     @property
@@ -133,8 +133,10 @@ class Setting:
         compared, couples = self.couples
         if compared < couples:
             lines += f"; of {couples:,} couples of attributes, {compared:,} differ alone"
-        some = ", ".join(f"{asked:,} of {values:,} values of {name}" for name, asked, values in self.partly)
-        return f"{pairs}{more}{lines}{f'; asked were only {some}' if some else ''}"
+        partial_values = ", ".join(
+            f"{count:,} of {values:,} values of {name}" for name, count, values in self.partly
+        )
+        return f"{pairs}{more}{lines}{f'; asked were only {partial_values}' if partial_values else ''}"
 
     def codes(self, plan: Plan) -> list[Integers]:
         """For each round, the sides' answers as integers, a row per attribute."""
@@ -147,7 +149,7 @@ class Setting:
         votes = np.zeros(len(self.pairs), dtype=np.int64)
         for codes in self.codes(plan):
             differ = (codes[:, ::2] != codes[:, 1::2]).T.astype(int).tolist()
-            votes += [sum(plan.mechanism.select_largest(one)) for one in differ]
+            votes += [sum(plan.mechanism.select_largest(row)) for row in differ]
         return [int(votes[self.group == number].max()) for number in range(len(self.groups))]
 
 
@@ -171,51 +173,53 @@ def make_setting(
             "what it hides, by the same plan without known groups: plan.with_known({})"
         )
     most = 1 if plan is None else plan.content.rounds or 1
-    wanted = min(most, ROUNDS) if rounds is None else rounds
-    if plan is not None and most == 1 and wanted != 1:
+    asked_rounds = min(most, ROUNDS) if rounds is None else rounds
+    if plan is not None and most == 1 and asked_rounds != 1:
         raise InvalidParameter(
-            f"this plan asks once, so a device reports in one round, got rounds={wanted!r}"
+            f"this plan asks once, so a device reports in one round, got rounds={asked_rounds!r}"
         )
-    number = whole_number("rounds, how often each device reports,", wanted, 1, None if plan is None else most)
-    found = (
+    number = whole_number(
+        "rounds, how often each device reports,", asked_rounds, 1, None if plan is None else most
+    )
+    all_pairs = (
         make_named_pairs(plan, pairs, per, number)
         if isinstance(pairs, str)
         else check_pairs(plan, pairs, per, number)
     )
-    if not found:
+    if not all_pairs:
         raise InvalidParameter("there are no pairs of answers to tell apart")
     partial: tuple[Pair, ...] = ()
     if plan is not None and per == "record" and isinstance(pairs, str):
         partial = make_partial_pairs(plan, number)
-        found += partial
+        all_pairs += partial
     if plan is not None:
-        _refuse_one_code(plan, found)
+        _refuse_one_code(plan, all_pairs)
     lines = make_line_ups(plan, per, number) if plan is not None and isinstance(pairs, str) else ()
     if callable(claim):
-        each, lined = tuple(_add_rounds(claim, pair) for pair in found), 0.0
+        claims, lined = tuple(_add_rounds(claim, pair) for pair in all_pairs), 0.0
     elif claim is not None:
-        each = (_checked_claim(claim),) * len(found)
-        lined = each[0]
+        claims = (_checked_claim(claim),) * len(all_pairs)
+        lined = claims[0]
     elif plan is None:
         raise InvalidParameter("without a plan, say what is claimed: claim=1.0")
     elif plan.stated.metric is not None:
-        each = _find_claims_by_distance(plan, found, per)
+        claims = _find_claims_by_distance(plan, all_pairs, per)
         lined = max(_find_claims_by_distance(plan, [(line[0], line[1]) for line in lines], per), default=0.0)
     else:
-        lined = _find_claim(plan, found, per, number)
-        some = _find_claim_of_few(plan, partial, lined)
-        each = (lined,) * (len(found) - len(partial)) + (some,) * len(partial)
-    everyone = [side for people in (*found, *lines) for side in people]
+        lined = _find_claim(plan, all_pairs, per, number)
+        partial_claim = _find_claim_of_few(plan, partial, lined)
+        claims = (lined,) * (len(all_pairs) - len(partial)) + (partial_claim,) * len(partial)
+    everyone = [side for people in (*all_pairs, *lines) for side in people]
     counts = {} if plan is None else count_values_asked(plan, everyone)
-    partly = tuple((name, asked, values) for name, (asked, values) in counts.items() if asked < values)
+    partly = tuple((name, count, values) for name, (count, values) in counts.items() if count < values)
     alone = count_couples(plan) if plan is not None and partial else (0, 0)
-    return Setting(found, per, number, each, most, lines, lined, partly, len(partial), alone)
+    return Setting(all_pairs, per, number, claims, most, lines, lined, partly, len(partial), alone)
 
 
 def _add_rounds(claimed: Claimed, pair: Pair) -> float:
     """What is claimed of reports that have nothing to do with each other, one for each round."""
-    each = [claimed(one, other) for one, other in zip(*pair, strict=True)]
-    return each[0] if len(each) == 1 else math.nextafter(math.fsum(each), math.inf)
+    losses = [claimed(first, second) for first, second in zip(*pair, strict=True)]
+    return losses[0] if len(losses) == 1 else math.nextafter(math.fsum(losses), math.inf)
 
 
 def _refuse_one_code(plan: Plan, pairs: Sequence[Pair]) -> None:
@@ -248,9 +252,9 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
         return (plan.stated.record if per == "record" else plan.stated.attribute) / NANO
     changes = any(dict(records) != dict(side[0]) for pair in pairs for side in pair for records in side)
     if per == "attribute":
-        found = max(_bound_attribute(member, rounds, changes) for member, _, _ in plan.mechanism.members)
-        if math.isfinite(found):
-            return found
+        bound = max(_bound_attribute(member, rounds, changes) for member, _, _ in plan.mechanism.members)
+        if math.isfinite(bound):
+            return bound
     else:
         stated = (
             plan.stated
@@ -271,8 +275,8 @@ def _bound_attribute(mechanism: RecordMechanism, rounds: int, changes: bool) -> 
     """Bounds what reports of people who differ in one attribute lose, whose answers change or do not."""
     if isinstance(mechanism, Faked) and not changes:
         return log_up(mechanism.ratio_after(rounds, "attribute"))
-    each = [part.losses(rounds, rounds) for part in mechanism.mechanisms if part.repeated]
-    return max(losses.changing_values if changes else losses.same_value for losses in each)
+    part_losses = [part.losses(rounds, rounds) for part in mechanism.mechanisms if part.repeated]
+    return max(losses.changing_values if changes else losses.same_value for losses in part_losses)
 
 
 def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> float:
@@ -282,8 +286,8 @@ def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> floa
     if not pairs or plan.content.rounds is not None:
         return record
     ratios = []
-    for one, other in pairs:
-        differ = find_changed(plan.content, one[0], other[0])
+    for first, second in pairs:
+        differ = find_changed(plan.content, first[0], second[0])
         ratios.append(plan.mechanism.ratio_among(differ, "record" if sum(differ) > 1 else "attribute"))
     return min(record, math.ceil(log_up(max(ratios)) * NANO) / NANO)
 
@@ -296,7 +300,7 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
     """
     metric = plan.stated.metric
     assert metric is not None
-    units = {one.name: one for one in metric.units}
+    units = {unit.name: unit for unit in metric.units}
     worst = plan.stated.record if per == "record" else plan.stated.attribute
     parts = metric_parts(plan)
     rest_of_all = metric.rest
@@ -305,15 +309,15 @@ def _find_claims_by_distance(plan: Plan, pairs: Sequence[Pair], per: Per) -> tup
         rest_of_all = math.ceil(log_up(plan.mechanism.ratio_among(others, per)) * NANO)
     sides = [side[0] for pair in pairs for side in pair]
     codes = plan.encode(list(map(dict, sides)))
-    found = []
-    for one, other in zip(codes.T[::2].tolist(), codes.T[1::2].tolist(), strict=True):
+    claims = []
+    for first, second in zip(codes.T[::2].tolist(), codes.T[1::2].tolist(), strict=True):
         lost, rest = 0, False
-        for name, a, b in zip(plan.names, one, other, strict=True):
+        for name, a, b in zip(plan.names, first, second, strict=True):
             if name in units:
                 size = _KILOMETER if units[name].unit == "kilometer" else 1
                 lost += math.ceil(parts[name].distance(a, b) / size * units[name].loss)
             else:
                 rest = rest or a != b
         lost += rest_of_all * rest
-        found.append(min(lost, worst) / NANO)
-    return tuple(found)
+        claims.append(min(lost, worst) / NANO)
+    return tuple(claims)
