@@ -816,7 +816,7 @@ def test_an_answer_at_random_is_as_far_as_the_farthest() -> None:
     found = make_setting(plan, pairs, "record", None, None)
     assert math.isclose(found.pair_claims[0], 7.0, rel_tol=1e-8)
     assert math.isclose(found.pair_claims[2], 1.0, rel_tol=1e-8)
-    (corner,) = make_setting(plan, [(base, base | {"home": (47.69, 6.94)})], "record", None, None).each
+    (corner,) = make_setting(plan, [(base, base | {"home": (47.69, 6.94)})], "record", None, None).pair_claims
     assert math.isclose(found.pair_claims[1], corner)
 
 

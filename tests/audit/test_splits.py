@@ -125,7 +125,7 @@ def test_claims_by_distance(per: Per) -> None:
     setting = make_setting(plan, "every", per, None, None)
     units = {one.name: one.loss / 1e9 for one in metric.units}
     claims: dict[tuple[str, ...], set[float]] = {}
-    for pair, claim in zip(setting.pairs, setting.each, strict=True):
+    for pair, claim in zip(setting.pairs, setting.pair_claims, strict=True):
         one, other = (side[0] for side in pair)
         differ = tuple(name for name in one if one[name] != other[name])
         claims.setdefault(differ, set()).add(round(claim, 6))
