@@ -137,34 +137,34 @@ class Designer:
         return _json(await run_in_threadpool(self._workshop.read))
 
     async def _write_study(self, request: Request) -> Response:
-        given = await _body(request)
+        body = await _body(request)
         written = await run_in_threadpool(
             self._workshop.write,
-            Draft.from_json(given),
-            given.get("version"),
-            given.get("people"),
-            given.get("force") is True,
+            Draft.from_json(body),
+            body.get("version"),
+            body.get("people"),
+            body.get("force") is True,
         )
         return _json(written)
 
     async def _forecast(self, request: Request) -> Response:
-        given = await _body(request)
-        page, turn = str(given.get("page", "")), given.get("turn", 0)
-        found = await run_in_threadpool(
+        body = await _body(request)
+        page, turn = str(body.get("page", "")), body.get("turn", 0)
+        forecast = await run_in_threadpool(
             self._workshop.forecast,
-            Draft.from_json(given),
-            given.get("people"),
+            Draft.from_json(body),
+            body.get("people"),
             page,
             turn if isinstance(turn, int) else 0,
         )
-        return _json(found)
+        return _json(forecast)
 
     async def _preview(self, request: Request) -> Response:
-        given = await _body(request)
-        found = await run_in_threadpool(
-            self._workshop.preview, str(given.get("plan")), given.get("truth"), given.get("seed")
+        body = await _body(request)
+        preview = await run_in_threadpool(
+            self._workshop.preview, str(body.get("plan")), body.get("truth"), body.get("seed")
         )
-        return _json(found)
+        return _json(preview)
 
     async def _list_plans(self, request: Request) -> Response:
         plan = self._workshop.plan(request.path_params["plan"])
@@ -205,12 +205,12 @@ async def _body(request: Request) -> dict[str, Any]:
         if len(raw) > _MOST_BYTES:
             raise Refused(413, "size", f"a study has at most {_MOST_BYTES >> 20} MB")
     try:
-        found = json.loads(raw)
+        data = json.loads(raw)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        data = None
+    if not isinstance(data, dict):
         raise Refused(400, "json", "send an object in JSON")
-    return found
+    return data
 
 
 def _refuse(problem: Exception) -> Response:

@@ -17,9 +17,13 @@ from deniable.study import Plan
 
 def forecast(plan: Plan) -> dict[str, Any]:
     """All figures of a plan, ready for JSON."""
-    here = reconsider(plan.content, plan.considered)
-    questions = {one.name: one.several or one.name for one in plan.content.attributes if one.answers is None}
-    found: dict[str, Any] = _finite(
+    option = reconsider(plan.content, plan.considered)
+    questions = {
+        attribute.name: attribute.several or attribute.name
+        for attribute in plan.content.attributes
+        if attribute.answers is None
+    }
+    facts: dict[str, Any] = _finite(
         {
             "plan": plan.id,
             "people": plan.content.people,
@@ -28,53 +32,53 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "kinds": explain_kinds(plan.considered),
             "why": explain_choice(plan.considered),
             "describe": plan.describe().split("\n", 1)[1],
-            "report_bytes": here.report_bytes.most,
+            "report_bytes": option.report_bytes.most,
             "loss": plan.loss.counted,
             "rounds": plan.content.rounds,
             "protection": str(plan.protection),
             "level": plan.protection.level,
             "precisions": [
-                one.to_dict()
+                precision.to_dict()
                 | {
-                    "question": questions.get(one.attribute),  # none is whether a question is answered
-                    "what_is_read": one.describe(),
-                    "known_to_within": one.format_margin(),
-                    "ratio": one.ratio,
-                    "word": name_use(one.use),
-                    "people_enough": one.people_enough(),
+                    "question": questions.get(precision.attribute),  # none is whether a question is answered
+                    "what_is_read": precision.describe(),
+                    "known_to_within": precision.format_margin(),
+                    "ratio": precision.ratio,
+                    "word": name_use(precision.use),
+                    "people_enough": precision.people_enough(),
                 }
-                for one in plan.precisions()
+                for precision in plan.precisions()
             ],
-            "tables": [_describe_table(one) for one in expect_tables(plan)],
-            "turnout": explain_turnout(plan.content, here),
-            "guesses": [guess.to_dict() for guess in guess_questions(plan.content, here)],
+            "tables": [_describe_table(table) for table in expect_tables(plan)],
+            "turnout": explain_turnout(plan.content, option),
+            "guesses": [guess.to_dict() for guess in guess_questions(plan.content, option)],
             "warnings": list_warnings(plan.content, plan.stated, plan.considered),
             "text": plan.explain(),
         }
     )
-    return found
+    return facts
 
 
-def _describe_table(one: ExpectedTable) -> dict[str, Any]:
+def _describe_table(table: ExpectedTable) -> dict[str, Any]:
     """What a table will tell: it is worth reading if shares of a row's people are."""
     return {
-        "of": one.of,
-        "by": one.by,
-        "cell": one.cell.margin,
-        "share": one.share.margin,
-        "people_for_difference": one.people_for_difference,
-        "known_to_within": one.share.format_margin(),
-        "ratio": one.share.ratio,
-        "use": one.share.use,
-        "word": name_use(one.share.use),
-        "sentence": one.describe(),
+        "of": table.of,
+        "by": table.by,
+        "cell": table.cell.margin,
+        "share": table.share.margin,
+        "people_for_difference": table.people_for_difference,
+        "known_to_within": table.share.format_margin(),
+        "ratio": table.share.ratio,
+        "use": table.share.use,
+        "word": name_use(table.share.use),
+        "sentence": table.describe(),
     }
 
 
 def _finite(value: Any) -> Any:
     """JSON has no word for infinity."""
     if isinstance(value, Mapping):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(member) for member in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -40,33 +40,41 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     if truth not in TRUTHS:
         raise InvalidParameter(not_among(truth, "a truth to simulate", TRUTHS))
     people = min(plan.content.people, MOST_PEOPLE)
-    asked = plan.content.attributes
+    attributes = plan.content.attributes
     answers = draw_answers(plan, truth, people, seed)
     known = () if plan.content.known is None else (plan.content.known.name,)
     codes = np.stack([answers[name] for name in (*plan.names, *known)])
     words = seeded(seed) if plan.content.rounds is None else remembering(seed)
     reports = plan.privatize_codes(codes, words)
-    texts = {one.name: one.domain for one in asked if isinstance(one.domain, Unlisted)}
-    found = [_discover(plan, name, domain, reports, answers[name]) for name, domain in texts.items()]
+    texts = {
+        attribute.name: attribute.domain for attribute in attributes if isinstance(attribute.domain, Unlisted)
+    }
+    discovered = [_discover(plan, name, domain, reports, answers[name]) for name, domain in texts.items()]
     about = {"plan": plan.id, "people": people, "seed": seed, "truth": truth}
-    alone = [one for one in asked if one.domain.listed and not isinstance(one.domain, View)]
-    if not any(one.domain.listed for one in asked):
-        return about | {"questions": found, "tables": []}
+    alone = [
+        attribute
+        for attribute in attributes
+        if attribute.domain.listed and not isinstance(attribute.domain, View)
+    ]
+    if not any(attribute.domain.listed for attribute in attributes):
+        return about | {"questions": discovered, "tables": []}
     result = plan.estimate(plan.tally(reports))
     findings = Findings(result, _LEVEL)
-    described = [_describe(one, findings, _choose_answers(plan, one, answers)) for one in alone]
+    described = [
+        _describe(attribute, findings, _choose_answers(plan, attribute, answers)) for attribute in alone
+    ]
     return about | {
-        "questions": [*described, *found],
+        "questions": [*described, *discovered],
         "tables": list_tables(plan, result, answers, _LEVEL),
     }
 
 
-def _choose_answers(plan: Plan, one: Attribute, answers: Mapping[str, Integers]) -> Integers:
+def _choose_answers(plan: Plan, attribute: Attribute, answers: Mapping[str, Integers]) -> Integers:
     """The codes of those whom its results are about: random values stand for the others."""
-    condition = find_condition(plan.content, one.name)
+    condition = find_condition(plan.content, attribute.name)
     if condition is None:
-        return answers[one.name]
-    return answers[one.name][np.isin(answers[condition[0].name], condition[1])]
+        return answers[attribute.name]
+    return answers[attribute.name][np.isin(answers[condition[0].name], condition[1])]
 
 
 def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: Integers) -> dict[str, Any]:
@@ -74,9 +82,18 @@ def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: 
     known, counts = np.unique(codes, return_counts=True)
     true = dict(zip(domain.decode(known), (counts / codes.size).tolist(), strict=True))
     frequent = sorted(true, key=lambda text: -true[text])[:_MOST_LISTED]
-    leveled = any(isinstance(one.domain, View) and name in one.columns for one in plan.content.attributes)
-    found = plan.discover(reports, name=name, least=0, words=None if leveled else frequent)
-    ends = zip(found.names, found.shares.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    leveled = any(
+        isinstance(attribute.domain, View) and name in attribute.columns
+        for attribute in plan.content.attributes
+    )
+    discovery = plan.discover(reports, name=name, least=0, words=None if leveled else frequent)
+    ends = zip(
+        discovery.names,
+        discovery.shares.tolist(),
+        discovery.low.tolist(),
+        discovery.high.tolist(),
+        strict=True,
+    )
     rows = [
         {
             "value": text,
@@ -93,7 +110,7 @@ def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: 
         "rows": rows[:_MOST_ROWS],
         "left_out": max(0, len(rows) - _MOST_ROWS),
         "middle": None,
-        "why": " ".join(found.sentences),
+        "why": " ".join(discovery.sentences),
     }
 
 
@@ -109,12 +126,12 @@ def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict
             "why": result.unreported[name].why,
         }
     rows = [] if isinstance(domain, Number) else _list_rows(findings, name, codes)
-    shown = sorted(sorted(range(len(rows)), key=lambda i: -rows[i]["truth"])[:_MOST_ROWS])
-    noise = [str(one) for one in findings.noise if one.attribute == name]
+    listed = sorted(sorted(range(len(rows)), key=lambda i: -rows[i]["truth"])[:_MOST_ROWS])
+    noise = [str(noisy) for noisy in findings.noise if noisy.attribute == name]
     return {
         "attribute": name,
-        "rows": [rows[i] for i in shown],
-        "left_out": len(rows) - len(shown),
+        "rows": [rows[i] for i in listed],
+        "left_out": len(rows) - len(listed),
         "middle": _find_middle(attribute, findings, codes),
         "why": "; ".join(noise) or None,
     }
@@ -124,22 +141,22 @@ def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> d
     """The mean or the median, whichever the margins are about; None where neither is read."""
     name, plan = attribute.name, findings.result.plan
     assert plan is not None
-    read = {one.what for one in plan.precisions() if one.attribute == name}
-    what = next((one for one in ("mean", "median") if one in read), None)
-    medians = {one: found[MEDIAN] for one, found in findings.all_quantiles.items()}
-    found = (findings.means if what == "mean" else medians).get(name)
-    if what is None or found is None:
+    read = {precision.what for precision in plan.precisions() if precision.attribute == name}
+    what = next((kind for kind in ("mean", "median") if kind in read), None)
+    medians = {label: quantiles[MEDIAN] for label, quantiles in findings.all_quantiles.items()}
+    middle = (findings.means if what == "mean" else medians).get(name)
+    if what is None or middle is None:
         return None
     truth = _true_mean if what == "mean" else _true_median
     numbers = {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
+        "value": middle.value,
+        "low": middle.low,
+        "high": middle.high,
         "truth": truth(attribute.domain, codes) if codes.size else math.nan,
     }
     # an open end is infinitely far out, and JSON has no word for that
-    ends = {name: one if math.isfinite(one) else None for name, one in numbers.items()}
-    noisy = name in findings.noisy_means if what == "mean" else findings.is_wide(name, found)
+    ends = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
+    noisy = name in findings.noisy_means if what == "mean" else findings.is_wide(name, middle)
     return {"what": what, "noisy": noisy, **ends}
 
 
@@ -148,12 +165,12 @@ def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str,
     size = findings.result[name].k
     true = np.bincount(codes, minlength=size) / max(1, codes.size)
     groups = findings.groups.get(name)
-    found = findings.rows.values if groups is None else findings.rows.groups
+    table = findings.rows.values if groups is None else findings.rows.groups
     if groups is not None:
-        true = np.array([true[one.values].sum() for one in groups])
-    rows = [row for row in found if row["attribute"] == name]
+        true = np.array([true[group.values].sum() for group in groups])
+    rows = [row for row in table if row["attribute"] == name]
     return [
-        {one: row[one] for one in _SHOWN} | {"value": str(row["value"]), "truth": share}
+        {column: row[column] for column in _SHOWN} | {"value": str(row["value"]), "truth": share}
         for row, share in zip(rows, true.tolist(), strict=True)
     ]
 

@@ -61,33 +61,33 @@ def check(draft: Draft, folder: Path) -> Checked:
     A condition that is half-written is left out alone: its question is then asked of everybody. Files that
     the study names, such as maps, are in the folder.
     """
-    named = [*_check_names(draft.questions)]
-    whole = None if named else _make_study(draft, folder)
-    if isinstance(whole, Study):
-        return Checked(whole)
-    if whole is not None:
-        apart = _check_apart(draft, whole, folder)
+    problems = [*_check_names(draft.questions)]
+    study = None if problems else _make_study(draft, folder)
+    if isinstance(study, Study):
+        return Checked(study)
+    if study is not None:
+        apart = _check_apart(draft, study, folder)
         if apart is not None:
             return apart
-    wrong = {one.question for one in named}
+    wrong = {problem.question for problem in problems}
     for i, question in enumerate(draft.questions):
         problem = None if i in wrong else _check_alone(question, i, folder)
         if problem is not None:
-            named.append(problem)
+            problems.append(problem)
             wrong.add(i)
     free, conditions = _check_conditions(draft, wrong, folder)
-    named = sorted([*named, *conditions], key=lambda one: one.question or 0)
-    left = tuple(one for i, one in enumerate(free) if i not in wrong)
+    problems = sorted([*problems, *conditions], key=lambda problem: problem.question or 0)
+    left = tuple(question for i, question in enumerate(free) if i not in wrong)
     if not left:
-        return Checked(None, tuple(named))
+        return Checked(None, tuple(problems))
     kept = _keep(draft, left)
     rest = _make_study(kept, folder)
     if isinstance(rest, Study):
-        return Checked(rest, tuple(named))
+        return Checked(rest, tuple(problems))
     apart = _check_apart(kept, rest, folder)
     if apart is not None:
-        return Checked(apart.study, (*named, *apart.problems))
-    return Checked(None, (*named, _place(rest, draft.questions)))
+        return Checked(apart.study, (*problems, *apart.problems))
+    return Checked(None, (*problems, _place(rest, draft.questions)))
 
 
 def _check_apart(draft: Draft, text: str, folder: Path) -> Checked | None:
@@ -100,22 +100,22 @@ def _check_apart(draft: Draft, text: str, folder: Path) -> Checked | None:
 
 
 def _without_tables(draft: Draft) -> Draft:
-    return replace(draft, study={key: one for key, one in draft.study.items() if key not in _TABLES})
+    return replace(draft, study={key: value for key, value in draft.study.items() if key not in _TABLES})
 
 
 def _check_names(questions: Sequence[Question]) -> list[Problem]:
-    found, seen = [], set[str]()
-    for i, one in enumerate(questions):
+    problems, seen = [], set[str]()
+    for i, question in enumerate(questions):
         try:
-            if one.name:
-                checked_text(one.name, "an attribute's name")
+            if question.name:
+                checked_text(question.name, "an attribute's name")
         except InvalidParameter as problem:
-            found.append(Problem(str(problem), i, "name"))
-        if one.name and one.name in seen:
-            text = f"another question is called {one.name!r}; give each a short name of its own"
-            found.append(Problem(text, i, "name"))
-        seen.add(one.name)
-    return found
+            problems.append(Problem(str(problem), i, "name"))
+        if question.name and question.name in seen:
+            text = f"another question is called {question.name!r}; give each a short name of its own"
+            problems.append(Problem(text, i, "name"))
+        seen.add(question.name)
+    return problems
 
 
 def _check_conditions(
@@ -125,10 +125,10 @@ def _check_conditions(
 
     A condition on a question that is half-written itself waits for that, and is no problem of its own.
     """
-    plain = [_without_condition(one) for one in draft.questions]
-    right = tuple(one for i, one in enumerate(plain) if i not in wrong)
-    known, names = {one.name for one in right}, {one.name for one in draft.questions}
-    found, problems = list(plain), []
+    plain = [_without_condition(other) for other in draft.questions]
+    right = tuple(other for i, other in enumerate(plain) if i not in wrong)
+    known, names = {other.name for other in right}, {other.name for other in draft.questions}
+    checked, problems = list(plain), []
     for i, question in enumerate(draft.questions):
         if i in wrong or _CONDITION not in question.keys:
             continue
@@ -136,21 +136,23 @@ def _check_conditions(
         if todo is not None:
             problems.append(Problem(todo.text, i, todo.field, unfinished=True))
             continue
-        given = question.keys[_CONDITION]
-        if isinstance(given, Mapping) and any(name in names - known for name in given):
+        condition = question.keys[_CONDITION]
+        if isinstance(condition, Mapping) and any(name in names - known for name in condition):
             continue
-        text = _judge_condition([question if one is plain[i] else one for one in right], folder)
+        text = _judge_condition([question if other is plain[i] else other for other in right], folder)
         if text is None:
-            found[i] = question
+            checked[i] = question
         else:
             problems.append(Problem(text, i, _CONDITION))
-    return found, problems
+    return checked, problems
 
 
 def _judge_condition(questions: Sequence[Question], folder: Path) -> str | None:
     """What is wrong with the only condition of these questions, by what can be known without a budget."""
     try:
-        options = list_options({"attributes": {one.name: dict(one.keys) for one in questions}}, folder)
+        options = list_options(
+            {"attributes": {question.name: dict(question.keys) for question in questions}}, folder
+        )
         names = list(options["attributes"])
         policies = read_policies(options.get("missing", "refuse"), names)
         list_attributes(options["attributes"], policies, read_conditions(options["only_if"], names))
@@ -178,37 +180,37 @@ def _check_alone(question: Question, i: int, folder: Path) -> Problem | None:
         domain = list_options(data, folder)["attributes"][alone.name]
     except _REFUSALS as problem:
         return _locate(str(problem), i, question)
-    shared, own = (_make_study(Draft(budget, (alone,)), folder) for budget in ({"epsilon": 1.0}, {}))
-    if isinstance(shared, Study) or isinstance(own, Study):
+    shared, separate = (_make_study(Draft(budget, (alone,)), folder) for budget in ({"epsilon": 1.0}, {}))
+    if isinstance(shared, Study) or isinstance(separate, Study):
         return None
-    return _locate(own if getattr(domain, "privacy", "equal") == "metric" else shared, i, question)
+    return _locate(separate if getattr(domain, "privacy", "equal") == "metric" else shared, i, question)
 
 
 def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
     """The draft with these questions only; its pages and tables name no others."""
-    study, names = dict(draft.study), {one.name for one in questions}
+    study, names = dict(draft.study), {question.name for question in questions}
     survey = study.get("survey")
     pages = survey.get("pages") if isinstance(survey, Mapping) else None
     if isinstance(survey, Mapping) and isinstance(pages, list):
         kept = [[name for name in page if name in names] for page in pages if isinstance(page, list)]
         study["survey"] = {**survey, "pages": [page for page in kept if page]}
-    asked = {one.name for one in draft.questions}
+    all_names = {question.name for question in draft.questions}
     together = study.get("together")
     if isinstance(together, list):
-        waiting = asked - names
+        waiting = all_names - names
         study["together"] = [
-            some for some in together if not isinstance(some, list) or waiting.isdisjoint(map(str, some))
+            group for group in together if not isinstance(group, list) or waiting.isdisjoint(map(str, group))
         ]
-    if study.get("target") in asked - names or len(names) < _PAIR:
+    if study.get("target") in all_names - names or len(names) < _PAIR:
         study.pop("target", None)
     return Draft(study, tuple(questions))
 
 
 def _without_condition(question: Question) -> Question:
-    """The same, asked of everybody; so the share who answer is left out, too."""
+    """The question, asked of everybody; so the share who answer is left out, too."""
     if _CONDITION not in question.keys:
         return question
-    keys = {key: one for key, one in question.keys.items() if key not in (_CONDITION, _ANSWERED)}
+    keys = {key: value for key, value in question.keys.items() if key not in (_CONDITION, _ANSWERED)}
     return replace(question, keys=keys)
 
 
@@ -233,15 +235,15 @@ def _locate(text: str, i: int, question: Question) -> Problem:
 
 def _place(text: str, questions: Sequence[Question]) -> Problem:
     """A problem of the whole study: at the question that it names, or at the key of the study."""
-    for i, one in enumerate(questions):
-        if repr(one.name) in text or f"attributes.{one.name}" in text:
-            return _locate(text, i, one)
+    for i, question in enumerate(questions):
+        if repr(question.name) in text or f"attributes.{question.name}" in text:
+            return _locate(text, i, question)
     return Problem(text, None, _first_named(text, _OF_STUDY))
 
 
 def _first_named(text: str, fields: Sequence[str]) -> str | None:
     """The field that a sentence names first."""
     places: Mapping[str, int] = {
-        field: found.start() for field in fields if (found := re.search(rf"\b{field}\b", text))
+        field: match.start() for field in fields if (match := re.search(rf"\b{field}\b", text))
     }
     return min(places, key=places.__getitem__, default=None)

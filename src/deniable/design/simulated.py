@@ -22,36 +22,44 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
 
     People are of two kinds, so that answers to questions that are read together depend on each other.
     """
-    views = {one.name: one.domain for one in plan.content.attributes if isinstance(one.domain, View)}
-    alone = [one for one in plan.content.attributes if one.name not in views]
-    found = {one.name: _draw(plan, one, truth, people, seed) for one in alone}
-    _skip_questions(plan, found)
+    views = {
+        attribute.name: attribute.domain
+        for attribute in plan.content.attributes
+        if isinstance(attribute.domain, View)
+    }
+    alone = [attribute for attribute in plan.content.attributes if attribute.name not in views]
+    answers = {attribute.name: _draw(plan, attribute, truth, people, seed) for attribute in alone}
+    _skip_questions(plan, answers)
     known = plan.content.known
     factors = dict(() if known is None else known.factors)
     for domain in views.values():
         factors |= dict(domain.factors)
-    others = {name: domain for name, domain in factors.items() if name not in found}
-    asked = {name: _draw_factor(name, domain, truth, people, seed) for name, domain in others.items()}
-    for one in alone:
-        if one.name in factors:  # it is asked by itself, too
-            asked[one.name] = np.where(found[one.name] < one.domain.k, found[one.name], NO_ANSWER)
-    for one in plan.content.attributes:
-        if isinstance(one.domain, View):
-            codes = one.domain.join([asked[name] for name in one.domain.names])
-            found[one.name] = _silence(plan, one, codes, numbers_from(seed, "preview", one.name))
+    others = {name: domain for name, domain in factors.items() if name not in answers}
+    factor_codes = {name: _draw_factor(name, domain, truth, people, seed) for name, domain in others.items()}
+    for attribute in alone:
+        if attribute.name in factors:  # it is asked by itself, too
+            factor_codes[attribute.name] = np.where(
+                answers[attribute.name] < attribute.domain.k, answers[attribute.name], NO_ANSWER
+            )
+    for attribute in plan.content.attributes:
+        if isinstance(attribute.domain, View):
+            codes = attribute.domain.join([factor_codes[name] for name in attribute.domain.names])
+            answers[attribute.name] = _silence(
+                plan, attribute, codes, numbers_from(seed, "preview", attribute.name)
+            )
     if known is not None:
-        found[known.name] = np.asarray(
-            np.ravel_multi_index([asked[name] for name in known.names], known.shape), dtype=np.int64
+        answers[known.name] = np.asarray(
+            np.ravel_multi_index([factor_codes[name] for name in known.names], known.shape), dtype=np.int64
         )
-    return found
+    return answers
 
 
 def _draw_factor(name: str, domain: Domain, truth: str, people: int, seed: int) -> Integers:
     """The answers to one question of a table, or to a known one."""
     kinds = numbers_from(seed, "preview", "kind of person").random(people) < _FIRST_KIND
     draw = numbers_from(seed, "preview", name)
-    each = [draw.choice(domain.k, people, p=_draw_shares(domain, truth, draw)) for _ in range(2)]
-    return np.asarray(np.where(kinds, *each), dtype=np.int64)
+    codes_by_kind = [draw.choice(domain.k, people, p=_draw_shares(domain, truth, draw)) for _ in range(2)]
+    return np.asarray(np.where(kinds, *codes_by_kind), dtype=np.int64)
 
 
 def _draw(plan: Plan, attribute: Attribute, truth: str, people: int, seed: int) -> Integers:
@@ -79,7 +87,7 @@ def _draw_texts(domain: Unlisted, truth: str, people: int, draw: np.random.Gener
 
 
 def _silence(plan: Plan, attribute: Attribute, codes: Integers, draw: np.random.Generator) -> Integers:
-    """The same, of whom some prefer not to say, where they may."""
+    """The answers, of which some are replaced by no answer, where people may prefer not to say."""
     no_answer = plan.content.extra_code(attribute, NO_ANSWER_LABEL)
     if no_answer < 0:
         return codes
@@ -100,70 +108,77 @@ def _draw_shares(domain: Domain, truth: str, draw: np.random.Generator) -> Float
 
 
 def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
-    """The same, with so many answers of a condition as the first question that states a share needs.
+    """The shares, with so many answers of a condition as the first question that states a share needs.
 
     Whether a question is answered is as planned, too.
     """
     if parent.answers is not None:
         silent = _share_silent(plan, parent)
         return np.asarray([1 - silent, silent])
-    for one in plan.content.attributes:
-        applies = _share_applicable(plan, one)
-        if one.only_if is None or one.only_if.name != parent.name or applies is None:
+    for attribute in plan.content.attributes:
+        applies = _share_applicable(plan, attribute)
+        if attribute.only_if is None or attribute.only_if.name != parent.name or applies is None:
             continue
-        asked = (_share_applicable(plan, parent) or 1.0) * (1 - _share_silent(plan, parent))
-        wanted = np.isin(parent.domain.labels, one.only_if.values)
-        share = min(applies / asked, 1.0)
-        fitted = np.where(wanted, share / shares[wanted].sum(), (1 - share) / shares[~wanted].sum()) * shares
+        reached = (_share_applicable(plan, parent) or 1.0) * (1 - _share_silent(plan, parent))
+        is_condition = np.isin(parent.domain.labels, attribute.only_if.values)
+        share = min(applies / reached, 1.0)
+        fitted = (
+            np.where(
+                is_condition, share / shares[is_condition].sum(), (1 - share) / shares[~is_condition].sum()
+            )
+            * shares
+        )
         return np.asarray(fitted / fitted.sum())
     return shares
 
 
-def _share_applicable(plan: Plan, one: Attribute) -> float | None:
+def _share_applicable(plan: Plan, attribute: Attribute) -> float | None:
     """The share of all people to whom a question applies; None where the plan does not say.
 
     Of all questions with its condition, the one that most people answer says it.
     """
-    if one.only_if is None:
+    if attribute.only_if is None:
         return 1.0
     stated = [
-        _share_needed(plan, each)
-        for each in plan.content.attributes
-        if each.only_if == one.only_if and _find_answered(plan, each).answered is not None
+        _share_needed(plan, other)
+        for other in plan.content.attributes
+        if other.only_if == attribute.only_if and _find_answered(plan, other).answered is not None
     ]
     return max(stated, default=None)
 
 
-def _share_needed(plan: Plan, one: Attribute) -> float:
+def _share_needed(plan: Plan, attribute: Attribute) -> float:
     """The share to whom it must apply, so that as many as stated answer."""
-    turnout = _find_answered(plan, one).turnout
-    may_be_silent = one.answers is not None or plan.content.missing_of(one) == "value"
+    turnout = _find_answered(plan, attribute).turnout
+    may_be_silent = attribute.answers is not None or plan.content.missing_of(attribute) == "value"
     return min(1.0, turnout / (1 - _SILENT)) if may_be_silent else turnout
 
 
-def _find_answered(plan: Plan, one: Attribute) -> Attribute:
+def _find_answered(plan: Plan, attribute: Attribute) -> Attribute:
     """The question itself, or the one of which this says whether it is answered."""
-    return next((each for each in plan.content.attributes if each.name == one.answers), one)
+    return next((other for other in plan.content.attributes if other.name == attribute.answers), attribute)
 
 
-def _share_silent(plan: Plan, one: Attribute) -> float:
+def _share_silent(plan: Plan, attribute: Attribute) -> float:
     """The share who prefer not to say, of those to whom it applies."""
-    if one.answers is None and plan.content.missing_of(one) != "value":
+    if attribute.answers is None and plan.content.missing_of(attribute) != "value":
         return 0.0
-    about = _find_answered(plan, one)
+    about = _find_answered(plan, attribute)
     if about.answered is None:
         return _SILENT
-    return max(0.0, 1 - about.turnout / (_share_applicable(plan, one) or 1.0))
+    return max(0.0, 1 - about.turnout / (_share_applicable(plan, attribute) or 1.0))
 
 
 def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
     """Fill in that a question does not apply; where it is none of the values, the plan draws one."""
     content = plan.content
-    some = [(one, one.only_if) for one in content.attributes if one.only_if is not None]
-    for _ in some:  # as often as a chain may be long, since a plan may have them in any order
-        for one, condition in some:
+    conditional = [
+        (attribute, attribute.only_if) for attribute in content.attributes if attribute.only_if is not None
+    ]
+    for _ in conditional:  # as often as a chain may be long, since a plan may have them in any order
+        for attribute, condition in conditional:
             labels = plan.labels[condition.name]
-            wanted = [labels.index(value) for value in condition.values]
-            others = ~np.isin(answers[condition.name], wanted)
-            code = content.extra_code(one, NOT_APPLICABLE)
-            answers[one.name][others] = code if code >= 0 else NO_ANSWER
+            codes = [labels.index(value) for value in condition.values]
+            others = ~np.isin(answers[condition.name], codes)
+            code = content.extra_code(attribute, NOT_APPLICABLE)
+            answers[attribute.name][others] = code if code >= 0 else NO_ANSWER

@@ -22,7 +22,7 @@ def list_tables(
     plan: Plan, result: Result, answers: Mapping[str, Integers], level: float
 ) -> list[dict[str, Any]]:
     """In each row the share of the first column, of the tables that the reports hold; ready for JSON."""
-    found = []
+    tables = []
     for by, of in question_pairs.list_tables(plan.content)[:_MOST]:
         try:
             table = result.cross(of, by, level)
@@ -41,8 +41,8 @@ def list_tables(
             }
             for a, row in enumerate(table.rows)
         ]
-        found.append({"of": of, "by": by, "column": table.columns[0], "rows": rows})
-    return found
+        tables.append({"of": of, "by": by, "column": table.columns[0], "rows": rows})
+    return tables
 
 
 def _count(plan: Plan, answers: Mapping[str, Integers], of: str, by: str) -> Floats:
@@ -62,10 +62,10 @@ def _find_codes(plan: Plan, answers: Mapping[str, Integers], name: str) -> Integ
     if content.known is not None and name in content.known.names:
         parts = np.unravel_index(answers[content.known.name], content.known.shape)
         return np.asarray(parts[content.known.names.index(name)])
-    one = next(each for each in content.attributes if name in each.columns)
-    codes = answers[one.name]
-    if not isinstance(one.domain, Product):
-        return np.where(codes < one.domain.k, codes, -1)
-    parts = np.unravel_index(np.clip(codes, 0, one.domain.k - 1), one.domain.shape)
-    is_cell = (codes >= 0) & (codes < one.domain.k)
-    return np.where(is_cell, parts[one.domain.names.index(name)], -1)
+    attribute = next(other for other in content.attributes if name in other.columns)
+    codes = answers[attribute.name]
+    if not isinstance(attribute.domain, Product):
+        return np.where(codes < attribute.domain.k, codes, -1)
+    parts = np.unravel_index(np.clip(codes, 0, attribute.domain.k - 1), attribute.domain.shape)
+    is_cell = (codes >= 0) & (codes < attribute.domain.k)
+    return np.where(is_cell, parts[attribute.domain.names.index(name)], -1)

@@ -36,19 +36,19 @@ def find_unfinished(question: Question) -> Unfinished | None:
             return Unfinished(f"write at least two {what}, one per line", key)
     for key, what in _PAIRS.items():
         pair = keys.get(key)
-        if isinstance(pair, list) and any(one == "" for one in pair):
+        if isinstance(pair, list) and any(end == "" for end in pair):
             return Unfinished(f"write {what}", key)
     labels = keys.get("labels")
     for language, texts in labels.items() if isinstance(labels, Mapping) else ():
-        if isinstance(texts, list) and any(one == "" for one in texts):
+        if isinstance(texts, list) and any(text == "" for text in texts):
             return Unfinished(f"write every answer in {_LANGUAGES.get(language, language)}", "labels")
     if any(key in keys for key in (*_SIDES, *_CELLS)):
         return _find_side(keys)
     if "low" in keys or "high" in keys or "step" in keys:
-        wanted = dict(_NUMBERS) | ({} if "mean" in keys else {"step": "the step"})
-        lacking = [key for key in wanted if key not in keys]
+        required = dict(_NUMBERS) | ({} if "mean" in keys else {"step": "the step"})
+        lacking = [key for key in required if key not in keys]
         if lacking:
-            return Unfinished(f"write {_join([wanted[key] for key in lacking])}", lacking[0])
+            return Unfinished(f"write {_join([required[key] for key in lacking])}", lacking[0])
     if "alphabet" in keys or "longest" in keys:
         return _find_letters(keys)
     if keys.get("privacy") == "metric" and "epsilon" not in keys:
@@ -58,10 +58,10 @@ def find_unfinished(question: Question) -> Unfinished | None:
 
 def find_open_condition(question: Question) -> Unfinished | None:
     """That nobody has chosen yet after which answers the question is asked."""
-    given = question.keys.get(_CONDITION)
-    if not isinstance(given, Mapping) or len(given) != 1:
+    condition = question.keys.get(_CONDITION)
+    if not isinstance(condition, Mapping) or len(condition) != 1:
         return None
-    [(name, values)] = given.items()
+    [(name, values)] = condition.items()
     if values not in ([], "", None):
         return None
     return Unfinished(f"choose the answers to {name!r} after which this is asked", _CONDITION)

@@ -75,15 +75,15 @@ class Workshop:
                 raise Stale("the page has changed since")
             checked = check(draft, self.file.parent)
             problems = list(checked.problems)
-            found = None
+            forecast = None
             try:
                 expected = _checked_people(people)
                 if checked.study is not None:
-                    found = self._forecast(checked.study, expected, draft)
+                    forecast = self._forecast(checked.study, expected, draft)
             except InvalidParameter as problem:
                 about = "people" if "number of people" in str(problem) else None
                 problems.append(Problem(str(problem), None, about))
-            return {"problems": [asdict(one) for one in problems], "forecast": found}
+            return {"problems": [asdict(problem) for problem in problems], "forecast": forecast}
 
     def _forecast(self, study: Study, people: int, draft: Draft) -> dict[str, Any]:
         key = json.dumps([draft.to_json(), people], sort_keys=True)
@@ -120,12 +120,12 @@ class Workshop:
             text = self._text()
             if not force and _version(text) != version:
                 raise Changed(f"{self.file.name} was changed on disk since this page read it")
-            made = draft.write(_readable(text))
+            written = draft.write(_readable(text))
             if people is not None:
-                made = note_people(made, _checked_people(people), self.file.name)
+                written = note_people(written, _checked_people(people), self.file.name)
             with replacing(self.file, private=self._is_private()) as temporary:
-                temporary.write_text(made, encoding="utf-8", newline="")
-        return {"version": _version(made), "text": made}
+                temporary.write_text(written, encoding="utf-8", newline="")
+        return {"version": _version(written), "text": written}
 
     def _is_private(self) -> bool:
         """Whether nobody else may read the file that is there."""
