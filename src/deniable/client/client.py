@@ -100,21 +100,23 @@ class Client:
 
         The draw depends on the plan and the device's secret alone, so that it is the same in every round.
         """
-        return self._name_questions(self._find_drawn(self._ledger.secret))
+        return self._name_questions(self._find_reported(self._ledger.secret))
 
-    def _name_questions(self, drawn: Sequence[str]) -> tuple[str, ...]:
+    def _name_questions(self, reported: Sequence[str]) -> tuple[str, ...]:
         """The questions of attributes: the attributes themselves but for tables, and known ones first."""
-        attributes = [one for one in self.plan.content.attributes if one.name in drawn]
+        attributes = [attribute for attribute in self.plan.content.attributes if attribute.name in reported]
         known = () if self.plan.content.known is None else self.plan.content.known.names
-        return tuple(dict.fromkeys([*known, *(name for one in attributes for name in one.columns)]))
+        return tuple(
+            dict.fromkeys([*known, *(name for attribute in attributes for name in attribute.columns)])
+        )
 
-    def _find_drawn(self, secret: bytes) -> tuple[str, ...]:
+    def _find_reported(self, secret: bytes) -> tuple[str, ...]:
         plan = self.plan
         if plan.content.ask == "all":
             return plan.names
         rows = device(secret, plan.id).rows(1, plan.mechanism.words)
-        held = plan.mechanism.draw_reported(rows)[:, 0].tolist()
-        return tuple(name for name, drawn in zip(plan.names, held, strict=True) if drawn)
+        reported = plan.mechanism.draw_reported(rows)[:, 0].tolist()
+        return tuple(name for name, is_reported in zip(plan.names, reported, strict=True) if is_reported)
 
     def report(
         self,
@@ -142,22 +144,23 @@ class Client:
         for name in answers:
             if name not in known:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", dict.fromkeys(known)))
-        drawn = self._find_drawn(self._ledger.secret)
-        asked = self._name_questions(drawn)
+        reported = self._find_reported(self._ledger.secret)
+        questions = self._name_questions(reported)
         for name in answers:
-            if name in self._name_questions(self.plan.names) and name not in asked:
+            if name in self._name_questions(self.plan.names) and name not in questions:
                 raise InvalidParameter(
-                    f"{name!r} was not drawn by this device, which asks only {', '.join(map(repr, asked))}; "
-                    "leave it out, and do not ask it: client.questions has the names"
+                    f"{name!r} was not drawn by this device, which asks only "
+                    f"{', '.join(map(repr, questions))}; leave it out, and do not ask it: client.questions "
+                    "has the names"
                 )
         # what cannot be reported is refused, whether or not there is a report
-        codes = self._encode_answers(answers, drawn)
+        codes = self._encode_answers(answers, reported)
 
         def draw(secret: bytes) -> bytes:
-            if self._find_drawn(secret) != drawn:
+            if self._find_reported(secret) != reported:
                 raise InvalidParameter("the ledger has another secret by now; ask client.questions again")
-            made = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
-            [body] = self._wire.bodies(made)
+            reports = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
+            [body] = self._wire.bodies(reports)
             name = report_id(secret, self.plan.id, round, body)
             return Report(self._wire.prefix, round, name, body).to_bytes()
 
@@ -183,37 +186,43 @@ class Client:
 
     def _join_degrees(self, answers: Mapping[str, object]) -> dict[str, object]:
         """Join a location that is given in two parts, `home.latitude` and `home.longitude`."""
-        given = dict(answers)
+        joined = dict(answers)
         for name in self.plan.locations:
             parts = [f"{name}.{degrees}" for degrees in DEGREES]
-            if name not in given and any(part in given for part in parts):
-                pair = [given.pop(part, None) for part in parts]
-                given[name] = None if any(is_missing(one) for one in pair) else pair
-        return given
+            if name not in joined and any(part in joined for part in parts):
+                pair = [joined.pop(part, None) for part in parts]
+                joined[name] = None if any(is_missing(degree) for degree in pair) else pair
+        return joined
 
-    def _encode_answers(self, answers: Mapping[str, object], asked: Sequence[str] | None = None) -> Integers:
+    def _encode_answers(
+        self, answers: Mapping[str, object], reported: Sequence[str] | None = None
+    ) -> Integers:
         """Codes of all attributes; those that are not asked have any, since no report holds them."""
-        attributes = [one for one in self.plan.content.attributes if asked is None or one.name in asked]
+        attributes = [
+            attribute
+            for attribute in self.plan.content.attributes
+            if reported is None or attribute.name in reported
+        ]
         # an option that is left out where its question is answered was not chosen; the plan reads both
-        given: dict[str, object] = {
+        complete: dict[str, object] = {
             name: None
-            for one in attributes
-            for name in one.columns
-            if one.answers is None and (one.several is None or one.several not in answers)
+            for attribute in attributes
+            for name in attribute.columns
+            if attribute.answers is None and (attribute.several is None or attribute.several not in answers)
         }
         if self.plan.content.known is not None:
-            given |= dict.fromkeys(self.plan.content.known.names)
-        given |= dict(answers)
-        for one in attributes:
-            must = one.only_if is None and self.plan.content.missing_of(one) == "refuse"
-            for name in (one.several,) if one.several in given else one.columns:
-                if must and name in given and is_missing(given[name]):
+            complete |= dict.fromkeys(self.plan.content.known.names)
+        complete |= dict(answers)
+        for attribute in attributes:
+            must = attribute.only_if is None and self.plan.content.missing_of(attribute) == "refuse"
+            for name in (attribute.several,) if attribute.several in complete else attribute.columns:
+                if must and name in complete and is_missing(complete[name]):
                     raise InvalidValue(
                         f"{name!r} has no answer, and this plan takes only records in which everything is "
                         "answered"
                     )
         try:
-            return self.plan.encode([given], asked)
+            return self.plan.encode([complete], reported)
         except InvalidValue as problem:  # a person who answers cannot change the study
             raise InvalidValue(problem.message) from None
 
@@ -386,10 +395,10 @@ def _read(plan: Plan | Path | str | bytes) -> Plan:
     if isinstance(plan, Path):
         return Plan.read(plan)
     if isinstance(plan, str) and plan.strip() and not plan.lstrip().startswith(("{", "[")):
-        shown = plan if len(plan) <= 60 else f"{plan[:60]}…"
+        excerpt = plan if len(plan) <= 60 else f"{plan[:60]}…"
         raise InvalidPlan(
-            f"a client takes a plan or its text, got {shown!r}; if that is a file, read it: "
-            f"dn.Plan.read({shown!r})"
+            f"a client takes a plan or its text, got {excerpt!r}; if that is a file, read it: "
+            f"dn.Plan.read({excerpt!r})"
         )
     return Plan.from_json(plan)
 

@@ -67,9 +67,9 @@ def deliver(
             problem, status, said = str(failure) or type(failure).__name__, 0, Reply()
         else:
             status, answer = response.status, response.body
-            found = understand(response) if status in (200, 201) else None
-            if found is not None:
-                return found
+            understood = understand(response) if status in (200, 201) else None
+            if understood is not None:
+                return understood
             said = read_reply(answer)
             problem = said.detail.rstrip(".") or f"{status} {_format_text(answer)}".rstrip()
             if status >= 400 and status not in _RETRIED:

@@ -48,7 +48,7 @@ class Entry:
     unchanged: int | None
     """The loss of all reports of the plan, in billionths, if the answer never changes; None: no bound."""
     changing: int | None
-    """The same, whatever changes."""
+    """The loss of all reports of the plan, in billionths, if the answer changes; None: no bound."""
 
     def __post_init__(self) -> None:
         for loss in (self.unchanged, self.changing):
@@ -164,12 +164,12 @@ class Ledger:
             if report in before:
                 return report
             loss = (len(before) + 1) * bound_linked_loss(plan)
-            others = _add_up(one for one in self._entries if one.plan != plan.id)
+            others = _add_up(entry for entry in self._entries if entry.plan != plan.id)
             self._refuse_total(cap, loss, others.changing, "with a changed answer the plan")
             return self._add(plan, number, report, loss, loss)
 
     def _reports(self, plan: Plan, number: int) -> list[bytes]:
-        return [one.report for one in self._entries if one.plan == plan.id and one.round == number]
+        return [entry.report for entry in self._entries if entry.plan == plan.id and entry.round == number]
 
     def _add(
         self, plan: Plan, number: int, report: bytes, unchanged: int | None, changing: int | None

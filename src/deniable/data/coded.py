@@ -77,9 +77,9 @@ CODED = tuple(_TABLES)
 
 def load_coded(name: str) -> Dataset:
     """A table of integers; the values of a column are those that are in the file, in their order."""
-    wanted = _TABLES[name]
-    file = FILES[wanted.file]
-    rows = rows_of(file, tuple(wanted.ks))
+    form = _TABLES[name]
+    file = FILES[form.file]
+    rows = rows_of(file, tuple(form.ks))
     try:
         table = np.array(rows, dtype=np.int64)
     except ValueError as problem:
@@ -89,6 +89,6 @@ def load_coded(name: str) -> Dataset:
     values = [np.unique(column) for column in table.T]
     coded = [np.searchsorted(known, column) for known, column in zip(values, table.T, strict=True)]
     labels = tuple(tuple(map(str, known.tolist())) for known in values)
-    made = Dataset(name, tuple(wanted.ks), labels, np.column_stack(coded), wanted.source)
-    refuse_other_sizes(made, tuple(wanted.ks.values()))
-    return made
+    dataset = Dataset(name, tuple(form.ks), labels, np.column_stack(coded), form.source)
+    refuse_other_sizes(dataset, tuple(form.ks.values()))
+    return dataset

@@ -75,18 +75,18 @@ def encode_columns(
     """A dataset whose labels become integers, in the order of numbers where all are numbers, else of text."""
     columns, labels = [], []
     for attribute, column in zip(attributes, zip(*rows, strict=True), strict=True):
-        found = from_column(column, attribute).labels or ()
-        code = {label: number for number, label in enumerate(found)}
+        values = from_column(column, attribute).labels or ()
+        code = {label: number for number, label in enumerate(values)}
         columns.append([code[label] for label in column])
-        labels.append(found)
-    made = Dataset(name, tuple(attributes), tuple(labels), np.array(columns).T, source)
-    refuse_other_sizes(made, ks)
-    return made
+        labels.append(values)
+    dataset = Dataset(name, tuple(attributes), tuple(labels), np.array(columns).T, source)
+    refuse_other_sizes(dataset, ks)
+    return dataset
 
 
-def refuse_other_sizes(made: Dataset, ks: Sequence[int]) -> None:
+def refuse_other_sizes(dataset: Dataset, ks: Sequence[int]) -> None:
     """Refuse a dataset with other numbers of values than these, where any are given."""
-    if ks and made.ks != tuple(ks):
+    if ks and dataset.ks != tuple(ks):
         raise DataUnavailable(
-            f"{made.name} has attributes of {list(made.ks)} values; {list(ks)} were expected"
+            f"{dataset.name} has attributes of {list(dataset.ks)} values; {list(ks)} were expected"
         )

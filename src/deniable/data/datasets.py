@@ -132,10 +132,10 @@ _CENSUS = {
 
 def _census_income() -> Dataset:
     """32 nominal attributes of people, and their income; unknown values count as values."""
-    whole = [FILES["census-income.data"], FILES["census-income.test"]]
-    if all(present(file) for file in whole):
+    files = [FILES["census-income.data"], FILES["census-income.test"]]
+    if all(present(file) for file in files):
         rows, source = (
-            [row for file in whole for row in rows_of(file)],
+            [row for file in files for row in rows_of(file)],
             "UCI Census-Income (KDD), 1994 and 1995",
         )
     elif present(FILES["census-income-sample.data"]):

@@ -83,9 +83,9 @@ FILES = {
 
 def find(file: File) -> Path:
     """The path of a file, which may be compressed; it is fetched into the cache if it is nowhere else."""
-    here = present(file)
-    if here is not None:
-        return here
+    path = present(file)
+    if path is not None:
+        return path
     if file.url is None or file.sha256 is None:
         raise DataUnavailable(
             f"{file.name} is not here, and is not an original that can be fetched from its publisher; put it "
@@ -213,10 +213,10 @@ def rows_of(file: File, header: Sequence[str] = ()) -> list[list[str]]:
     lines = [line for line in read_text(file).splitlines() if line and not line.startswith("|")]
     rows = [[field.strip() for field in line.split(",")] for line in lines]
     if header:
-        found = rows[0] if rows else []
-        if found != list(header):
+        first = rows[0] if rows else []
+        if first != list(header):
             raise DataUnavailable(
-                f"{path} has the columns {', '.join(found) or '(none)'}; expected {', '.join(header)}"
+                f"{path} has the columns {', '.join(first) or '(none)'}; expected {', '.join(header)}"
             )
         del rows[0]
     odd = next((number for number, row in enumerate(rows, 1) if len(row) != file.columns), None)

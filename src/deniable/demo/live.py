@@ -64,8 +64,12 @@ class Comparison:
 def make_plan(people: int) -> Plan:
     """The study of the demo, compiled."""
     how, minutes, late = SHARES
-    asked = {how: list(SHARES[how]), minutes: Range(0, 60, step=15, open_high=True), late: list(SHARES[late])}
-    return Study(asked, epsilon=EPSILON, title=TITLE).plan(people=people)
+    domains = {
+        how: list(SHARES[how]),
+        minutes: Range(0, 60, step=15, open_high=True),
+        late: list(SHARES[late]),
+    }
+    return Study(domains, epsilon=EPSILON, title=TITLE).plan(people=people)
 
 
 def make_people(count: int, seed: int) -> list[Answers]:
@@ -105,8 +109,8 @@ def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
     command += ["--store", store, "--token-file", str(folder / "operator.token"), "--rate", "0"]
     with (folder / "collector.log").open("w+", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        here = threading.current_thread() is threading.main_thread()
-        before = signal.signal(signal.SIGTERM, _exit) if here else None
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _exit) if in_main_thread else None
         try:
             said = _addresses(process)
             if not said:
@@ -119,7 +123,7 @@ def collecting(plan: Plan, folder: Path, port: int) -> Iterator[Collector]:
                 process.wait(60)
             if process.stdout is not None:
                 process.stdout.close()
-            if here:
+            if in_main_thread:
                 signal.signal(signal.SIGTERM, before)
 
 
@@ -140,8 +144,8 @@ def answer(
 ) -> tuple[int, int]:
     """Every person answers once, over HTTP; how many with the Python client, and how many in Node."""
     node = shutil.which("node")
-    by_node = [one for i, one in enumerate(people) if node and i % _NODE_EVERY == 0]
-    by_python = [one for i, one in enumerate(people) if not (node and i % _NODE_EVERY == 0)]
+    by_node = [person for i, person in enumerate(people) if node and i % _NODE_EVERY == 0]
+    by_python = [person for i, person in enumerate(people) if not (node and i % _NODE_EVERY == 0)]
     arrived, lock = 0, threading.Lock()
 
     def one_more() -> None:
@@ -150,10 +154,10 @@ def answer(
             arrived += 1
             show(arrived, len(people))
 
-    def in_python(one: Answers) -> None:
+    def in_python(person: Answers) -> None:
         # a device of its own: it verifies the plan, and has a secret that nobody else has
         client = Client(plan, secret=secrets.token_bytes(32))
-        client.send(url, client.report(one))
+        client.send(url, client.report(person))
         one_more()
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -162,7 +166,7 @@ def answer(
             if by_node
             else []
         )
-        jobs += [pool.submit(in_python, one) for one in by_python]
+        jobs += [pool.submit(in_python, person) for person in by_python]
         try:
             for job in as_completed(jobs):
                 job.result()
@@ -177,8 +181,8 @@ def _answer_in_node(
 ) -> None:
     command = [node, str(_NODE_CLIENT), str(plan), "--send", url]
     with TemporaryFile("w+", encoding="utf-8") as lines, TemporaryFile("w+", encoding="utf-8") as errors:
-        devices = ({"answers": one, "secret": secrets.token_hex(32)} for one in people)
-        lines.write("".join(json.dumps(one) + "\n" for one in devices))
+        devices = ({"answers": person, "secret": secrets.token_hex(32)} for person in people)
+        lines.write("".join(json.dumps(device) + "\n" for device in devices))
         lines.seek(0)
         with subprocess.Popen(
             command, stdin=lines, stdout=subprocess.PIPE, stderr=errors, text=True

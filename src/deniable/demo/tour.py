@@ -117,12 +117,12 @@ def tell(seed: int | None = None) -> list[Section]:
 
 
 def _question(n: int) -> Section:
-    asked = (
+    sentence = (
         f'{n:,} people are asked: "{QUESTION}" There are {len(PEOPLE)} possible answers, and some of '
         f"them are hard to give."
     )
     return Section(
-        "The question", [asked, "The people and their answers are simulated for this demonstration."]
+        "The question", [sentence, "The people and their answers are simulated for this demonstration."]
     )
 
 
@@ -167,9 +167,9 @@ def _results(estimate: Estimate, note: str) -> Section:
             label,
             *(f"{100 * x:.2f}" for x in shares),
             f"{100 * ends[0]:.2f} to {100 * ends[1]:.2f}",
-            "yes" if held else "no",
+            "yes" if is_inside else "no",
         )
-        for label, *shares, ends, held in zip(
+        for label, *shares, ends, is_inside in zip(
             PEOPLE, truth, estimate.frequencies, zip(low, high, strict=True), inside, strict=True
         )
     ]
@@ -232,12 +232,12 @@ def _comparison(rows: Sequence[SweepCell]) -> Section:
     for row in rows:
         if row.epsilon == EPSILON and row.expected_mse and row.success:
             errors = math.sqrt(row.expected_mse), math.sqrt(row.metrics["mse"].mean)
-            shown = (
+            figures = (
                 *(f"{100 * error:.3f}" for error in errors),
                 format_percent(row.success, 2),
                 f"{row.report_bytes}",
             )
-            cells.append((row.protocol, *shown, PROTOCOLS[row.protocol].title))
+            cells.append((row.protocol, *figures, PROTOCOLS[row.protocol].title))
     headers = (
         "protocol",
         "error by the law",

@@ -44,13 +44,13 @@ def __getattr__(name: str) -> object:
     if name not in _FILES:
         raise AttributeError(f"module 'deniable.learn' has no attribute {name!r}")
     try:
-        found: object = getattr(import_module(f"deniable.learn.{_FILES[name]}"), name)
+        member: object = getattr(import_module(f"deniable.learn.{_FILES[name]}"), name)
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] == "deniable":
             raise
         raise InvalidParameter(f"{name} needs {missing.name}: {suggest_install('learn')}") from None
-    globals()[name] = found  # so that it is looked for once
-    return found
+    globals()[name] = member  # so that it is looked for once
+    return member
 
 
 def __dir__() -> list[str]:

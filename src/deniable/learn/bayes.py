@@ -137,8 +137,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _refuse_other_plan(self) -> None:
         """Refuse to make reports that do not keep what the options promise now."""
-        asked = self.make_plan(self.plan_.content.people)
-        if asked.id != self.plan_.id:
+        plan = self.make_plan(self.plan_.content.people)
+        if plan.id != self.plan_.id:
             raise InvalidParameter(
                 "epsilon, label, protocol or domains are not those of plan_, which others answered; make a "
                 "new model, or tally reports of plan_ and give fit_tally all tallies"
@@ -217,16 +217,16 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         if any(plan.mechanism.fake(j) is not None for j in range(plan.mechanism.d)):
             raise InvalidReport("reports with fakes are not predicted: the real column is hidden in them")
         known = self.class_shares_, self.tables_, self.temper_
-        blocks = [score_records(plan, one, *known) for one in records_of(reports, plan.id)]
+        blocks = [score_records(plan, records, *known) for records in records_of(reports, plan.id)]
         return normalize_scores(np.concatenate(blocks))
 
     def __sklearn_clone__(self) -> PrivateNaiveBayes:
         """An unfitted copy that draws from the same words, since a copy of them would repeat their noise."""
-        made: PrivateNaiveBayes = super().__sklearn_clone__()
-        made.words = self.words
-        made._made = self._count
-        made._clone = self._count.repeats.number_clone()
-        return made
+        clone: PrivateNaiveBayes = super().__sklearn_clone__()
+        clone.words = self.words
+        clone._made = self._count
+        clone._clone = self._count.repeats.number_clone()
+        return clone
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "words": leave_behind(self.words)}

@@ -35,7 +35,7 @@ class Column:
     domain: Domain
     values: Array
     """What each code is shown as: a number of a range is the lower end of its bin."""
-    whole: bool
+    is_counted: bool
     """Whether the values are the integers from 0 to k - 1."""
 
     @property
@@ -44,7 +44,7 @@ class Column:
         return [str(value) for value in self.values.tolist()]
 
     def show_as(self, values: Any) -> Column:
-        """The same column, whose reports are numbers where these values are: categories know them by text."""
+        """The column, whose reports are numbers where these values are: categories know them by text."""
         kind = getattr(getattr(values, "dtype", None), "kind", "O")
         items = self.values.tolist()
         if kind not in "iufb" or not all(isinstance(item, str) for item in items):
@@ -66,7 +66,7 @@ class Column:
     @property
     def _first(self) -> int | None:
         """The first of the values, where these are whole numbers one after the other."""
-        if self.whole:
+        if self.is_counted:
             return 0
         scale = isinstance(self.domain, Range) and self.domain.unit == "whole"
         return self.domain.scaled_low if scale and isinstance(self.domain, Range) else None
@@ -108,33 +108,35 @@ class Column:
         )
 
 
-def read_columns(domains: object, names: Sequence[str], named: bool) -> list[Column]:
+def read_columns(domains: object, names: Sequence[str], has_names: bool) -> list[Column]:
     """The protected columns, in the order of the table; `domains` has their names, or else their numbers."""
     if not isinstance(domains, Mapping) or not domains:
         raise InvalidParameter(
             "domains has the values of every protected column, such as {'smoker': ['yes', 'no']}, got "
             f"{domains!r}; a domain is never read from the data"
         )
-    found = {_find_position(key, names, named): values for key, values in domains.items()}
-    return [_make_column(names[position], position, found[position]) for position in sorted(found)]
+    by_position = {_find_position(key, names, has_names): values for key, values in domains.items()}
+    return [
+        _make_column(names[position], position, by_position[position]) for position in sorted(by_position)
+    ]
 
 
 def name_outputs(columns: Sequence[Column], names: Sequence[str], support: bool, passthrough: bool) -> Array:
     """The names of the columns that come out: "age", or with indicators "age=34"."""
-    protected = {one.position: one for one in columns}
-    found: list[str] = []
+    protected = {protected_column.position: protected_column for protected_column in columns}
+    outputs: list[str] = []
     for position, name in enumerate(names):
         column = protected.get(position)
         if column is not None and support:
-            found += [f"{name}={text}" for text in column.texts]
+            outputs += [f"{name}={text}" for text in column.texts]
         elif column is not None or passthrough:
-            found.append(str(name))
-    return np.array(found, dtype=object)
+            outputs.append(str(name))
+    return np.array(outputs, dtype=object)
 
 
-def _find_position(key: object, names: Sequence[str], named: bool) -> int:
+def _find_position(key: object, names: Sequence[str], has_names: bool) -> int:
     """The number of a column, which is named or, in an array, numbered from 0."""
-    if named:
+    if has_names:
         if key not in names:
             raise InvalidParameter(not_among(key, "a column of the table", names))
         return names.index(str(key))
@@ -153,8 +155,8 @@ def _make_column(name: str, position: int, values: object) -> Column:
         if int(values) < 2:
             raise InvalidParameter(f"column {name!r} needs two values or more, got k = {values}")
         return Column(name, position, Categories(range(int(values))), np.arange(int(values)), True)
-    given = _as_list(values, name)
-    domain = copy(as_domain(given, name))  # what it computes once is not written into what was given
+    listed = _as_list(values, name)
+    domain = copy(as_domain(listed, name))  # what it computes once is not written into what was given
     if not isinstance(domain, Categories | Range):
         raise InvalidParameter(f"{_ALLOWED}, got {type(domain).__name__} for {name!r}")
     if domain.privacy == "metric":
@@ -162,7 +164,7 @@ def _make_column(name: str, position: int, values: object) -> Column:
             f"column {name!r} is a range with metric privacy, whose loss depends on distances; leave "
             "privacy out"
         )
-    return Column(name, position, domain, _list_values(domain, given), False)
+    return Column(name, position, domain, _list_values(domain, listed), False)
 
 
 def _as_list(values: object, name: str) -> object:
@@ -180,14 +182,14 @@ def _as_list(values: object, name: str) -> object:
         raise InvalidParameter(str(problem)) from None
 
 
-def _list_values(domain: Categories | Range, given: object) -> Array:
+def _list_values(domain: Categories | Range, values: object) -> Array:
     """What codes are shown as: numbers stay numbers, and other values are as they were given."""
     if isinstance(domain, Range):
         if domain.unit in ("month", "year"):
             return np.array(domain.labels, dtype=object)
         lower = domain.scaled_low + domain.scaled_step * np.arange(domain.bins)
         return lower if not domain.digits else np.asarray(lower / 10**domain.digits)
-    return _join_values(list(given) if isinstance(given, list | tuple) else list(domain.labels))
+    return _join_values(list(values) if isinstance(values, list | tuple) else list(domain.labels))
 
 
 def _join_values(items: Sequence[object]) -> Array:
@@ -195,9 +197,9 @@ def _join_values(items: Sequence[object]) -> Array:
     truths = sum(isinstance(item, bool | np.bool_) for item in items)
     if truths == len(items) or (truths == 0 and all(isinstance(item, Real) for item in items)):
         return np.array(items)
-    shown = np.empty(len(items), dtype=object)
-    shown[:] = items
-    return shown
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
 
 
 def _parse(text: str, kind: str) -> object:

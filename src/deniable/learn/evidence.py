@@ -18,14 +18,14 @@ _LEAST_TEMPER = 0.5
 _AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
 
 
-def choose_temper(given: float | None, columns: int) -> float:
+def choose_temper(temper: float | None, columns: int) -> float:
     """As given, or by how much columns repeat each other in tables of people: as a design effect counts it.
 
     >>> [round(choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
     [1.0, 0.89, 0.62, 0.5, 0.5]
     """
-    if given is not None:
-        return number("temper", given, 0.0, LARGEST)
+    if temper is not None:
+        return number("temper", temper, 0.0, LARGEST)
     return max(_LEAST_TEMPER, 1 / (1 + _REPEATED * (columns - 1)))
 
 
@@ -42,9 +42,9 @@ def score_records(
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         step = max(1, _AT_ONCE // part.k)
         for low in range(0, len(who), step):
-            here = slice(low, low + step)
-            likely = part.likelihoods(column[here]) @ tables[name].T
-            score[who[here]] += temper * np.log(likely)
+            block = slice(low, low + step)
+            likely = part.likelihoods(column[block]) @ tables[name].T
+            score[who[block]] += temper * np.log(likely)
     return score
 
 

@@ -15,34 +15,34 @@ from deniable.study import Plan
 
 def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:
     """The sum of tallies, or of those of each class, exactly."""
-    for one in tallies:
-        if not isinstance(one, Tallies | Windows):
-            kind = type(one).__name__
+    for tally in tallies:
+        if not isinstance(tally, Tallies | Windows):
+            kind = type(tally).__name__
             raise InvalidReport(f"a model is made from tallies, plan.tally(reports), got {kind}")
     _refuse_twice(tallies)
-    plain = [one for one in tallies if isinstance(one, Tallies)]
-    windows = [one for one in tallies if isinstance(one, Windows)]
+    plain = [tally for tally in tallies if isinstance(tally, Tallies)]
+    windows = [tally for tally in tallies if isinstance(tally, Windows)]
     if plain and windows:
         raise InvalidReport("tallies by a column and tallies of a plan that holds the label do not add up")
     if not tallies:
         raise InvalidParameter("there are no tallies to learn from; plan.tally(reports) makes them")
     if plain:
         return sum(plain[1:], plain[0])
-    found = dict(windows[0].tallies)
+    by_key = dict(windows[0].tallies)
     for more in windows[1:]:
-        for key, one in more.items():
-            found[key] = found[key] + one if key in found else one
-    return Windows(windows[0].by, found)
+        for key, tally in more.items():
+            by_key[key] = by_key[key] + tally if key in by_key else tally
+    return Windows(windows[0].by, by_key)
 
 
 def _refuse_twice(tallies: Sequence[object]) -> None:
     """Refuse the same tallies twice; equal ones may be of other people, so they are only warned of."""
-    for i, one in enumerate(tallies):
-        if any(one is before for before in tallies[:i]):
+    for i, tally in enumerate(tallies):
+        if any(tally is before for before in tallies[:i]):
             raise InvalidParameter(
                 "the same tallies are given twice, and their people would count double; give each once"
             )
-        if any(one == before for before in tallies[:i]):
+        if any(tally == before for before in tallies[:i]):
             warnings.warn(
                 "two tallies are equal, as those of one file that is read twice: if they are of the same "
                 "people, give one of them",
@@ -71,10 +71,10 @@ def read_margins(
         )
     nothing = dict(zip(plan.names, plan.mechanism.tally_nothing(), strict=True))
     groups = [nothing] * questions.classes.k
-    for key, one in tallies.items():
-        _refuse_plan(one, plan)
+    for key, tally in tallies.items():
+        _refuse_plan(tally, plan)
         [code] = questions.classes.encode([key], questions.target).tolist()
-        groups[code] = dict(one.tallies)
+        groups[code] = dict(tally.tallies)
     return read_groups(plan, groups)
 
 

@@ -45,7 +45,9 @@ class DiscreteLaplace(CountNoise):
     """How many of the pairs of words add another whole table."""
 
     def __post_init__(self) -> None:
-        falling = all(one >= other for one, other in zip(self.weights, self.weights[1:], strict=False))
+        falling = all(
+            weight >= following for weight, following in zip(self.weights, self.weights[1:], strict=False)
+        )
         if not self.weights or self.weights[-1] < 1 or not falling or sum(self.weights) > WIDE:
             raise InvalidParameter("weights must be positive, must not rise, and add up to 2^128 at most")
         if not 0 < self.again < WIDE or self.weights[0] * self.again > self.weights[-1] * WIDE:
@@ -95,9 +97,9 @@ class DiscreteLaplace(CountNoise):
         Steps never get likelier, so that the difference of two numbers of steps has no larger ratio.
         """
         best, over = self.weights[-1] * WIDE, self.weights[0] * self.again
-        for one, other in zip(self.weights, self.weights[1:], strict=False):
-            if one * over > best * other:
-                best, over = one, other
+        for weight, following in zip(self.weights, self.weights[1:], strict=False):
+            if weight * over > best * following:
+                best, over = weight, following
         return Fraction(best, over)
 
     @cached_property
@@ -118,8 +120,8 @@ class DiscreteLaplace(CountNoise):
     def delta(self, epsilon: float, counts: int = 1, each: int = 1) -> float:
         """What any guarantee with this loss has at a smaller epsilon: (R - e^epsilon) / (R + 1)."""
         moved, by = checked_shift(counts, each)
-        whole = power_up(self.ratio, moved * by)
-        left = (whole - exp_down(checked_noise_epsilon(epsilon))) / (whole + 1)
+        total_ratio = power_up(self.ratio, moved * by)
+        left = (total_ratio - exp_down(checked_noise_epsilon(epsilon))) / (total_ratio + 1)
         return 0.0 if epsilon >= self.epsilon(counts=counts, each=each) else round_up(left)
 
     def epsilon(self, delta: float = 0.0, counts: int = 1, each: int = 1) -> float:

@@ -43,14 +43,14 @@ class Margins:
 
 def read_groups(plan: Plan, groups: Sequence[Mapping[str, Tally]]) -> Margins:
     """From the tallies of each class by itself, where labels are public."""
-    people = np.array([sum(tally.n for tally in one.values()) for one in groups], dtype=np.float64)
+    people = np.array([sum(tally.n for tally in group.values()) for group in groups], dtype=np.float64)
     if not people.sum():
         raise InvalidParameter(_NOTHING)
     columns = {}
     for j, name in enumerate(plan.names):
-        found = [_estimate(plan, j, one[name]) for one in groups]
-        shares, variances = (np.stack(rows) for rows in zip(*found, strict=True))
-        reported = np.array([float(one[name].n > 0) for one in groups])
+        estimates = [_estimate(plan, j, group[name]) for group in groups]
+        shares, variances = (np.stack(rows) for rows in zip(*estimates, strict=True))
+        reported = np.array([float(group[name].n > 0) for group in groups])
         columns[name] = Margin(shares, variances, reported)
     return Margins((people + 1) / (people.sum() + people.size), columns)
 
@@ -67,7 +67,7 @@ def read_cells(plan: Plan, tallies: Tallies, target: str) -> Margins:
         axis = table.names.index(target)
         tally = tallies[attribute.name]
         values, variances = (
-            np.moveaxis(one.reshape(table.shape), axis, 0) for one in _estimate(plan, j, tally)
+            np.moveaxis(row.reshape(table.shape), axis, 0) for row in _estimate(plan, j, tally)
         )
         values = fix_total(values)
         cells[table.names[1 - axis]] = values, variances

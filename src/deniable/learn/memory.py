@@ -92,10 +92,10 @@ class Memory:
     def draw(self, plan: Plan, loss: float, codes: Integers, words: Words) -> Iterator[Block]:
         """New reports of all rows, a column of codes per attribute."""
         for low in range(0, len(codes), _ROWS):
-            here = slice(low, low + _ROWS)
-            records = plan.mechanism.privatize(codes[here], words)
+            block = slice(low, low + _ROWS)
+            records = plan.mechanism.privatize(codes[block], words)
             self._count(plan.id, loss, records.n)
-            yield here, records
+            yield block, records
 
     def recall(self, plan: Plan, loss: float, codes: Integers, labels: Sequence[Label]) -> Iterator[Block]:
         """The reports of all rows, which are those of their labels.
@@ -107,16 +107,16 @@ class Memory:
         fresh: dict[Label, int] = {}
         step = max(1, min(_ROWS, _WORDS // mechanism.words))
         for low in range(0, len(codes), step):
-            here = slice(low, low + step)
-            some = labels[here]
-            words = self._take(plan.id, codes[here], some, 1 + mechanism.words)
-            for row, (label, mark) in enumerate(zip(some, words[:, 0].tolist(), strict=True), low):
+            block = slice(low, low + step)
+            block_labels = labels[block]
+            words = self._take(plan.id, codes[block], block_labels, 1 + mechanism.words)
+            for row, (label, mark) in enumerate(zip(block_labels, words[:, 0].tolist(), strict=True), low):
                 if known.get(label, mark) != mark:
                     raise _refuse_change(row)
                 if label not in known:
                     fresh[label] = mark
-            columns = np.ascontiguousarray(codes[here].T, dtype=np.int64)
-            yield here, mechanism.encode(columns, DrawnRows(words[:, 1:]))
+            columns = np.ascontiguousarray(codes[block].T, dtype=np.int64)
+            yield block, mechanism.encode(columns, DrawnRows(words[:, 1:]))
         known.update(fresh)
         self._count(plan.id, loss, len(fresh))
 
@@ -131,10 +131,10 @@ class Memory:
         size = len(text) // max(1, len(codes))
         streams = []
         for i, label in enumerate(labels):
-            one = start.copy()
+            stream = start.copy()
             kind = "s" if isinstance(label, str) else "i"
-            one.update(text[i * size : (i + 1) * size] + f"{kind}{label}".encode())
-            streams.append(one.digest(8 * width))
+            stream.update(text[i * size : (i + 1) * size] + f"{kind}{label}".encode())
+            streams.append(stream.digest(8 * width))
         words = np.frombuffer(b"".join(streams), dtype="<u8").astype(np.uint64, copy=False)
         return words.reshape(len(labels), width)
 
@@ -170,12 +170,14 @@ def read_labels(table: Any) -> list[Label]:
             "whose index names the people"
         )
     labels = list(index.tolist())
-    odd = next((one for one in labels if isinstance(one, bool) or not isinstance(one, str | int)), None)
+    odd = next(
+        (label for label in labels if isinstance(label, bool) or not isinstance(label, str | int)), None
+    )
     if odd is not None:
         raise InvalidParameter(
             f"a row label is a whole number or text, got {type(odd).__name__}; set another index"
         )
-    if index.name is None and any(isinstance(one, int) for one in labels):
+    if index.name is None and any(isinstance(label, int) for label in labels):
         raise InvalidParameter(
             "memo='index' keeps a report for each person, and numbers of an index without a name are "
             'positions: two tables would give different people one report; use table.set_index("person"), '

@@ -89,9 +89,9 @@ class Thresholds:
     def find(self, words: WordArray) -> Integers:
         """How many sums are not above each pair of words, the first of which is the high one."""
         high = words[:, 0]
-        found = np.searchsorted(self._high, high, side="left")
+        places = np.searchsorted(self._high, high, side="left")
         ends = np.searchsorted(self._high, high, side="right")
-        for i in np.flatnonzero(found != ends).tolist():  # once in 2^40 draws the low words decide
-            same = self._low[found[i] : ends[i]]
-            found[i] += np.searchsorted(same, words[i, 1], side="right")
-        return found.astype(np.int64)
+        for i in np.flatnonzero(places != ends).tolist():  # once in 2^40 draws the low words decide
+            same = self._low[places[i] : ends[i]]
+            places[i] += np.searchsorted(same, words[i, 1], side="right")
+        return places.astype(np.int64)

@@ -14,8 +14,8 @@ def check_options(options: Mapping[str, object]) -> None:
     """Refuse an option that is none of its choices, and words that are no source."""
     for name, allowed in _CHOICES.items():
         if options[name] not in allowed:
-            shown = " or ".join(map(repr, allowed))
-            raise InvalidParameter(f"{name} is {shown}, got {options[name]!r}")
+            choices = " or ".join(map(repr, allowed))
+            raise InvalidParameter(f"{name} is {choices}, got {options[name]!r}")
     checked_source(options["words"])  # type: ignore[arg-type]  # it is checked there
 
 
@@ -28,9 +28,9 @@ def refuse_changes(fitted: Mapping[str, object], options: Mapping[str, object]) 
             )
 
 
-def _is_same(one: object, other: object) -> bool:
+def _is_same(first: object, second: object) -> bool:
     """Whether two options are equal; other arrays of equal values count as a change."""
     try:
-        return one is other or bool(one == other)
+        return first is second or bool(first == second)
     except ValueError:
         return False

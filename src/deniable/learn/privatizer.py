@@ -119,15 +119,15 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         names = [str(name) for name in _name_inputs(self)]
         self._columns: list[Column] = read_columns(self.domains, names, hasattr(self, "feature_names_in_"))
         mechanism = make_mechanism(self._columns, self.epsilon, self.budget, self.protocol, self.output)
-        self.plan_ = Plan.of({one.name: one.domain for one in self._columns}, mechanism, _PEOPLE)
+        self.plan_ = Plan.of({column.name: column.domain for column in self._columns}, mechanism, _PEOPLE)
         self.loss_ = self.plan_.verify().record
         self.losses_ = {
-            one.name: part.loss() for one, part in zip(self._columns, mechanism.mechanisms, strict=True)
+            column.name: part.loss() for column, part in zip(self._columns, mechanism.mechanisms, strict=True)
         }
-        protected = {one.position for one in self._columns}
+        protected = {column.position for column in self._columns}
         others = [name for position, name in enumerate(names) if position not in protected]
         self.unprotected_ = others if self.passthrough else []
-        self._fitted_with = {name: one for name, one in options.items() if name != "words"}
+        self._fitted_with = {name: value for name, value in options.items() if name != "words"}
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803
@@ -182,24 +182,24 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return self._remember().add_losses()
 
     def _report(
-        self, given: Any, codes: Integers, layouts: Sequence[Layout], places: Sequence[Array]
+        self, table: Any, codes: Integers, layouts: Sequence[Layout], places: Sequence[Array]
     ) -> None:
         """Write the reports of all rows to their places, a block of rows after the other."""
         memory = self._remember()
-        labels = None if self.memo is None else read_labels(given)
+        labels = None if self.memo is None else read_labels(table)
         memory.start(labels is not None, self.words)
         if labels is None:
-            memory.repeats.warn_repeated(given, self._clone, self.loss_, _REMEDY, stacklevel=4)
+            memory.repeats.warn_repeated(table, self._clone, self.loss_, _REMEDY, stacklevel=4)
         blocks = (
             memory.draw(self.plan_, self.loss_, codes, checked_source(self.words))
             if labels is None
             else memory.recall(self.plan_, self.loss_, codes, labels)
         )
-        for here, records in blocks:
+        for block, records in blocks:
             reporters = records.reporters or (None,) * len(layouts)
             for layout, place, reports, who in zip(layouts, places, records.columns, reporters, strict=True):
-                layout.write(place[here], reports, who)
-        memory.repeats.notice(given, self._clone)
+                layout.write(place[block], reports, who)
+        memory.repeats.notice(table, self._clone)
 
     def _read(self, X: Any, reset: bool) -> Any:  # noqa: N803
         """The table as it is, if it is a frame, or else as an array."""
@@ -229,15 +229,15 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         It shares the memory too: all reports are counted together, and folds of a cross-validation give the
         same ones where there is a memo.
         """
-        made: Privatizer = super().__sklearn_clone__()
-        made.words = self.words
+        clone: Privatizer = super().__sklearn_clone__()
+        clone.words = self.words
         if self._library is not None:
-            made.set_output(transform=self._library)
-        made._memory = self._remember()
-        made._clone = made._memory.repeats.number_clone()
+            clone.set_output(transform=self._library)
+        clone._memory = self._remember()
+        clone._clone = clone._memory.repeats.number_clone()
         if self.memo is not None:
-            made._memory.start(True, self.words)
-        return made
+            clone._memory.start(True, self.words)
+        return clone
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -51,15 +51,15 @@ class Questions:
         if target not in domains:
             raise InvalidParameter(not_among(target, "a column with a domain", map(str, domains)))
         read = {name: _read_domain(values, name) for name, values in domains.items()}
-        given = domains[target]
+        labels = domains[target]
         classes = read.pop(target)
         if not read:
             raise InvalidParameter(f"there are no columns beside the label {target!r}; give their domains")
-        values = _list_classes(given, classes)
-        return Questions(tuple(read.items()), target, classes, values, isinstance(given, Domain))
+        values = _list_classes(labels, classes)
+        return Questions(tuple(read.items()), target, classes, values, isinstance(labels, Domain))
 
     def name_classes(self, labels: object) -> Questions:
-        """The same, with classes of the labels' type where a domain keeps nothing but their texts."""
+        """The questions, with classes of the labels' type where a domain keeps nothing but their texts."""
         if labels is None or not self.texts:
             return self
         kind = np.asarray(labels).dtype.kind
@@ -86,19 +86,19 @@ class Questions:
         positive_epsilon(epsilon)
         if label not in LABELS:
             raise InvalidParameter(not_among(label, "what a label can be", LABELS))
-        asked: dict[str, Domain] = dict(self.columns)
+        domains: dict[str, Domain] = dict(self.columns)
         if label == "protected":
             tables = [Product([(self.target, self.classes), column]) for column in self.columns]
-            asked = {table.name: table for table in tables}
-        parts = tuple(make_part(domain.k, epsilon, protocol) for domain in asked.values())
+            domains = {table.name: table for table in tables}
+        parts = tuple(make_part(domain.k, epsilon, protocol) for domain in domains.values())
         mechanism: RecordMechanism | ExactMechanism = parts[0] if len(parts) == 1 else Sample(parts)
-        plan = Plan.of(asked, mechanism, people)
+        plan = Plan.of(domains, mechanism, people)
         return plan if label == "protected" else plan.with_known({self.target: self.classes})
 
     def find_label(self, plan: Plan) -> Label | None:
         """How a plan asks for the label; None where it asks for the columns alone. Others are refused."""
         known = plan.content.known
-        domains = {one.name: one.domain for one in plan.content.attributes}
+        domains = {attribute.name: attribute.domain for attribute in plan.content.attributes}
         tables = {Product([(self.target, self.classes), column]).name for column in self.columns}
         if set(domains) == tables and known is None:
             self._refuse_sizes(plan)
@@ -146,13 +146,13 @@ class Questions:
         return {name: _read_shares(shares, domains[name], name) for name, shares in prior.items()}
 
 
-def _list_classes(given: Any, classes: Domain) -> tuple[Any, ...]:
+def _list_classes(labels: Any, classes: Domain) -> tuple[Any, ...]:
     """The classes as they were written: in a list, an array, a section of a file, or a type of categories."""
-    if isinstance(given, Mapping):
-        return tuple(given.get("values", classes.labels))
-    if isinstance(given, Domain):
+    if isinstance(labels, Mapping):
+        return tuple(labels.get("values", classes.labels))
+    if isinstance(labels, Domain):
         return classes.labels
-    return tuple(getattr(given, "categories", given))
+    return tuple(getattr(labels, "categories", labels))
 
 
 def _parse_number(text: str) -> float | None:
@@ -202,17 +202,17 @@ def _read_shares(shares: object, domain: Domain, name: str) -> Floats:
         unknown = [str(label) for label in shares if str(label) not in domain.labels]
         if unknown:
             raise InvalidParameter(not_among(unknown[0], f"a value of {name!r}", domain.labels))
-        named = {str(label): share for label, share in shares.items()}
-        shares = [named.get(label, 0.0) for label in domain.labels]
+        by_label = {str(label): share for label, share in shares.items()}
+        shares = [by_label.get(label, 0.0) for label in domain.labels]
     try:
-        found = np.array(list(shares), dtype=np.float64)  # type: ignore[call-overload]  # or refused here
+        prior = np.array(list(shares), dtype=np.float64)  # type: ignore[call-overload]  # or refused here
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"the prior of {name!r} has a share for each value, such as [0.2, 0.8], got {shares!r}"
         ) from None
-    if found.shape != (domain.k,) or not (found >= 0).all() or abs(found.sum() - 1) > _CLOSE:
+    if prior.shape != (domain.k,) or not (prior >= 0).all() or abs(prior.sum() - 1) > _CLOSE:
         raise InvalidParameter(
             f"the prior of {name!r} has a share for each of its {domain.k} values, and they add up to 1, got "
-            f"{found.size} that add up to {found.sum():g}"
+            f"{prior.size} that add up to {prior.sum():g}"
         )
-    return np.asarray(found / found.sum())
+    return np.asarray(prior / prior.sum())

@@ -68,13 +68,13 @@ class Repeats:
     def notice(self, table: object, clone: int) -> None:
         """Know from now on that this clone has reported this table."""
         self._reporters.add(clone)
-        self._tables = [one for one in self._tables if one() is not None]
-        self._tables += [weakref.ref(one) for one in _watchable(table)]
+        self._tables = [part for part in self._tables if part() is not None]
+        self._tables += [weakref.ref(part) for part in _watchable(table)]
 
     def _knows(self, table: object) -> bool:
         """Whether this very table was reported before."""
         parts = _watchable(table)
-        return bool(parts) and all(any(known() is one for known in self._tables) for one in parts)
+        return bool(parts) and all(any(known() is part for known in self._tables) for part in parts)
 
 
 @final
@@ -89,4 +89,4 @@ class Count:
 def _watchable(table: object) -> list[object]:
     """The table, or the columns of a dictionary, as far as they can be watched without being kept alive."""
     parts = list(table.values()) if isinstance(table, Mapping) else [table]
-    return [one for one in parts if getattr(type(one), "__weakrefoffset__", 0)]
+    return [part for part in parts if getattr(type(part), "__weakrefoffset__", 0)]

@@ -35,16 +35,16 @@ def read_rows(
     """
     names = questions.names
     if is_table(X):
-        given = column_names(X)
-        _refuse_columns(given, questions)
-        here = [name for name in names if name in given or not may_lack] or names
-        columns = columns_of(X, here)
+        present = column_names(X)
+        _refuse_columns(present, questions)
+        used = [name for name in names if name in present or not may_lack] or names
+        columns = columns_of(X, used)
         if not isinstance(X, Mapping):
-            if len(here) == len(names):
+            if len(used) == len(names):
                 validate_data(model, X, reset=reset, skip_check_array=True)
         elif reset:
-            model.feature_names_in_ = np.array(given, dtype=object)
-        return dict(zip(here, columns, strict=True))
+            model.feature_names_in_ = np.array(present, dtype=object)
+        return dict(zip(used, columns, strict=True))
     array = check_array(X, dtype=None, ensure_all_finite=False, estimator=model)
     if array.shape[1] != len(names):
         raise InvalidValue(
@@ -60,13 +60,13 @@ def read_rows(
 def encode_people(plan: Plan, questions: Questions, columns: Mapping[str, Any], labels: object) -> Integers:
     """The answers of people to a plan that `questions` made; all are checked before any is reported."""
     read = [*questions.columns, (questions.target, questions.classes)]
-    given = {**columns, questions.target: labels}
-    codes = {name: _encode_known(given[name], domain, name) for name, domain in read}
+    answers = {**columns, questions.target: labels}
+    codes = {name: _encode_known(answers[name], domain, name) for name, domain in read}
     rows = []
     for attribute in plan.content.attributes:
         if isinstance(attribute.domain, Product):
-            both = tuple(codes[name] for name in attribute.domain.names)
-            rows.append(np.ravel_multi_index(both, attribute.domain.shape))
+            pair = tuple(codes[name] for name in attribute.domain.names)
+            rows.append(np.ravel_multi_index(pair, attribute.domain.shape))
         else:
             rows.append(codes[attribute.name])
     if plan.content.known is not None:

@@ -89,8 +89,10 @@ class PrivateSeries:
             f"{format_count(self.times, 'time point')} of {counts}, with {kind} noise on the integers of "
             f"standard deviation {self.sigma:.4g}"
         ]
-        asked = f"guarantee: epsilon {format_up(self.loss)}{self._at_delta} for {self._name_unit(self.per)}"
-        lines.append(f"{asked}, with or without that person")
+        guarantee = (
+            f"guarantee: epsilon {format_up(self.loss)}{self._at_delta} for {self._name_unit(self.per)}"
+        )
+        lines.append(f"{guarantee}, with or without that person")
         most = f"{format_count(self.appearances, 'count')} at a time point at most"
         lines.append(f"one person is in {most}, and adds up to {self.each} to each")
         others: tuple[Unit, ...] = ("event", "person")
@@ -158,19 +160,19 @@ def private_series(
     seen = _check_appearances(appearances, per, series)
     moved = count_moved(per, times, seen, window)
     if noise == "gaussian":
-        given = DELTA if delta is None else number("delta", delta, 0.0, 1.0)
-        law: CountNoise = DiscreteGaussian.calibrate(budget, given, moved, each)
+        allowed = DELTA if delta is None else number("delta", delta, 0.0, 1.0)
+        law: CountNoise = DiscreteGaussian.calibrate(budget, allowed, moved, each)
     elif noise == "laplace":
         if delta is not None:
             raise InvalidParameter(
                 "Laplace noise has a delta of 0; leave delta out, or choose noise='gaussian'"
             )
-        given = 0.0
+        allowed = 0.0
         law = DiscreteLaplace.calibrate(budget, moved, each)
     else:
         raise InvalidParameter(not_among(noise, "a kind of noise", get_args(Noise)))
     noisy = table + law.draw(table.size, words).reshape(table.shape)
-    return PrivateSeries(restore(noisy), law, per, budget, given, times, series, seen, window, each)
+    return PrivateSeries(restore(noisy), law, per, budget, allowed, times, series, seen, window, each)
 
 
 def count_moved(per: Unit, times: int, appearances: int, window: int | None = None) -> int:
@@ -222,8 +224,8 @@ def _read_counts(counts: Any) -> tuple[Integers, Any]:
     columns = [_whole_counts(frame[name].to_numpy(), repr(name)) for name in frame.columns]
 
     def restore(noisy: Integers) -> Any:
-        made = [_new_series(frame[name], noisy[:, j]) for j, name in enumerate(frame.columns)]
-        return frame.with_columns(*made).to_native()
+        series = [_new_series(frame[name], noisy[:, j]) for j, name in enumerate(frame.columns)]
+        return frame.with_columns(*series).to_native()
 
     return _not_empty(np.column_stack(columns) if columns else np.zeros((0, 0), dtype=np.int64)), restore
 
@@ -244,10 +246,10 @@ def _not_empty(table: Integers) -> Integers:
 def _whole_counts(values: Array, name: str) -> Integers:
     """Check that counts are integers, not negative."""
     _not_empty(values)
-    whole = values.dtype.kind in "iu"
+    is_whole = values.dtype.kind in "iu"
     if values.dtype.kind == "f":
-        whole = bool(np.isfinite(values).all() and (values == np.floor(values)).all())
-    if not whole or int(values.min()) < 0 or int(values.max()) > _MOST:
+        is_whole = bool(np.isfinite(values).all() and (values == np.floor(values)).all())
+    if not is_whole or int(values.min()) < 0 or int(values.max()) > _MOST:
         raise InvalidValue(
             f"{name} must be integers from 0 to 2^53",
             "choose the columns of counts, and replace what is missing",

@@ -44,9 +44,9 @@ def shrink_margin(margin: Margin, classes: Floats, prior: Floats | None, damp: f
     moved = (margin.shares - pooled) * margin.reported[:, None]
     noise = _find_noise(margin.variances, weights)
     kept = _find_kept(moved, noise)
-    found = _scale(np.maximum(base + kept[:, None] * moved, _FLOOR * base))
+    shrunk = _scale(np.maximum(base + kept[:, None] * moved, _FLOOR * base))
     added = damp * np.sqrt(noise.mean(axis=1, keepdims=True))
-    return _scale(base * (found + added) / (base + added))
+    return _scale(base * (shrunk + added) / (base + added))
 
 
 def _find_noise(variances: Floats, weights: Floats) -> Floats:

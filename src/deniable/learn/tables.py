@@ -44,10 +44,10 @@ class Layout:
         """Bytes for indicators, with a sign where some are missing; for values, what holds them and NaN."""
         if self.support:
             return np.dtype(np.int8 if self.sampled else np.uint8)
-        shown = self.column.values.dtype
+        kind = self.column.values.dtype
         if not self.sampled:
-            return shown
-        return np.dtype(np.float64 if shown.kind in "iuf" else object)
+            return kind
+        return np.dtype(np.float64 if kind.kind in "iuf" else object)
 
     def write(self, target: Array, reports: Array, who: Integers | None) -> None:
         """Write the reports of some rows; `who` of them report this column, or all."""
@@ -59,8 +59,8 @@ class Layout:
             return
         step = max(1, _CELLS // self.mechanism.k)
         for low in range(0, len(reports), step):
-            here = slice(low, low + step)
-            target[here if who is None else who[here]] = self.mechanism.support(reports[here])
+            block = slice(low, low + step)
+            target[block if who is None else who[block]] = self.mechanism.support(reports[block])
 
     @property
     def _missing(self) -> float | None:
@@ -101,7 +101,7 @@ def read_column(table: Any, position: int) -> Any:
 
 def encode_table(columns: Sequence[Column], table: Any) -> Integers:
     """The codes of all protected columns; every value is checked before any is reported."""
-    largest = max(one.domain.k for one in columns) - 1
+    largest = max(column.domain.k for column in columns) - 1
     codes = np.empty((len(table), len(columns)), dtype=np.min_scalar_type(largest))
     for j, column in enumerate(columns):
         codes[:, j] = column.encode(read_column(table, column.position))
@@ -115,8 +115,8 @@ def make_layouts(
     layouts = {}
     for column, part in zip(columns, mechanism.mechanisms, strict=True):
         assert isinstance(part, SetMechanism)  # no other is made
-        shown = column.show_as(read_column(table, column.position))
-        layouts[column.position] = Layout(shown, part, support, not mechanism.reports_all)
+        converted = column.show_as(read_column(table, column.position))
+        layouts[column.position] = Layout(converted, part, support, not mechanism.reports_all)
     return layouts
 
 
@@ -142,7 +142,7 @@ def allocate_array(parts: Sequence[Any], n: int) -> tuple[Array, list[Array]]:
 def allocate_columns(parts: Sequence[Any], n: int) -> list[Array]:
     """An array for each layout, whose columns are contiguous: a frame takes them as they are."""
     layouts = [part for part in parts if isinstance(part, Layout)]
-    return [np.empty((one.width, n), dtype=one.dtype).T for one in layouts]
+    return [np.empty((layout.width, n), dtype=layout.dtype).T for layout in layouts]
 
 
 def join_frame(parts: Sequence[Any], places: Sequence[Array], library: str, index: object) -> Any:

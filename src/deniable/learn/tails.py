@@ -154,12 +154,12 @@ def _normal_tail(square: Fraction) -> Bounds:
     if density.low == 0:
         return density
     with localcontext(_CONTEXT):
-        given = _to_decimal(square)
-        term = total = given.sqrt()
+        decimal = _to_decimal(square)
+        term = total = decimal.sqrt()
         odd = 3
         # where an odd number is twice z^2, terms fall by half, and all the rest is below the last one
-        while odd < 2 * given or term > Decimal("1e-99"):
-            term = term * given / odd
+        while odd < 2 * decimal or term > Decimal("1e-99"):
+            term = term * decimal / odd
             total += term
             odd += 2
         series = Fraction(total)
@@ -215,11 +215,11 @@ def _convolve_draws(variance: Fraction, draws: int) -> _Laws:
             low.append(int(term / weight.high))
             high.append(int((term + 2 * (j + 1) ** 2) / weight.low) + 1)
         return _Laws([*low[:0:-1], *low], [*high[:0:-1], *high])
-    one, other = _convolve_draws(variance, draws // 2), _convolve_draws(variance, draws - draws // 2)
-    return _Laws(_multiply(one.low, other.low, 0), _multiply(one.high, other.high, 1))
+    first, second = _convolve_draws(variance, draws // 2), _convolve_draws(variance, draws - draws // 2)
+    return _Laws(_multiply(first.low, second.low, 0), _multiply(first.high, second.high, 1))
 
 
-def _multiply(one: list[int], other: list[int], rounded: int) -> list[int]:
+def _multiply(first: list[int], second: list[int], rounded: int) -> list[int]:
     """The convolution of two laws out of 2^BITS, rounded down, and up by 1 where `rounded` is 1.
 
     Laws are digits of two long numbers, so that one product has all sums of products.
@@ -227,9 +227,9 @@ def _multiply(one: list[int], other: list[int], rounded: int) -> list[int]:
     width = 2 * BITS // 8 + 8
     numbers = [
         int.from_bytes(b"".join(term.to_bytes(width, "little") for term in law), "little")
-        for law in (one, other)
+        for law in (first, second)
     ]
-    size = len(one) + len(other) - 1
+    size = len(first) + len(second) - 1
     product = (numbers[0] * numbers[1]).to_bytes(width * (size + 1), "little")
     terms = (int.from_bytes(product[width * i : width * (i + 1)], "little") for i in range(size))
     return [(term >> BITS) + rounded for term in terms]

@@ -127,7 +127,7 @@ def sweep(
     same people. A cell that a protocol refuses is a row that says why. `progress` is called with how many
     repeats are done, and how many there are.
     """
-    rows = [_find_protocol(each) if isinstance(each, str) else each for each in protocols]
+    rows = [_find_protocol(protocol) if isinstance(protocol, str) else protocol for protocol in protocols]
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     sizes = [n if n is None else checked_people(n) for n in ns]
     populations = [_of_size(population, k) for k in ks]
@@ -153,45 +153,45 @@ def highest_success(k: int, epsilon: npt.ArrayLike) -> Floats:
 
 
 def _measure_cells(cells: Sequence[_Cell], progress: Callable[[int, int], None]) -> Iterator[SweepCell]:
-    made = cache(lambda protocol, k, epsilon: protocol.make(k, epsilon))
-    total = sum(asked.repeats for *_, asked in cells)
+    mechanism_of = cache(lambda protocol, k, epsilon: protocol.make(k, epsilon))
+    total = sum(cell.repeats for *_, cell in cells)
     done = 0
-    for protocol, people, n, asked in cells:
+    for protocol, people, n, cell in cells:
 
         def tell(repeat: int, before: int = done) -> None:
             progress(before + repeat, total)
 
         try:
-            yield _measure_cell(made(protocol, asked.k, asked.epsilon), people, n, asked, tell)
+            yield _measure_cell(mechanism_of(protocol, cell.k, cell.epsilon), people, n, cell, tell)
         except InvalidParameter as problem:
-            yield replace(asked, refused=str(problem))
-        done += asked.repeats
+            yield replace(cell, refused=str(problem))
+        done += cell.repeats
         progress(done, total)
 
 
 def _measure_cell(
-    mechanism: _Made, people: Population, n: int | None, asked: SweepCell, tell: Callable[[int], None]
+    mechanism: _Made, people: Population, n: int | None, cell: SweepCell, tell: Callable[[int], None]
 ) -> SweepCell:
-    who = numbers_from(asked.seed, "people", people.name, people.k, asked.n)
-    noise = numbers_from(asked.seed, "reports", people.name, people.k, asked.n, asked.protocol, asked.epsilon)
+    who = numbers_from(cell.seed, "people", people.name, people.k, cell.n)
+    noise = numbers_from(cell.seed, "reports", people.name, people.k, cell.n, cell.protocol, cell.epsilon)
     seen: dict[str, list[float]] = {name: [] for name in (*METRICS, "coverage")}
-    for repeat in range(asked.repeats):
+    for repeat in range(cell.repeats):
         tell(repeat)
         counts = people.draw_counts(n, who)
-        truth = counts / asked.n
+        truth = counts / cell.n
         estimate = mechanism.estimate(draw_tally(mechanism, counts, noise))
-        shares = estimate.frequencies if asked.project is None else estimate.project(asked.project)
+        shares = estimate.frequencies if cell.project is None else estimate.project(cell.project)
         for name, metric in METRICS.items():
             seen[name].append(metric(shares, truth))
         # intervals are of the population that the people are a sample of
         seen["coverage"].append(_cover(estimate, truth if n is None else people.shares))
     return replace(
-        asked,
+        cell,
         coverage_of="people" if n is None else "population",
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
         loss=_loss_or_none(mechanism),
         unit_loss=mechanism.unit_loss,
-        expected_mse=mechanism.law.error(asked.n),
+        expected_mse=mechanism.law.error(cell.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,
         metrics={name: _mean(values) for name, values in seen.items()},

@@ -99,19 +99,21 @@ def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = 
     >>> people.labels, people.counts.tolist()
     (('no', 'yes'), [3, 1])
     """
-    found = Counter(str(value) for value in values)
+    occurrences = Counter(str(value) for value in values)
     missing = [
-        label for label in found if label == "None" or _numbers_first(label)[1] in (math.inf, -math.inf)
+        label for label in occurrences if label == "None" or _numbers_first(label)[1] in (math.inf, -math.inf)
     ]
     if missing:
         raise InvalidParameter(
-            f"{name!r} has {found[missing[0]]} answers {missing[0]!r}; decide what a missing answer means "
-            "first"
+            f"{name!r} has {occurrences[missing[0]]} answers {missing[0]!r}; decide what a missing answer "
+            "means first"
         )
-    if len(found) < 2:
-        raise InvalidParameter(f"{name!r} has {len(found)} different values; a study needs at least two")
-    labels = tuple(sorted(found, key=_numbers_first))
-    counts = np.array([found[label] for label in labels], dtype=np.int64)
+    if len(occurrences) < 2:
+        raise InvalidParameter(
+            f"{name!r} has {len(occurrences)} different values; a study needs at least two"
+        )
+    labels = tuple(sorted(occurrences, key=_numbers_first))
+    counts = np.array([occurrences[label] for label in labels], dtype=np.int64)
     return Population(name, counts / counts.sum(), counts, labels)
 
 

@@ -121,9 +121,9 @@ def _draw_pooled_tally(
     if truthful.sum() > pool.size * mechanism.k:
         functions, even = np.arange(pool.size)[:, None], np.full(pool.size, 1 / pool.size)
         parts = -(-pool.size * mechanism.k // _DRAWN_AT_ONCE)
-        for some in np.array_split(np.arange(mechanism.k), min(parts, mechanism.k)):
-            at = functions * mechanism.g + pool.buckets(functions, some)
-            by_function = generator.multinomial(truthful[some], even).T
+        for block in np.array_split(np.arange(mechanism.k), min(parts, mechanism.k)):
+            at = functions * mechanism.g + pool.buckets(functions, block)
+            by_function = generator.multinomial(truthful[block], even).T
             np.add.at(cells, at, by_function)
         return Tally(n, mechanism.support_counts(cells))
     ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(truthful)])
@@ -151,11 +151,11 @@ def _draw_metric_tally(
 ) -> Tally:
     """People with one value report outputs by its row of the channel: a multinomial each."""
     counts, n = _checked_counts(mechanism, true_counts)
-    found = np.zeros(mechanism.outputs, dtype=np.int64)
+    outputs = np.zeros(mechanism.outputs, dtype=np.int64)
     for value in np.flatnonzero(counts).tolist():
         row = mechanism._rows(value, value + 1)[0]
-        found += generator.multinomial(counts[value], row / row.sum())
-    return Tally(n, found)
+        outputs += generator.multinomial(counts[value], row / row.sum())
+    return Tally(n, outputs)
 
 
 def is_drawn_directly(mechanism: Mechanism) -> bool:
@@ -191,9 +191,9 @@ def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.rando
         zero_agree, zero_differ = generator.binomial(agree, 0.5), generator.binomial(differ, 0.5)
         zero_agree[:, half], zero_differ[:, half] = agree[:, half], 0
         one_agree, one_differ = agree - zero_agree, differ - zero_differ
-        zero = zero_agree[:, :half] + zero_agree[:, half:], zero_differ[:, :half] + zero_differ[:, half:]
-        one = one_agree[:, :half] + one_differ[:, half:], one_differ[:, :half] + one_agree[:, half:]
-        agree, differ = (np.stack(pair, axis=1).reshape(-1, half) for pair in zip(zero, one, strict=True))
+        zeros = zero_agree[:, :half] + zero_agree[:, half:], zero_differ[:, :half] + zero_differ[:, half:]
+        ones = one_agree[:, :half] + one_differ[:, half:], one_differ[:, :half] + one_agree[:, half:]
+        agree, differ = (np.stack(pair, axis=1).reshape(-1, half) for pair in zip(zeros, ones, strict=True))
     return np.asarray(agree[:, 0])
 
 

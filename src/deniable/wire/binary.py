@@ -151,14 +151,14 @@ class Wire:
 
     def reports(self, bodies: Sequence[bytes], number: int | None = None) -> Reports:
         """Back from `bodies`, of the round with this number; a body that is not canonical is refused."""
-        found, sound = self.sound(bodies, number)
+        reports, sound = self.sound(bodies, number)
         if not sound.all():
             raise Refused(
                 "form",
                 f"report {int(np.argmin(sound))} is not in its canonical form; it was changed, or not made "
                 "here",
             )
-        return found
+        return reports
 
     def sound(
         self, bodies: Sequence[bytes], number: int | None = None
@@ -194,8 +194,10 @@ class Wire:
         records = self.reports([report.body]).records
         known = {} if self.known is None else {self.known.name: self.known.labels[report.body[0]]}
         return known | {
-            one.name: part_to_labels(part, column, one.domain, self.plan.content.labels(one))
-            for one, part, column in zip(
+            attribute.name: part_to_labels(
+                part, column, attribute.domain, self.plan.content.labels(attribute)
+            )
+            for attribute, part, column in zip(
                 self.plan.content.attributes, self._plain, records.columns, strict=True
             )
             if len(column)
@@ -237,18 +239,18 @@ class Wire:
             if name not in said:
                 raise Refused("size", f"a report of this plan names its group, {name!r}")
             group = bytes((read_integer(said.pop(name), self.known.size, name),))
-        named = [name for name in self._names if name in said]
-        if len(named) < len(said):
+        reported = [name for name in self._names if name in said]
+        if len(reported) < len(said):
             raise Refused(
                 "form", f"{next(iter(set(said) - set(self._names)))!r} is not an attribute of this plan"
             )
         if not self._can_hold(tuple([name in said for name in self._names])):
             raise Refused(
-                "size", f"no report of this plan holds {' and '.join(map(repr, named)) or 'nothing'} alone"
+                "size", f"no report of this plan holds {' and '.join(map(repr, reported)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
         return group + self.plan.mechanism.join_body(pieces)
 
-    def _judge(self, here: tuple[bool, ...]) -> bool:
+    def _judge(self, present: tuple[bool, ...]) -> bool:
         """Whether a report can hold just the attributes that are true."""
-        return bool(self.plan.mechanism.can_hold(np.array(here)[:, None])[0])
+        return bool(self.plan.mechanism.can_hold(np.array(present)[:, None])[0])

@@ -90,8 +90,8 @@ def _(_: Linear, column: Array) -> object:
 @part_to_json.register
 def _(part: BitFlip, column: Array) -> object:
     about = column["about"][0].tolist()
-    held = part.support(column)[0]
-    return {"about": about, "set": [value for value in about if held[value]]}
+    support = part.support(column)[0]
+    return {"about": about, "set": [value for value in about if support[value]]}
 
 
 @singledispatch
@@ -183,10 +183,10 @@ def _linear_reader(part: Linear) -> Reader:
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("bits", "bucket"), name)
         bucket = read_integer(fields["bucket"], g, name).to_bytes(1, "little")
-        found = _read_bytes(fields["bits"], width, name) + bucket
-        if not part.canonical(np.frombuffer(found, dtype=part.blank(0).dtype))[0]:
+        raw = _read_bytes(fields["bits"], width, name) + bucket
+        if not part.canonical(np.frombuffer(raw, dtype=part.blank(0).dtype))[0]:
             raise Refused("form", f"{name!r}: {part.form}")
-        return found
+        return raw
 
     return read
 
@@ -196,14 +196,14 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
 
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("about", "set"), name)
-        about, held = (
+        about, values_set = (
             _read_values(fields["about"], k, name, bits),
             _read_values(fields["set"], k, name),
         )
-        if not set(held) <= set(about):
+        if not set(values_set) <= set(about):
             raise Refused("form", f"{name!r} can set only values that it is about")
-        asked = b"".join([value.to_bytes(width, "little") for value in about])
-        return asked + _pack_bits([about.index(value) for value in held], bits)
+        positions = b"".join([value.to_bytes(width, "little") for value in about])
+        return positions + _pack_bits([about.index(value) for value in values_set], bits)
 
     return read
 
@@ -257,29 +257,29 @@ def read_integer(said: object, bound: int, name: str) -> int:
     return said
 
 
-def _fields(said: object, wanted: Sequence[str], name: str) -> Mapping[str, Any]:
-    if not isinstance(said, dict) or set(said) != set(wanted):
-        raise Refused("malformed", f"{name!r} must be an object with the fields {', '.join(wanted)}")
+def _fields(said: object, names: Sequence[str], name: str) -> Mapping[str, Any]:
+    if not isinstance(said, dict) or set(said) != set(names):
+        raise Refused("malformed", f"{name!r} must be an object with the fields {', '.join(names)}")
     return said
 
 
 def hexadecimal(said: object, size: int) -> bytes:
     """Bytes of this number from hexadecimal digits, which have one canonical form."""
-    found = _from_digits(said)
-    if len(found) != size or found.hex() != said:
+    raw = _from_digits(said)
+    if len(raw) != size or raw.hex() != said:
         raise Refused(
             "malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here"
         )
-    return found
+    return raw
 
 
 def _read_bytes(said: object, size: int, name: str) -> bytes:
-    found = _from_digits(said)
-    if found.hex() != said:
+    raw = _from_digits(said)
+    if raw.hex() != said:
         raise Refused("malformed", f"{name!r} must have bits in lower-case hexadecimal")
-    if len(found) != size:
-        raise Refused("size", f"{name!r} must have {size} bytes of bits, got {len(found)}")
-    return found
+    if len(raw) != size:
+        raise Refused("size", f"{name!r} must have {size} bytes of bits, got {len(raw)}")
+    return raw
 
 
 def _from_digits(said: object) -> bytes:
