@@ -37,9 +37,9 @@ def divide_epsilon(
     logs = [
         weight * np.log([error(j, float(budget)) for budget in tried]) for j, weight in enumerate(weights)
     ]
-    costs = np.stack([np.interp(np.log(fine), np.log(tried), one) for one in logs])
-    found = _spend(epsilon, fine, costs)
-    return _round_down(found * (epsilon / found.sum()), epsilon)
+    costs = np.stack([np.interp(np.log(fine), np.log(tried), curve) for curve in logs])
+    parts = _spend(epsilon, fine, costs)
+    return _round_down(parts * (epsilon / parts.sum()), epsilon)
 
 
 def _spend(epsilon: float, budgets: Floats, costs: Floats) -> Floats:

@@ -104,8 +104,8 @@ class Considered:
             protocols=tuple(protocols),
             variances=tuple(
                 tuple(
-                    one / n
-                    for one in objective.variances(
+                    variance / n
+                    for variance in objective.variances(
                         read[j], mechanism.marginal(j), one_in(part, mechanism.chance(j))
                     )
                 )
@@ -164,7 +164,9 @@ class Considered:
         """The variance of a share as it will be read of each attribute: of a value, a group or a block; of a
         number, that of its mean, in squared parts of its range.
         """
-        return tuple(some[0] if some else 0.0 for some in self.variances)  # nothing is read of a coarse level
+        return tuple(
+            variances[0] if variances else 0.0 for variances in self.variances
+        )  # nothing is read of a coarse level
 
     @property
     def units(self) -> tuple[float, ...]:
@@ -181,16 +183,16 @@ class Considered:
         """How many people a report that was made up can count for, at most: 1 % of fake reports moves a share
         by so many points.
         """
-        made = self.mechanism
-        if made is None:
+        mechanism = self.mechanism
+        if mechanism is None:
             return ()
-        found = [
-            influence_of(made.marginal(j), one_in(part, made.chance(j)))
-            for j, part in enumerate(made.mechanisms)
+        influences = [
+            influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j)))
+            for j, part in enumerate(mechanism.mechanisms)
         ]
-        bounds = self.bounds or (None,) * len(found)
-        pairs = zip(self._in_order(found), bounds, strict=True)
-        return tuple(own if bound is None else bound() for own, bound in pairs)
+        bounds = self.bounds or (None,) * len(influences)
+        pairs = zip(self._in_order(influences), bounds, strict=True)
+        return tuple(influence if bound is None else bound() for influence, bound in pairs)
 
     @property
     def parts(self) -> tuple[ExactMechanism, ...]:
@@ -200,13 +202,13 @@ class Considered:
     @property
     def chances(self) -> tuple[Fraction, ...]:
         """How likely a report holds each attribute."""
-        made = self.mechanism
-        return () if made is None else self._in_order([made.chance(j) for j in range(made.d)])
+        mechanism = self.mechanism
+        return () if mechanism is None else self._in_order([mechanism.chance(j) for j in range(mechanism.d)])
 
-    def _in_order(self, given: Sequence[T]) -> tuple[T, ...]:
+    def _in_order(self, values: Sequence[T]) -> tuple[T, ...]:
         """In the order of the questions."""
-        order = range(len(given)) if self.order is None else self.order
-        return tuple(one for _, one in sorted(zip(order, given, strict=True), key=lambda pair: pair[0]))
+        order = range(len(values)) if self.order is None else self.order
+        return tuple(value for _, value in sorted(zip(order, values, strict=True), key=lambda pair: pair[0]))
 
 
 def name_candidate(kind: str, protocol: str) -> str:
@@ -224,7 +226,9 @@ def the_same(names: Sequence[str] | None, others: Sequence[int], worst: int) -> 
 
     Levels of a question go by its name, so that several may have one.
     """
-    different = [one for one in dict.fromkeys(label(names, j) for j in others) if one != label(names, worst)]
+    different = [
+        name for name in dict.fromkeys(label(names, j) for j in others) if name != label(names, worst)
+    ]
     if not different:
         return ""
     listed = different[:_NAMED]

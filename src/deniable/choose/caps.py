@@ -23,43 +23,45 @@ def select_options(
     """For each attribute the option that errs least under the caps; or the nearest to them, and why."""
     tolerance = task.objective.tolerance if lean else 0.0
     cap, most = task.objective.success_cap, task.objective.bytes_cap
-    least = [min(some, key=lambda option: option.order) for some in options]
+    least = [min(choices, key=lambda option: option.order) for choices in options]
     fitting, most_influence = options, task.objective.influence_cap
     if most_influence is not None:
-        options = [[option for option in some if option.influence <= most_influence] for some in options]
-        for j, some in enumerate(options):
-            if not some:
+        options = [
+            [option for option in choices if option.influence <= most_influence] for choices in options
+        ]
+        for j, choices in enumerate(options):
+            if not choices:
                 return _least_influence(fitting), _above_influence(task.label(j), fitting[j], most_influence)
         fitting = options
     if cap is not None:
-        fitting = [[option for option in some if option.success <= cap] for some in options]
-        for j, some in enumerate(fitting):
-            if not some:
+        fitting = [[option for option in choices if option.success <= cap] for choices in options]
+        for j, choices in enumerate(fitting):
+            if not choices:
                 nearest = [
                     min(fits or rest, key=_nearest(bool(fits)))
                     for fits, rest in zip(fitting, options, strict=True)
                 ]
                 return nearest, _above_cap(task.label(j), nearest[j], cap)
     if most is None:
-        return [_pick(some, tolerance) for some in fitting], None
+        return [_pick(choices, tolerance) for choices in fitting], None
     names = 0 if sample_size is None else count_name_bytes(sample_size, task.d)
-    found = _within(fitting, most - names, sample_size or task.d, task)
-    if found is None:
-        sizes = sorted(min(option.size for option in some) for some in fitting)
+    fitted = _within(fitting, most - names, sample_size or task.d, task)
+    if fitted is None:
+        sizes = sorted(min(option.size for option in choices) for choices in fitting)
         smallest = names + sum(sizes[task.d - (sample_size or task.d) :])
         return least, f"a report takes {smallest} bytes or more, the cap is {most}"
-    return found, None
+    return fitted, None
 
 
 def _pick(options: Sequence[Option], tolerance: float) -> Option:
     """The smallest report among the options whose standard error is at most this much above the least."""
     least = min(options, key=lambda option: option.order)
-    enough = [option for option in options if option.unit <= least.unit * (1 + tolerance) ** 2]
-    return min(enough, key=lambda option: (option.size, option.order)) if tolerance else least
+    precise = [option for option in options if option.unit <= least.unit * (1 + tolerance) ** 2]
+    return min(precise, key=lambda option: (option.size, option.order)) if tolerance else least
 
 
 def _least_influence(options: Sequence[Sequence[Option]]) -> list[Option]:
-    return [min(some, key=lambda option: option.influence) for some in options]
+    return [min(choices, key=lambda option: option.influence) for choices in options]
 
 
 def _above_influence(label: str, options: Sequence[Option], cap: float) -> str:
@@ -103,15 +105,15 @@ def _within(options: Sequence[Sequence[Option]], room: int, reported: int, task:
         limits = [room]
     else:
         limits = sorted(
-            {0, *(option.size for some in options for option in some if option.size * reported <= room)}
+            {0, *(option.size for choices in options for option in choices if option.size * reported <= room)}
         )
-    found = [_fit(options, room - reported * limit, limit, objective) for limit in limits]
+    fits = [_fit(options, room - reported * limit, limit, objective) for limit in limits]
 
     def score(chosen: list[Option]) -> tuple[float, float]:
         costs = [_cost(option, objective) for option in chosen]
         return max(costs) if objective.worst else 0.0, sum(costs)
 
-    return min((chosen for chosen in found if chosen is not None), key=score, default=None)
+    return min((chosen for chosen in fits if chosen is not None), key=score, default=None)
 
 
 def _cost(option: Option, objective: Objective) -> float:
@@ -129,29 +131,29 @@ def _fit(
     def size(option: Option) -> int:
         return max(option.size - free, 0)
 
-    if sum(min(map(size, some)) for some in options) > room:
+    if sum(min(map(size, choices)) for choices in options) > room:
         return None
     if objective.worst:  # the smallest limit on every error that still fits
-        limits = sorted({_cost(option, objective) for some in options for option in some})
+        limits = sorted({_cost(option, objective) for choices in options for option in choices})
         low, high = -1, len(limits) - 1
         while high - low > 1:
             middle = (low + high) // 2
             within = [
-                [size(option) for option in some if _cost(option, objective) <= limits[middle]]
-                for some in options
+                [size(option) for option in choices if _cost(option, objective) <= limits[middle]]
+                for choices in options
             ]
             fits = all(within) and sum(map(min, within)) <= room
             low, high = (low, middle) if fits else (middle, high)
         options = [
-            [option for option in some if _cost(option, objective) <= limits[high]] for some in options
+            [option for option in choices if _cost(option, objective) <= limits[high]] for choices in options
         ]
     frontier: list[tuple[int, float, tuple[Option, ...]]] = [(0, 0.0, ())]  # more bytes, less error
-    for some in options:
+    for choices in options:
         grown = sorted(
             (
                 (used + size(option), total + _cost(option, objective), (*chosen, option))
                 for used, total, chosen in frontier
-                for option in some
+                for option in choices
                 if used + size(option) <= room
             ),
             key=lambda state: state[:2],

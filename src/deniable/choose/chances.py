@@ -33,21 +33,21 @@ def divide_people(errors: Sequence[Sequence[Error]], worst: bool) -> list[float]
     [0.2, 0.8]
     """
     if not worst:
-        found = [math.sqrt(math.fsum(one.a for one in some)) for some in errors]
+        roots = [math.sqrt(math.fsum(error.a for error in errors_of_one)) for errors_of_one in errors]
     else:
-        low, high = 0.0, math.fsum(one.a for some in errors for one in some)
+        low, high = 0.0, math.fsum(error.a for errors_of_one in errors for error in errors_of_one)
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            fits = math.fsum(_reach(some, middle) for some in errors) <= 1
+            fits = math.fsum(_reach(errors_of_one, middle) for errors_of_one in errors) <= 1
             low, high = (low, middle) if fits else (middle, high)
-        found = [_reach(some, high) for some in errors]
-    total = math.fsum(found)
-    return [one / total for one in found]
+        roots = [_reach(errors_of_one, high) for errors_of_one in errors]
+    total = math.fsum(roots)
+    return [root / total for root in roots]
 
 
 def _reach(errors: Sequence[Error], most: float) -> float:
     """The chance at which none of these errors is above the most."""
-    return max(one.a / (most + one.s) if most + one.s > 0 else math.inf for one in errors)
+    return max(error.a / (most + error.s) if most + error.s > 0 else math.inf for error in errors)
 
 
 def round_chances(chances: Sequence[float], most: int) -> tuple[int, ...]:

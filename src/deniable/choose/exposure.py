@@ -70,7 +70,7 @@ def warn_distant(considered: Considered) -> str | None:
         if isinstance(part, MetricMechanism) and part.metric and _way(part) <= _FAR
     ]
     revealed = sorted(((_guess_ends(part), -j) for j, part in metric), reverse=True)
-    revealed = [one for one in revealed if one[0] > _SURE]
+    revealed = [pair for pair in revealed if pair[0] > _SURE]
     if not revealed:
         return None
     worst, *others = (-j for _, j in revealed)

@@ -100,12 +100,12 @@ def find_moved(considered: Considered, metric: bool = True) -> dict[int, float]:
     Numbers are left out, of which there is only a mean, and prefixes of texts, which are not shown. So are
     metric attributes, unless wanted: single values scatter widely anyway, and nobody is shown them alone.
     """
-    found: dict[int, float] = {}
+    moved: dict[int, float] = {}
     for j, (part, much) in enumerate(zip(considered.parts, considered.influence, strict=True)):
         is_read = bool(considered.readings[j]) or part.listed
         if is_read and not part.numeric and (metric or not part.metric):
             # levels go from the coarsest to the question's own values
             places = range(j, len(considered.parts))
-            own = next((place for place in places if considered.readings[place]), j)
-            found[own] = max(much, found.get(own, 0.0))
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+            finest = next((place for place in places if considered.readings[place]), j)
+            moved[finest] = max(much, moved.get(finest, 0.0))
+    return dict(sorted(moved.items(), key=lambda pair: (-pair[1], pair[0])))

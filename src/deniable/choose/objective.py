@@ -46,7 +46,7 @@ class Objective:
     worst: bool = False
     """Judge by the largest error of any attribute, as it is."""
     tolerance: float = 0.03
-    """Of choices whose score is at most this much above the least, the one with the smallest reports wins."""
+    """Take the smallest reports among choices whose score is at most this much above the least."""
     f: float | None = None
     """Judge by the variance at this share (the papers: 0) instead of the average over the domain."""
     people: Literal["answered", "everyone"] = "everyone"
@@ -120,12 +120,12 @@ class Objective:
         """How many times the least standard errors these are: on average, or in the worst attribute."""
         if self.is_absolute:
             join = max if self.worst else math.fsum
-            found, reached = (
-                join([weight * one for weight, one in zip(weights, some, strict=True)])
-                for some in (variances, least)
+            error, least_error = (
+                join([weight * variance for weight, variance in zip(weights, values, strict=True)])
+                for values in (variances, least)
             )
-            return _ratio(found, reached)
-        ratios = [_ratio(one, other) for one, other in zip(variances, least, strict=True)]
+            return _ratio(error, least_error)
+        ratios = [_ratio(variance, other) for variance, other in zip(variances, least, strict=True)]
         if math.inf in ratios:
             return math.inf
         logs = (weight * math.log(ratio) for ratio, weight in zip(ratios, weights, strict=True))
@@ -158,8 +158,8 @@ class Objective:
             return combine(variances)
         first = readings[0].what
         pairs = zip(readings, variances, strict=True)
-        found = [reading.importance * one for reading, one in pairs if reading.what == first]
-        return max(found) if self.worst else math.fsum(found)
+        weighted = [reading.importance * variance for reading, variance in pairs if reading.what == first]
+        return max(weighted) if self.worst else math.fsum(weighted)
 
 
 def _ratio(variance: float, least: float) -> float:

@@ -29,7 +29,7 @@ from deniable.rounds import (
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
 AT_ONCE = ("grr", "plh", "hr")
-"""Those whose reports take one step to count and a few bytes to keep, however many values there are."""
+"""Protocols whose reports take one step to count and a few bytes to keep, however many values there are."""
 CAPPED: dict[str, Callable[..., ExactMechanism]] = {"aue": aue, "ass": ass, "alh": alh}
 TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_grr": l_grr,
@@ -40,11 +40,11 @@ TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "loloha": loloha,
 }
 TWO_ROUNDS_OF_MEANS = ("l_duchi",)
-"""The same of the mean of a number."""
+"""Protocols that report the mean of a number again and again, with two rounds of noise."""
 SMOOTH = "square_wave"
-"""That of a range whose shares are smooth."""
+"""The protocol of a range whose shares are smooth."""
 KEPT_BITS = "dbitflip"
-"""Nothing is fresh in it, so that a change of the value shows: it is chosen only if it is named."""
+"""The protocol without fresh noise. A change of the value shows in it, so it is chosen only by name."""
 
 
 @final
@@ -53,7 +53,7 @@ class Option:
     """A protocol for one attribute; `unit` is its variance for one person, all readings in one number."""
 
     name: str
-    made: ExactMechanism | Fake
+    mechanism: ExactMechanism | Fake
     unit: float
     prior: Prior | None = None
     """How frequent the values are, where that is public: an attacker knows it, too."""
@@ -65,7 +65,7 @@ class Option:
     @property
     def part(self) -> ExactMechanism:
         """The mechanism itself."""
-        return self.made.part if isinstance(self.made, Fake) else self.made
+        return self.mechanism.part if isinstance(self.mechanism, Fake) else self.mechanism
 
     @property
     def size(self) -> int:

@@ -75,8 +75,8 @@ class Precision:
             return "good"
         return "rough" if self.ratio <= 1.0 else "noise"
 
-    def _limit(self, given: tuple[float, float]) -> float:
-        part, most = given
+    def _limit(self, limit: tuple[float, float]) -> float:
+        part, most = limit
         return min(part * self._typical, most)
 
     @property
@@ -93,8 +93,8 @@ class Precision:
         """How many people it takes for this margin, in shares or in parts of the range."""
         if self.counted is not None:
             return self.counted(margin)
-        enough = self.people * (HALF_WIDTH * self.stderr / margin) ** 2
-        return max(1, math.ceil(enough)) if math.isfinite(enough) else 0
+        people = self.people * (HALF_WIDTH * self.stderr / margin) ** 2
+        return max(1, math.ceil(people)) if math.isfinite(people) else 0
 
     def people_enough(self) -> int:
         """How many people it takes to be useful: half of an average share, or a tenth of the range, at most
@@ -170,8 +170,8 @@ class Precision:
         }
         return words[self.use]
 
-    def _show(self, given: tuple[float, float]) -> str:
-        return f"{format_digits(100 * self._limit(given), 2)} points"
+    def _show(self, limit: tuple[float, float]) -> str:
+        return f"{format_digits(100 * self._limit(limit), 2)} points"
 
     def _judge_middle(self) -> str:
         part = f"{format_digits(100 * HALF_WIDTH * self.stderr, 2)} % of the range"

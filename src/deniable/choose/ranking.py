@@ -70,7 +70,7 @@ def consider_repeated(
     protocols: Protocols | None = None,
     mechanism: str | None = None,
 ) -> list[Considered]:
-    """The same for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
+    """Ranks choices for asking again and again: two rounds, in SMP, whose attribute is drawn once and kept.
 
     RS+FD, whose fakes are kept as well, errs more by the root of the number of attributes at least: it is
     considered only if it is named.
@@ -102,7 +102,7 @@ def _rank_with_uncapped(task: Task) -> list[Considered]:
 
 
 def best_of(task: Task) -> Considered:
-    """The one that `consider` puts first."""
+    """The choice that `consider` puts first; refuses if none meets the objective."""
     best = best_ranked(task)
     if best.why_not is not None:
         raise InvalidParameter(f"nothing meets the objective; {best.name}: {best.why_not}")
@@ -110,7 +110,7 @@ def best_of(task: Task) -> Considered:
 
 
 def best_ranked(task: Task) -> Considered:
-    """The same, even if it is excluded."""
+    """The choice that `consider` puts first, even if the objective excludes it."""
     return _rank(task, alternatives=False)[0]
 
 
@@ -124,9 +124,9 @@ def _rank(task: Task, alternatives: bool) -> list[Considered]:
     others = [_judge(row, least, task) for way in ways if alternatives for row in _alternatives(task, way)]
     best = min(main, key=_order)
     if best.why_not is None:
-        enough = best.score * (1 + task.objective.tolerance)
-        near = [row for row in main if row.why_not is None and row.score <= enough]
-        best = min(near, key=lambda row: (row.report_bytes, *_order(row)))
+        limit = best.score * (1 + task.objective.tolerance)
+        similar = [row for row in main if row.why_not is None and row.score <= limit]
+        best = min(similar, key=lambda row: (row.report_bytes, *_order(row)))
     different: dict[object, Considered] = {}
     for row in sorted(
         [*main, *others], key=lambda row: (best.why_not is None and row is not best, *_order(row))
@@ -136,7 +136,7 @@ def _rank(task: Task, alternatives: bool) -> list[Considered]:
 
 
 def _judge(row: Considered, least: Sequence[float], task: Task) -> Considered:
-    """The same with its score."""
+    """The choice with its score."""
     if not row.variances:
         return row
     return replace(row, score=row.objective.score(row.units, least, task.judged))
@@ -158,9 +158,9 @@ def _list_ways(task: Task) -> list[Way]:
     """
     ways = [Way(kind) for kind in task.kinds if kind != BLOCKS]
     if BLOCKS in task.kinds:
-        fixed, both = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
-        some = (everybody for everybody in dict.fromkeys((fixed, both)) if everybody)
-        ways += [Way(BLOCKS, everybody) for everybody in some if task.d - len(everybody) > 1]
+        fixed, with_numbers = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
+        choices = (everybody for everybody in dict.fromkeys((fixed, with_numbers)) if everybody)
+        ways += [Way(BLOCKS, everybody) for everybody in choices if task.d - len(everybody) > 1]
     if task.objective.is_absolute:
         ways = [_draw_unequally(task, way) if way.kind in ("SMP", BLOCKS) else way for way in ways]
     if len(set(task.importance)) > 1 and task.forever is None:
@@ -171,9 +171,9 @@ def _list_ways(task: Task) -> list[Way]:
 
 
 def _draw_unequally(task: Task, way: Way) -> Way:
-    """The same, where an attribute is drawn more often if its errors are larger.
+    """The way in which an attribute is drawn more often if its errors are larger.
 
-    What is not judged, as metric attributes, is drawn by importance.
+    Attributes that are not judged, such as metric ones, are drawn by importance.
     """
     try:
         chosen, _ = settle_protocols(task, way, [task.among(way.kind, j) for j in range(task.d)], lean=False)
@@ -186,7 +186,7 @@ def _draw_unequally(task: Task, way: Way) -> Way:
     together = math.fsum(chances[j] for j in judged)
     errors = [list(_list_errors(task, j, chosen[j])) for j in judged]
     divided = divide_people(errors, task.objective.worst)
-    chances |= {j: together * one for j, one in zip(judged, divided, strict=True)}
+    chances |= {j: together * share for j, share in zip(judged, divided, strict=True)}
     return replace(way, weights=round_chances([chances[j] for j in sampled], MOST_WEIGHT))
 
 
@@ -197,10 +197,10 @@ def _list_errors(task: Task, attribute: int, option: Option) -> Iterator[Error]:
         objective.variances(question.readings, option.part.law, one_in(option.part, chance))
         for chance in (Fraction(1), Fraction(1, 2))
     )
-    for reading, one, two in zip(question.readings, always, half, strict=True):
+    for reading, at_one, at_half in zip(question.readings, always, half, strict=True):
         if reading.what == question.readings[0].what:
             weight = question.importance * reading.importance
-            yield Error(weight * (two - one), weight * (two - 2 * one))
+            yield Error(weight * (at_half - at_one), weight * (at_half - 2 * at_one))
 
 
 def _split_unequally(task: Task) -> Iterator[Way]:
@@ -222,24 +222,24 @@ def _split_unequally(task: Task) -> Iterator[Way]:
         parts = divide_epsilon(task.epsilon, [task.importance[j] for j in sharing], error)
     except InvalidParameter:  # what cannot be split equally is explained there
         return
-    own = dict(zip(sharing, parts, strict=True))
-    yield replace(way, budgets=tuple(own.get(j, task.epsilon) for j in range(task.d)))
+    budgets = dict(zip(sharing, parts, strict=True))
+    yield replace(way, budgets=tuple(budgets.get(j, task.epsilon) for j in range(task.d)))
 
 
 def _several(task: Task) -> Iterator[Way]:
     """SMP with the number of attributes each that errs least: one more as long as that helps."""
-    best = one = next(_rows(task, Way("SMP")))
-    found = None
+    best = single = next(_rows(task, Way("SMP")))
+    best_way = None
     for sample_size in range(2, task.d):
         way = Way(f"SMP-{sample_size}")
         row = next(_rows(task, way))
-        both = [_judge(each, one.units, task) for each in (best, row) if one.variances]
-        if row.why_not is None and len(both) > 1 and _order(both[1]) >= _order(both[0]):
+        judged = [_judge(candidate, single.units, task) for candidate in (best, row) if single.variances]
+        if row.why_not is None and len(judged) > 1 and _order(judged[1]) >= _order(judged[0]):
             break
-        if len(both) > 1 and _order(both[1]) < _order(both[0]):
-            best, found = row, way
-    if found is not None:
-        yield found
+        if len(judged) > 1 and _order(judged[1]) < _order(judged[0]):
+            best, best_way = row, way
+    if best_way is not None:
+        yield best_way
 
 
 def _rows(task: Task, way: Way) -> Iterator[Considered]:
@@ -252,8 +252,8 @@ def _rows(task: Task, way: Way) -> Iterator[Considered]:
     best = _row(task, way, among)
     # where a larger budget makes another choice the loss jumps; this one may have more
     if way.faked and task.per == "attribute" and best.mechanism is not None:
-        some = [best, _row(task, way, [(name,) for name in best.protocols]), *_alternatives(task, way)]
-        best = min((_judge(row, best.units, task) for row in some if row.variances), key=_order)
+        tried = [best, _row(task, way, [(name,) for name in best.protocols]), *_alternatives(task, way)]
+        best = min((_judge(row, best.units, task) for row in tried if row.variances), key=_order)
     yield best
     if task.objective.tolerance and best.why_not is None:
         lean = _row(task, way, among, lean=True)
@@ -279,9 +279,9 @@ def _row(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool = Fa
     except InvalidParameter as problem:
         same = len(set(among)) == 1 and len(among[0]) == 1
         return _impossible(task, way.title, among[0][0] if same else "adaptive", str(problem))
-    made, order = way.build(task, chosen)
+    mechanism, order = way.build(task, chosen)
     return Considered.of(
-        made,
+        mechanism,
         way.title,
         [chosen[j].name for j in order],
         task.n,

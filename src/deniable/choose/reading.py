@@ -46,18 +46,18 @@ class Reading:
 
     def noise(self, law: ReportLaw, f: float | None = None) -> float:
         """The variance from one report of a person who answered; with f, at that share."""
-        found = law.error(1, f) if self.table is None else _average_noise(self, law)
-        return found / self.answered**2
+        noise = law.error(1, f) if self.table is None else _average_noise(self, law)
+        return noise / self.answered**2
 
     def spread(self, law: ReportLaw) -> float:
         """The variance of what one person adds, if people are spread evenly over the values."""
         if self.answers is not None:  # people without an answer add nothing
             return self._own_spread / self.answered
         if self.table is not None:
-            found = self._own_spread
+            spread = self._own_spread
         else:
-            found = law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k
-        return found / self.answered**2
+            spread = law.spread if isinstance(law, Averages) else (1 - 1 / law.k) / law.k
+        return spread / self.answered**2
 
     @cached_property
     def _own_spread(self) -> float:
@@ -111,7 +111,7 @@ def list_readings(domain: Domain, k: int, answered: float = 1.0) -> tuple[Readin
     ['share', 'median']
     """
     if answered < 1.0:
-        return tuple(_among(one, domain, k, answered) for one in list_readings(domain, k))
+        return tuple(_among(reading, domain, k, answered) for reading in list_readings(domain, k))
     if isinstance(domain, Number):
         return (Reading("mean", width=domain.high - domain.low),)
     if isinstance(domain, Product):
@@ -151,7 +151,7 @@ def _read_cells(domain: Product, k: int) -> Iterator[Reading]:
 
 
 def _among(reading: Reading, domain: Domain, k: int, answered: float) -> Reading:
-    """The same of those who answered: a sum, less its share of all answers, divided by their number.
+    """The reading among people who answered: a sum, less its share of all answers, divided by their number.
 
     People are taken to be spread evenly, so that how uncertain their number is does not matter.
     """

@@ -67,17 +67,17 @@ def people_needed(
         )
     targets = _targets(target, len(ks))
     task = checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per)
-    n, most = _count_people(best_of(task), targets), max(one.k for one in task.questions)
+    n, most = _count_people(best_of(task), targets), max(question.k for question in task.questions)
     return _count_people(best_of(replace(task, n=n)), targets) if n * most >= LARGE else n
 
 
 def _count_people(best: Considered, targets: Sequence[float]) -> int:
     """The smallest n at which this choice reaches its targets."""
-    enough = max(error * best.n / limit / limit for error, limit in zip(best.errors, targets, strict=True))
-    if enough > _MOST_PEOPLE:
+    people = max(error * best.n / limit / limit for error, limit in zip(best.errors, targets, strict=True))
+    if people > _MOST_PEOPLE:
         least = min(targets)
         raise InvalidParameter(f"an error of {least!r} takes more than 2^53 people; allow a larger one")
-    n = max(1, math.ceil(enough) - 4)  # the formula's rounding, either way
+    n = max(1, math.ceil(people) - 4)  # the formula's rounding, either way
     while not _reaches(best, n, targets):
         n += 1
     return n
@@ -122,39 +122,39 @@ def advise_epsilon(
     """
     task = checked_task(ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per)
 
-    def enough(epsilon: float) -> bool:
+    def suffices(epsilon: float) -> bool:
         return best_ranked(replace(task, epsilon=epsilon)).why_not is None
 
-    found = _smallest(enough, _LARGEST)
-    if found is None:
+    smallest = _smallest(suffices, _LARGEST)
+    if smallest is None:
         return f"no epsilon up to {_LARGEST:g} keeps this cap"
-    return f"epsilon {found:g} is the smallest that keeps this cap"
+    return f"epsilon {smallest:g} is the smallest that keeps this cap"
 
 
 @lru_cache(maxsize=256)  # a plan is explained more than once
 def _epsilon(task: Task, targets: tuple[float, ...]) -> float:
     """The smallest epsilon up to the task's own."""
 
-    def enough(epsilon: float) -> bool:
+    def suffices(epsilon: float) -> bool:
         return _reaches(best_of(replace(task, epsilon=epsilon)), task.n, targets)
 
-    found = _smallest(enough, task.epsilon)
-    if found is None:
+    smallest = _smallest(suffices, task.epsilon)
+    if smallest is None:
         raise InvalidParameter(
             f"no epsilon up to {task.epsilon:g} reaches this error with "
             f"{format_count(task.n, 'person')}; ask more people"
         )
-    return found
+    return smallest
 
 
-def _smallest(enough: Callable[[float], bool], most: float) -> float | None:
+def _smallest(suffices: Callable[[float], bool], most: float) -> float | None:
     """The smallest epsilon in thousandths that is enough, by bisection; None where even the most is not."""
     low, high = 0, int(most * _STEPS)
-    if not enough(high / _STEPS):
+    if not suffices(high / _STEPS):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle / _STEPS) else (middle, high)
+        low, high = (low, middle) if suffices(middle / _STEPS) else (middle, high)
     return high / _STEPS
 
 
@@ -177,8 +177,8 @@ def warning(considered: Considered, n: int) -> str | None:
     if considered.mechanism is None:
         raise InvalidParameter(f"{considered.name} cannot be built: {considered.why_not}")
     ks = [
-        _FEW if part.numeric or not some else some[0].count(part.law)
-        for part, some in zip(considered.parts, considered.readings, strict=True)
+        _FEW if part.numeric or not readings else readings[0].count(part.law)
+        for part, readings in zip(considered.parts, considered.readings, strict=True)
     ]
     widths = [HALF_WIDTH * math.sqrt(error) for error in _about_everyone(considered, n)]
     noisy = [j for j, k in enumerate(ks) if 1 < widths[j] * k < math.inf]  # what nobody reports is no noise
@@ -235,8 +235,8 @@ def warning(considered: Considered, n: int) -> str | None:
 def _find_precision(considered: Considered, attribute: int, n: int) -> Precision:
     """How well n people tell what is read of an attribute first."""
     before = sum(map(len, considered.readings[:attribute]))
-    found = next(islice(list_precisions(considered), before, None))
-    return replace(found, people=n, stderr=found.stderr * math.sqrt(considered.n / n))
+    precision = next(islice(list_precisions(considered), before, None))
+    return replace(precision, people=n, stderr=precision.stderr * math.sqrt(considered.n / n))
 
 
 def _name_better(considered: Considered, attribute: int) -> str:
@@ -263,14 +263,14 @@ def plainer(considered: Considered) -> str | None:
     At n steps of epsilon each with n epsilon below 2, it has the smaller error of the shares at the same
     promise to neighbors, which it keeps for all pairs of values.
     """
-    found = [
+    weak = [
         (label(considered.names, j), part)
         for j, part in enumerate(considered.parts)
         if isinstance(part, Geometric) and part.n * part.loss_at(1) < _PLAIN
     ]
-    if not found:
+    if not weak:
         return None
-    name, part = found[0]
+    name, part = weak[0]
     return (
         f"{name[0].upper()}{name[1:]} has {part.n} steps of epsilon {part.loss_at(1):.4g}, which is so "
         "little that noise by distance is the worse choice: as an ordinary attribute with that epsilon it "
@@ -285,8 +285,8 @@ def _about_everyone(considered: Considered, n: int) -> list[float]:
         return errors
     rest = zip(considered.parts, considered.chances, considered.readings, strict=True)
     return [
-        error + (some[0].spread(part.law) * (one_in(part, chance) - 1) / n if some else 0.0)
-        for error, (part, chance, some) in zip(errors, rest, strict=True)
+        error + (readings[0].spread(part.law) * (one_in(part, chance) - 1) / n if readings else 0.0)
+        for error, (part, chance, readings) in zip(errors, rest, strict=True)
     ]
 
 

@@ -90,7 +90,7 @@ class Task:
     n: int
     objective: Objective
     kinds: tuple[str, ...]
-    named: tuple[tuple[str, ...] | None, ...]
+    protocols: tuple[tuple[str, ...] | None, ...]
     """The protocols to choose among, for each attribute; None for all."""
     per: Per
     forever: float | None = None
@@ -106,36 +106,44 @@ class Task:
     @cached_property
     def fixed(self) -> dict[int, ExactMechanism]:
         """The attributes whose mechanism is given: no part of epsilon is theirs."""
-        return {j: one.mechanism for j, one in enumerate(self.questions) if one.mechanism is not None}
+        return {
+            j: question.mechanism
+            for j, question in enumerate(self.questions)
+            if question.mechanism is not None
+        }
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The attributes whose mean is wanted."""
-        return tuple(j for j, one in enumerate(self.questions) if one.numeric and j not in self.fixed)
+        return tuple(
+            j for j, question in enumerate(self.questions) if question.numeric and j not in self.fixed
+        )
 
     @cached_property
     def smooth(self) -> tuple[int, ...]:
         """The attributes whose shares are smooth."""
-        return tuple(j for j, one in enumerate(self.questions) if one.smooth and j not in self.fixed)
+        return tuple(
+            j for j, question in enumerate(self.questions) if question.smooth and j not in self.fixed
+        )
 
     @property
     def importance(self) -> tuple[float, ...]:
         """How much each attribute weighs."""
-        return tuple(one.importance for one in self.questions)
+        return tuple(question.importance for question in self.questions)
 
     @property
     def judged(self) -> tuple[float, ...]:
-        """The same where choices are compared. Errors of metric attributes, as they are, would hide those of
-        all others, and follow from an epsilon of their own.
+        """How much each attribute weighs where choices are compared. Errors of metric attributes, as they
+        are, would hide all other errors, and follow from an epsilon of their own.
         """
         if not self.objective.is_absolute or len(self.fixed) == self.d:
             return self.importance
-        return tuple(0.0 if j in self.fixed else one for j, one in enumerate(self.importance))
+        return tuple(0.0 if j in self.fixed else importance for j, importance in enumerate(self.importance))
 
     @property
     def readings(self) -> tuple[tuple[Reading, ...], ...]:
         """What will be read of each attribute."""
-        return tuple(one.readings for one in self.questions)
+        return tuple(question.readings for question in self.questions)
 
     @property
     def sharing(self) -> int:
@@ -164,15 +172,17 @@ class Task:
             return (SMOOTH,)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
         known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
-        named = self.named[attribute]
-        if named is None:
+        allowed = self.protocols[attribute]
+        if allowed is None:
             return AT_ONCE if usual == CLASSICAL and self._is_large(attribute) else usual
-        found = tuple(name for name in known if name in named or (fakes and name.partition("-")[0] in named))
-        if not found:
+        names = tuple(
+            name for name in known if name in allowed or (fakes and name.partition("-")[0] in allowed)
+        )
+        if not names:
             raise InvalidParameter(
-                f"{kind or 'a single attribute'} has no {' or '.join(named)}, only {', '.join(known)}"
+                f"{kind or 'a single attribute'} has no {' or '.join(allowed)}, only {', '.join(known)}"
             )
-        return found
+        return names
 
     def _is_large(self, attribute: int) -> bool:
         """Whether so many reports of so many values are to be counted at once.
@@ -210,48 +220,56 @@ def checked_task(
 ) -> Task:
     """A task, or what is wrong with it."""
     names = tuple(ks) if isinstance(ks, Mapping) else None
-    given = list(ks.values()) if isinstance(ks, Mapping) else ks
-    questions = tuple(one if isinstance(one, Question) else Question(one) for one in given)
-    sizes = [one.k for one in questions]
+    attributes = list(ks.values()) if isinstance(ks, Mapping) else ks
+    questions = tuple(
+        attribute if isinstance(attribute, Question) else Question(attribute) for attribute in attributes
+    )
+    sizes = [question.k for question in questions]
     if not questions:
         raise InvalidParameter("name at least one attribute, by its number of values")
     if per not in ("record", "attribute"):
         raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
-    wanted = Objective() if objective is None else objective
-    if not isinstance(wanted, Objective):
-        raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {wanted!r}")
+    goal = Objective() if objective is None else objective
+    if not isinstance(goal, Objective):
+        raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {goal!r}")
     believed = None if priors is None else _checked_priors(priors, sizes)
     kinds = _checked_kinds(mechanisms, len(sizes), believed is not None)
-    if mechanisms is None and forever is None and any(one.numeric or one.mechanism for one in questions):
+    if (
+        mechanisms is None
+        and forever is None
+        and any(question.numeric or question.mechanism for question in questions)
+    ):
         kinds = (*kinds, BLOCKS)
     known = (
         tuple(dict.fromkeys((*TWO_ROUNDS, *FAKES_AGAIN, KEPT_BITS, *TWO_ROUNDS_OF_MEANS)))
         if forever is not None
         else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
     )
-    named: list[tuple[str, ...] | None] = [None] * len(sizes)
+    allowed: list[tuple[str, ...] | None] = [None] * len(sizes)
     if isinstance(protocols, Mapping):
-        for attribute, some in protocols.items():
+        for attribute, listed in protocols.items():
             whole_number("an attribute's number", attribute, 0, len(sizes) - 1)
-            named[attribute] = _checked_names(some, "a protocol", known)
+            allowed[attribute] = _checked_names(listed, "a protocol", known)
     elif protocols is not None:
-        some = _checked_names(protocols, "a protocol", known)
-        own = [one.mechanism is not None or one.numeric or one.smooth for one in questions]
-        named = [None if is_own else some for is_own in own]
+        listed = _checked_names(protocols, "a protocol", known)
+        fixed = [
+            question.mechanism is not None or question.numeric or question.smooth for question in questions
+        ]
+        allowed = [None if is_fixed else listed for is_fixed in fixed]
     return Task(
         questions=questions,
         names=names,
         epsilon=positive_epsilon(epsilon),
         n=whole_number("n, the number of people,", n, 1),
-        objective=wanted,
+        objective=goal,
         kinds=kinds,
-        named=tuple(None if some is None or "adaptive" in some else some for some in named),
+        protocols=tuple(None if choices and "adaptive" in choices else choices for choices in allowed),
         per=per,
         forever=forever,
         priors=believed,
         # several attributes each can err less than one only about everyone, and only if epsilon is divided
         # among them
-        several=len(sizes) > 2 and mechanisms is None and wanted.about_everyone and per == "record",
+        several=len(sizes) > 2 and mechanisms is None and goal.about_everyone and per == "record",
     )
 
 
@@ -269,16 +287,16 @@ def kinds_for(d: int) -> tuple[str, ...]:
 
 def _checked_kinds(mechanisms: Names | None, d: int, priors: bool) -> tuple[str, ...]:
     known = kinds_for(max(d, 2))
-    given = None if mechanisms is None else _checked_names(mechanisms, "a record mechanism", known)
+    kinds = None if mechanisms is None else _checked_names(mechanisms, "a record mechanism", known)
     if d == 1:
         return (SINGLE,)
-    if given is None:
+    if kinds is None:
         return RECORD_NAMES if priors else RECORD_NAMES[:-1]
-    if "RS+RFD" in given and not priors:
+    if "RS+RFD" in kinds and not priors:
         raise InvalidParameter(
             "RS+RFD draws its fakes from public priors: give priors, one for each attribute"
         )
-    return given
+    return kinds
 
 
 def _checked_priors(priors: Sequence[npt.ArrayLike], ks: Sequence[int]) -> tuple[Prior, ...]:
@@ -290,12 +308,12 @@ def _checked_priors(priors: Sequence[npt.ArrayLike], ks: Sequence[int]) -> tuple
 def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, Mapping) or not isinstance(names, Iterable):
         raise InvalidParameter(f"{names!r} is not {what}'s name, nor a list of names ({', '.join(known)})")
-    given = (names,) if isinstance(names, str) else tuple(names)
-    if not given:
+    listed = (names,) if isinstance(names, str) else tuple(names)
+    if not listed:
         raise InvalidParameter(f"name at least one to choose among ({', '.join(known)})")
-    for name in given:
+    for name in listed:
         if not isinstance(name, str):
             raise InvalidParameter(not_among(str(name), what, known))
         if name not in known:
             raise InvalidParameter(inexact(name) or not_among(name, what, known))
-    return given
+    return listed

@@ -61,7 +61,7 @@ class Wanted:
     """How a record is reported: "SMP", "SPL" or "RS+FD"."""
 
 
-def choose_views(wanted: Wanted) -> Views:
+def choose_views(task: Wanted) -> Views:
     """The tables by which the wanted pairs err least.
 
     >>> choose_views(Wanted((2, 2, 2), ((0, 1), (0, 2), (1, 2)), epsilon=1.0)).tables
@@ -69,7 +69,7 @@ def choose_views(wanted: Wanted) -> Views:
     >>> choose_views(Wanted((2, 5, 4), ((0, 1), (0, 2), (1, 2)), epsilon=1.0)).tables
     ((0, 1), (0, 2), (1, 2))
     """
-    search = Search(wanted)
+    search = Search(task)
     best = search.find_best()
     tables = tuple(table for table, used in zip(search.tables, best, strict=True) if used)
     return Views(tables, search.score(best))
@@ -80,17 +80,17 @@ def choose_views(wanted: Wanted) -> Views:
 class Search:
     """All tables that could be asked, and what one report of each says about each wanted pair."""
 
-    wanted: Wanted
+    task: Wanted
 
     @cached_property
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """Wanted pairs, views of three that hold two of them or more, and one view of all."""
-        return tuple(_list_tables(self.wanted.sizes, self.wanted.pairs))
+        return tuple(_list_tables(self.task.sizes, self.task.pairs))
 
     @cached_property
     def weights(self) -> Floats:
         """How much each pair weighs."""
-        return np.array(self.wanted.weights or [1.0] * len(self.wanted.pairs))
+        return np.array(self.task.weights or [1.0] * len(self.task.pairs))
 
     @cached_property
     def precision(self) -> Floats:
@@ -100,54 +100,59 @@ class Search:
         return self._list_precisions(1)
 
     def _list_precisions(self, count: int) -> Floats:
-        """The same, where a report is about this many attributes."""
-        found = self._precisions.get(count)
-        if found is None:
+        """The `precision` of tables, where a report is about this many attributes."""
+        precisions = self._precisions.get(count)
+        if precisions is None:
             pairs = zip(self.tables, self._sums, strict=True)
-            found = np.array([self._read_pairs(table, sums, count) for table, sums in pairs])
-            self._precisions[count] = found
-        return found
+            precisions = np.array([self._read_pairs(table, sums, count) for table, sums in pairs])
+            self._precisions[count] = precisions
+        return precisions
 
     @cached_property
     def _precisions(self) -> dict[int, Floats]:
         return {}
 
     def _read_pairs(self, table: tuple[int, ...], sums: Floats, count: int) -> Floats:
-        """By the protocol that reads the pairs of a table best; `sums` has the cells of each in the table."""
-        wanted, held = self.wanted, sums > 0
-        cells = math.prod(wanted.sizes[j] for j in table)
-        k = cells + max((wanted.beside[j] for j in table if wanted.beside), default=0)
+        """The precision of each pair by the protocol that reads the pairs of a table best.
+
+        `sums` has the number of cells of the table that are summed to a cell of each pair.
+        """
+        task, is_held = self.task, sums > 0
+        cells = math.prod(task.sizes[j] for j in table)
+        k = cells + max((task.beside[j] for j in table if task.beside), default=0)
         tried = [
-            _find_variance(k, sums[held], support)
-            for support in _list_supports(k, wanted.kind, wanted.epsilon, count)
+            _find_variance(k, sums[is_held], support)
+            for support in _list_supports(k, task.kind, task.epsilon, count)
         ]
-        found = np.zeros(len(sums))
-        found[held] = 1 / min(tried, key=lambda some: self._join(self.weights[held] * some))
-        return found
+        precisions = np.zeros(len(sums))
+        precisions[is_held] = 1 / min(
+            tried, key=lambda variances: self._join(self.weights[is_held] * variances)
+        )
+        return precisions
 
     @cached_property
     def _sums(self) -> Floats:
         """How many cells of each table are summed to one of each pair; 0 where it does not hold the pair."""
-        sizes = self.wanted.sizes
+        sizes = self.task.sizes
         cells = np.array([math.prod(sizes[j] for j in table) for table in self.tables], dtype=np.float64)
-        own = np.array([sizes[a] * sizes[b] for a, b in self.wanted.pairs])
-        held = np.array([[set(pair) <= set(table) for pair in self.wanted.pairs] for table in self.tables])
-        return np.asarray(held * cells[:, None] / own)
+        cells_of_pairs = np.array([sizes[a] * sizes[b] for a, b in self.task.pairs])
+        is_held = np.array([[set(pair) <= set(table) for pair in self.task.pairs] for table in self.tables])
+        return np.asarray(is_held * cells[:, None] / cells_of_pairs)
 
     def _join(self, errors: Floats) -> float:
-        return float(errors.max() if self.wanted.objective.worst else errors.sum())
+        return float(errors.max() if self.task.objective.worst else errors.sum())
 
     def _list_alone(self, count: int) -> tuple[Floats, Floats]:
         """The importance of each question that is asked by itself, and the variance of one of its shares."""
-        alone, kind, epsilon = self.wanted.alone, self.wanted.kind, self.wanted.epsilon
+        alone, kind, epsilon = self.task.alone, self.task.kind, self.task.epsilon
         variances = [
             min(
-                float(_find_variance(one.k, np.ones(1), support)[0])
-                for support in _list_supports(one.k, kind, epsilon, count)
+                float(_find_variance(question.k, np.ones(1), support)[0])
+                for support in _list_supports(question.k, kind, epsilon, count)
             )
-            for one in alone
+            for question in alone
         ]
-        return np.array([one.importance for one in alone]), np.array(variances)
+        return np.array([question.importance for question in alone]), np.array(variances)
 
     def score(self, used: Floats) -> float:
         """N times the mean variance of a cell of the wanted pairs, if these tables are asked, or the largest;
@@ -156,25 +161,25 @@ class Search:
         return float(self.scores(used[None, :])[0])
 
     def scores(self, used: Floats) -> Floats:
-        """The same of several choices, one by row."""
-        if self.wanted.kind == "SMP":
+        """The scores of several choices of tables; a row says which tables are asked."""
+        if self.task.kind == "SMP":
             return self._score_sampled(used)
-        counts = used.sum(axis=1).astype(int) + len(self.wanted.alone)
-        found = np.full(len(used), math.inf)
+        counts = used.sum(axis=1).astype(int) + len(self.task.alone)
+        scores = np.full(len(used), math.inf)
         for count in set(counts.tolist()):
-            here = counts == count
+            is_count = counts == count
             _, alone = self._list_alone(count)
-            held = self._read_smallest(used[here], self._list_precisions(count))
-            found[here] = self._judge(held, np.tile(alone, (len(held), 1)))
-        return found
+            precisions = self._read_smallest(used[is_count], self._list_precisions(count))
+            scores[is_count] = self._judge(precisions, np.tile(alone, (len(precisions), 1)))
+        return scores
 
     def _read_smallest(self, used: Floats, precision: Floats) -> Floats:
         """How well each pair is known, by rows for choices: tables of the same people are not added up."""
-        found = np.zeros((len(used), precision.shape[1]))
-        sizes = [math.prod(self.wanted.sizes[j] for j in table) for table in self.tables]
+        precisions = np.zeros((len(used), precision.shape[1]))
+        sizes = [math.prod(self.task.sizes[j] for j in table) for table in self.tables]
         for t in sorted(range(len(sizes)), key=lambda t: (sizes[t], t), reverse=True):
-            found = np.where(np.outer(used[:, t], precision[t]) > 0, precision[t], found)
-        return found
+            precisions = np.where(np.outer(used[:, t], precision[t]) > 0, precision[t], precisions)
+        return precisions
 
     def _score_sampled(self, used: Floats) -> Floats:
         """If one of the tables is drawn, by importance; or by errors, where these are taken as they are."""
@@ -188,10 +193,10 @@ class Search:
 
     def _list_chances(self, precision: Floats, importance: Floats, alone: Floats) -> tuple[Floats, Floats]:
         """How often each table, and each question by itself, is drawn if all of them are."""
-        objective, held = self.wanted.objective, precision > 0
+        objective, is_held = self.task.objective, precision > 0
         if not objective.is_absolute:
-            return np.where(held, self.weights, 0.0).max(axis=1), importance
-        errors = np.divide(self.weights, precision, out=np.zeros_like(precision), where=held)
+            return np.where(is_held, self.weights, 0.0).max(axis=1), importance
+        errors = np.divide(self.weights, precision, out=np.zeros_like(precision), where=is_held)
         if objective.worst:
             return errors.max(axis=1), importance * alone
         return np.sqrt(errors.sum(axis=1)), np.sqrt(importance * alone)
@@ -200,11 +205,11 @@ class Search:
         """One number for the errors of all pairs, by rows for choices."""
         with np.errstate(divide="ignore"):  # what no table holds is never known
             errors = self.weights / precision
-        if not self.wanted.objective.is_absolute:
+        if not self.task.objective.is_absolute:
             return np.asarray(errors.sum(axis=1) / self.weights.sum())
         importance = self._list_alone(1)[0]
         errors = np.concatenate([errors, importance * alone], axis=1)
-        if self.wanted.objective.worst:
+        if self.task.objective.worst:
             return np.asarray(errors.max(axis=1))
         return np.asarray(errors.sum(axis=1) / (self.weights.sum() + importance.sum()))
 
@@ -213,7 +218,7 @@ class Search:
         count = len(self.tables)
         if count > _FEW:
             starts = sorted(self.starts(), key=self.score)
-            if self.wanted.kind != "SMP":  # every number of tables leaves them another budget
+            if self.task.kind != "SMP":  # every number of tables leaves them another budget
                 starts = starts[:1]
             return min(map(self.improve, starts), key=self.score)
         choices = (np.arange(1, 1 << count)[:, None] >> np.arange(count) & 1).astype(np.float64)
@@ -251,13 +256,13 @@ class Search:
 
 
 def _list_tables(sizes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    wanted = [tuple(sorted(pair)) for pair in pairs]
-    yield from wanted
-    asked = sorted({j for pair in wanted for j in pair})
-    larger = [*combinations(asked, 3), *([tuple(asked)] if len(asked) > 3 else [])]
+    ordered = [tuple(sorted(pair)) for pair in pairs]
+    yield from ordered
+    attributes = sorted({j for pair in ordered for j in pair})
+    larger = [*combinations(attributes, 3), *([tuple(attributes)] if len(attributes) > 3 else [])]
     for table in larger:
-        held = sum(set(pair) <= set(table) for pair in wanted)
-        if held > 1 and math.prod(sizes[j] for j in table) <= MOST_CELLS:
+        count = sum(set(pair) <= set(table) for pair in ordered)
+        if count > 1 and math.prod(sizes[j] for j in table) <= MOST_CELLS:
             yield table
 
 

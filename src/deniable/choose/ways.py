@@ -82,7 +82,7 @@ class Way:
             return None
         importance = [task.importance[j] for j in self.sampled(task)]
         scale = min(_HUNDREDTHS, (MOST_WEIGHT - len(importance)) / sum(importance))
-        return tuple(max(1, round(scale * one)) for one in importance)
+        return tuple(max(1, round(scale * weight)) for weight in importance)
 
     def list_budgets(self, task: Task) -> tuple[float, ...]:
         """What each attribute of a report may lose."""
@@ -101,22 +101,22 @@ class Way:
 
     def build(self, task: Task, chosen: Sequence[Option]) -> tuple[RecordMechanism, tuple[int, ...]]:
         """The record mechanism, and the attributes in the order in which it has them."""
-        parts, given = tuple(option.part for option in chosen), tuple(range(task.d))
+        parts, order = tuple(option.part for option in chosen), tuple(range(task.d))
         if self.kind == SINGLE:
-            return Single(parts[0]), given
+            return Single(parts[0]), order
         if self.kind == "SPL":
-            return Split(parts), given
+            return Split(parts), order
         if self.kind == BLOCKS:
             sampled = self.sampled(task)
             before = [j for j in self.everybody if j < sampled[0]]
             after = [j for j in self.everybody if j > sampled[0]]
             block = Sample(tuple(parts[j] for j in sampled), weights=self._weights(task))
-            whole = Split((*(parts[j] for j in before), block, *(parts[j] for j in after)))
-            return whole, (*before, *sampled, *after)
+            split = Split((*(parts[j] for j in before), block, *(parts[j] for j in after)))
+            return split, (*before, *sampled, *after)
         size = count_reported(self.kind)
         if size is None:
-            return _build_faked(chosen, task.epsilon), given
-        return Sample(parts, size, self._weights(task)), given
+            return _build_faked(chosen, task.epsilon), order
+        return Sample(parts, size, self._weights(task)), order
 
 
 def settle_protocols(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool) -> Selection:
@@ -146,30 +146,30 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
     refused: list[str] = []
 
     def add(
-        name: str, made: ExactMechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
+        name: str, mechanism: ExactMechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
     ) -> None:
         influence = 1.0 if objective.influence_cap is None else influence_of(law, one_in)
         unit = objective.unit(question.readings, law, one_in)
-        options.append(Option(name, made, unit, prior, question.importance, influence))
+        options.append(Option(name, mechanism, unit, prior, question.importance, influence))
 
     def offer(name: str) -> None:
-        for made in mechanisms(name, k, budget, task.forever, cap, objective.f):
-            if isinstance(made, str):
-                refused.append(made)
+        for mechanism in mechanisms(name, k, budget, task.forever, cap, objective.f):
+            if isinstance(mechanism, str):
+                refused.append(mechanism)
             else:
-                add(name, made, made.law, one_in(made, often), prior)
+                add(name, mechanism, mechanism.law, one_in(mechanism, often), prior)
 
     def offer_fake(name: str) -> None:
-        made = fake(name, k, budget, prior if way.kind == "RS+RFD" else None, task.forever)
-        if isinstance(made, str):
-            refused.append(made)
+        mechanism = fake(name, k, budget, prior if way.kind == "RS+RFD" else None, task.forever)
+        if isinstance(mechanism, str):
+            refused.append(mechanism)
         else:
-            add(name, made, Faked((made,) * task.d).marginal(0), 1.0, prior)
+            add(name, mechanism, Faked((mechanism,) * task.d).marginal(0), 1.0, prior)
 
     if attribute in task.fixed:
-        made = task.fixed[attribute]
-        known = None if made.numeric else prior  # a number's guess is about halves of its range
-        add(given_name(made), made, made.law, one_in(made, often), known)
+        mechanism = task.fixed[attribute]
+        known = None if mechanism.numeric else prior  # a number's guess is about halves of its range
+        add(given_name(mechanism), mechanism, mechanism.law, one_in(mechanism, often), known)
         return options
     for name in names:
         (offer_fake if way.faked else offer)(name)
@@ -177,7 +177,7 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
         cap is not None
         and names in (CLASSICAL, AT_ONCE)
         and options
-        and min(options, key=lambda one: one.order).success > cap
+        and min(options, key=lambda option: option.order).success > cap
     ):
         for name in CAPPED:
             offer(name)
@@ -189,4 +189,4 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
 
 
 def _build_faked(chosen: Sequence[Option], epsilon: float) -> Faked:
-    return Faked(tuple(option.made for option in chosen if isinstance(option.made, Fake)), epsilon)
+    return Faked(tuple(option.mechanism for option in chosen if isinstance(option.mechanism, Fake)), epsilon)

@@ -30,11 +30,11 @@ class Agreed:
     moved: Floats | None = None
 
     def covariance(self, sums: Floats) -> Floats:
-        """Of weighted sums of the values."""
-        found = self.source.covariance(sums)
+        """The covariance of weighted sums of the values."""
+        covariance = self.source.covariance(sums)
         if self.weights is None or self.moved is None:
-            return found
-        return np.asarray(found - (sums @ self.weights) @ (sums @ self.moved).T)
+            return covariance
+        return np.asarray(covariance - (sums @ self.weights) @ (sums @ self.moved).T)
 
 
 def agree(sources: Sequence[Source]) -> list[Agreed]:
@@ -60,22 +60,22 @@ def agree(sources: Sequence[Source]) -> list[Agreed]:
         shares = list(map(_believe, joining, np.split(nearer, starts[1:-1])))
     weights, moved = _weigh(shares, spans, differences)
     new = flat - weights @ apart
-    found = {
+    agreed = {
         id(source): Agreed(share, new[span], weights[span], moved[span])
         for source, share, span in zip(joining, shares, spans, strict=True)
     }
-    return [found.get(id(source), Agreed(source, source.values)) for source in sources]
+    return [agreed.get(id(source), Agreed(source, source.values)) for source in sources]
 
 
 def _believe(source: Source, values: Floats) -> Source:
-    """The same, whose spread is that of the nearest possible shares."""
+    """The source, with the spread of the nearest possible shares."""
     return replace(source, believed=simplex(values))
 
 
 def _weigh(sources: Sequence[Source], spans: Sequence[slice], differences: Floats) -> tuple[Floats, Floats]:
     """How much each difference moves the values, and their covariances with the differences."""
-    each = zip(sources, spans, strict=True)
-    moved = np.concatenate([source.each @ differences[:, span].T for source, span in each])
+    placed = zip(sources, spans, strict=True)
+    moved = np.concatenate([source.each @ differences[:, span].T for source, span in placed])
     # what two tables share is known from others, too, so that some differences follow from the rest
     return moved @ np.linalg.pinv(differences @ moved, rcond=_TINY, hermitian=True), moved
 
@@ -88,10 +88,10 @@ def _list_differences(sources: Sequence[Source], spans: Sequence[slice], size: i
             shared = tuple(sorted(set(sources[i].names) & set(sources[j].names)))
             if shared and i != j and i not in holders.setdefault(shared, []):
                 holders[shared].append(i)
-    for names, held in holders.items():
-        for one, other in pairwise(held):
-            difference = np.zeros((len(sources[one].sums(names)) - 1, size))
+    for names, positions in holders.items():
+        for first, other in pairwise(positions):
+            difference = np.zeros((len(sources[first].sums(names)) - 1, size))
             # the last share is known from the others
-            difference[:, spans[one]] = sources[one].sums(names)[:-1]
+            difference[:, spans[first]] = sources[first].sums(names)[:-1]
             difference[:, spans[other]] = -sources[other].sums(names)[:-1]
             yield difference

@@ -109,9 +109,9 @@ class TableChange:
     @cached_property
     def cells(self) -> Differences:
         """The changes of the shares of all people."""
-        shape, each = self.later.cells.shape, np.eye(self.later.cells.size)
+        shape, identity = self.later.cells.shape, np.eye(self.later.cells.size)
         difference = self.later.cells - self.earlier.cells
-        error = self._errors(each, each).reshape(shape)
+        error = self._errors(identity, identity).reshape(shape)
         reach = self.later.reach * error
         return Differences(difference, error, difference - reach, difference + reach)
 
@@ -122,17 +122,17 @@ class TableChange:
         Ends are combined as Zou and Donner (2008) do: by how far each interval reaches on its own side.
         """
         shape = self.later.cells.shape
-        slopes = [one.share_slopes() for one in (self.earlier, self.later)]
-        one, other = self.earlier.centers, self.later.centers
+        slopes = [table.share_slopes() for table in (self.earlier, self.later)]
+        earlier, other = self.earlier.centers, self.later.centers
         is_known = self.earlier.is_known & self.later.is_known
         # where a round says nothing, its share may be anything, however the other one errs
         dependence = np.where(is_known, self._correlations(*slopes).reshape(shape), -1.0)
-        down = combine_reaches(other - self.later.low, self.earlier.high - one, dependence)
-        up = combine_reaches(self.later.high - other, one - self.earlier.low, dependence)
-        value = np.where(is_known, other - one, np.nan)
+        down = combine_reaches(other - self.later.low, self.earlier.high - earlier, dependence)
+        up = combine_reaches(self.later.high - other, earlier - self.earlier.low, dependence)
+        value = np.where(is_known, other - earlier, np.nan)
         errors = [np.where(is_known, table.stderr, 0.0) for table in (self.earlier, self.later)]
         error = np.where(is_known, combine_reaches(errors[0], errors[1], dependence), np.inf)
-        return Differences(value, error, other - one - down, other - one + up)
+        return Differences(value, error, other - earlier - down, other - earlier + up)
 
     def test(self) -> Test:
         """Whether any cell changed, by a chi-square statistic that knows the noise."""
@@ -169,9 +169,9 @@ class TableChange:
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinite number is null."""
-        named = {self.later.by.name: "row", self.later.of.name: "column"}
+        keys = {self.later.by.name: "row", self.later.of.name: "column"}
         cells = [
-            {named.get(name, name): keep_finite(value) for name, value in row.items() if name != "level"}
+            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name != "level"}
             for row in self.records()
         ]
         return {
@@ -186,7 +186,7 @@ class TableChange:
         }
 
     def frame(self, backend: Backend | None = None) -> Any:
-        """The same as a dataframe of the library you already have: pandas, polars or pyarrow."""
+        """The records as a dataframe of the library you already have: pandas, polars or pyarrow."""
         return frame_of_rows(self.records(), backend)
 
     def plot(self) -> Figure:
@@ -214,54 +214,54 @@ class TableChange:
         return f"<TableChange of {self.later.of.name} by {self.later.by.name}: {size}>"
 
     def _describe(self, a: int, b: int) -> list[str]:
-        both = [
-            format_percent(one.shares[a, b]) if one.is_known[a, b] else "not known"
-            for one in (self.earlier, self.later)
+        shares = [
+            format_percent(table.shares[a, b]) if table.is_known[a, b] else "not known"
+            for table in (self.earlier, self.later)
         ]
-        shown = [f"{100 * one[a, b]:+.1f}" for one in (self.difference, self.low, self.high)]
+        texts = [f"{100 * numbers[a, b]:+.1f}" for numbers in (self.difference, self.low, self.high)]
         if math.isnan(self.difference[a, b]):
-            shown[0] = "not known"
-        return [*both, f"{shown[0]} ({shown[1]} to {shown[2]})"]
+            texts[0] = "not known"
+        return [*shares, f"{texts[0]} ({texts[1]} to {texts[2]})"]
 
     def _variances(self, earlier: Floats, later: Floats) -> tuple[Floats, Floats]:
-        """Of weighted sums of the cells of each round, one by row."""
-        both = ((earlier, self.earlier), (later, self.later))
-        one, other = (np.einsum("ij,jk,ik->i", sums, table.covariance, sums) for sums, table in both)
-        return one.clip(0.0, None), other.clip(0.0, None)
+        """The variances of weighted sums of the cells of each round; a row has the weights of a sum."""
+        pairs = ((earlier, self.earlier), (later, self.later))
+        early, other = (np.einsum("ij,jk,ik->i", sums, table.covariance, sums) for sums, table in pairs)
+        return early.clip(0.0, None), other.clip(0.0, None)
 
     def _correlations(self, earlier: Floats, later: Floats) -> Floats:
-        one, other = self._variances(earlier, later)
+        early, other = self._variances(earlier, later)
         if self.between is None:
-            return np.full(one.size, -1.0)
-        both = np.einsum("ij,jk,ik->i", earlier, self.between, later)
-        scale = np.sqrt(one * other)
-        found: Floats = np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
-        return found.clip(-1.0, 1.0)
+            return np.full(early.size, -1.0)
+        covariances = np.einsum("ij,jk,ik->i", earlier, self.between, later)
+        scale = np.sqrt(early * other)
+        correlations: Floats = np.divide(covariances, scale, out=np.zeros_like(covariances), where=scale > 0)
+        return correlations.clip(-1.0, 1.0)
 
     def _errors(self, earlier: Floats, later: Floats) -> Floats:
-        one, other = map(np.sqrt, self._variances(earlier, later))
-        return combine_reaches(one, other, self._correlations(earlier, later))
+        early, other = map(np.sqrt, self._variances(earlier, later))
+        return combine_reaches(early, other, self._correlations(earlier, later))
 
     @cached_property
     def _pooled(self) -> Floats:
         """The table of both rounds, if nothing changed."""
-        one, other = self.earlier, self.later
-        pooled = (one.n * one.own + other.n * other.own) / (one.n + other.n)
+        earlier, other = self.earlier, self.later
+        pooled = (earlier.n * earlier.own + other.n * other.own) / (earlier.n + other.n)
         total = min(max(float(pooled.sum()), 0.0), 1.0)
         return nearest_with_total(pooled.ravel(), total).reshape(pooled.shape)
 
     def _null_covariance(self) -> Floats:
-        """Of the differences of cells, if nothing changed."""
-        one, other = self.earlier, self.later
+        """The covariance of the differences of cells, if nothing changed."""
+        earlier, other = self.earlier, self.later
         if self.people == "linked":
             assert self.between is not None
-            return np.asarray(one.covariance + other.covariance - self.between - self.between.T)
+            return np.asarray(earlier.covariance + other.covariance - self.between - self.between.T)
         shares = self._pooled
-        spreads = [table.spread(shares) / table.n for table in (one, other)]
+        spreads = [table.spread(shares) / table.n for table in (earlier, other)]
         if self.people == "same":
             spreads = [
                 spread - table.sampling(shares) / table.n
-                for spread, table in zip(spreads, (one, other), strict=True)
+                for spread, table in zip(spreads, (earlier, other), strict=True)
             ]
         # no dependence makes the error of a difference more than twice that of independent rounds
         return np.asarray(sum(spreads) * (2 if self.people is None else 1))
@@ -309,6 +309,6 @@ def _about_these(table: CrossTable) -> CrossTable:
     return replace(table, cells=table.own, covariance=fixed, counted=Counted())
 
 
-def combine_reaches(one: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
+def combine_reaches(reach: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
     """How far a difference reaches, of two numbers that reach this far and depend on each other so much."""
-    return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+    return np.asarray(np.sqrt(np.maximum(reach**2 + other**2 - 2 * correlation * reach * other, 0.0)))

@@ -51,7 +51,7 @@ class RowCounts(Protocol):
 
     @property
     def angles(self) -> int:
-        """Of the circle on which two rows are compared."""
+        """How many angles of the circle two rows are compared at."""
 
     @property
     def shares(self) -> Floats:
@@ -126,14 +126,14 @@ class Counts:
     def find_ends(self, reach: Floats) -> Ends:
         """The mid-P ends of every share at each reach, cut to 0..1; the reaches are the last axis."""
         arrays = np.broadcast_arrays(self.counts, self.n, self.blind)
-        counts, n, blind = (one[..., None] for one in arrays)
+        counts, n, blind = (array[..., None] for array in arrays)
         low, high = (((end - blind) / self.gain).clip(*_WHOLE) for end in find_mid_ends(counts, n, reach))
         return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
 
     def look_at(self, a: int, b: int) -> Seen:
         """One share, to be compared with another."""
         counts, n, blind = (
-            one[a, b] for one in np.broadcast_arrays(self.counts, self.n, np.asarray(self.blind))
+            array[a, b] for array in np.broadcast_arrays(self.counts, self.n, np.asarray(self.blind))
         )
         single = Counts(counts, n, blind, self.gain)
         return Seen(float(self.shares[a, b]), float(self.variances[a, b]), single.find_ends)
@@ -146,11 +146,11 @@ class Counts:
 @final
 @dataclass(frozen=True, eq=False)
 class NamedCells:
-    """Reports that name a row, and one of its cells: of `n` reports `named` are of the row."""
+    """Reports that name a row, and one of its cells: of `n` reports `row_counts` are of the row."""
 
     counts: Floats
     """By rows and columns."""
-    named: Floats
+    row_counts: Floats
     """A column of numbers, one for each row; n alike."""
     n: Floats
     blind: Floats
@@ -164,12 +164,12 @@ class NamedCells:
         """From how many reports support each value, and the weights of the values in each cell."""
         counts = (sums @ supported.counts).reshape(shape)
         blind = _divide((sums @ supported.blind).reshape(shape), np.broadcast_to(n, shape))
-        named, row_blind = (one.sum(axis=1, keepdims=True) for one in (counts, blind))
-        return NamedCells(counts, named, n, blind, row_blind, supported.law.gain)
+        row_counts, row_blind = (array.sum(axis=1, keepdims=True) for array in (counts, blind))
+        return NamedCells(counts, row_counts, n, blind, row_blind, supported.law.gain)
 
     def count_rows(self) -> Counts:
         """The reports that name each row, of those that might."""
-        return Counts(self.named[:, 0], self.n[:, 0], self.row_blind[:, 0], self.gain)
+        return Counts(self.row_counts[:, 0], self.n[:, 0], self.row_blind[:, 0], self.gain)
 
     def count_columns(self, n: float) -> Counts:
         """The reports that name each column."""
@@ -179,17 +179,17 @@ class NamedCells:
     @cached_property
     def shares(self) -> Floats:
         """The unbiased number of people in a cell over that of its row; nan where no more than by chance."""
-        row = self.named - self.n * self.row_blind
+        row = self.row_counts - self.n * self.row_blind
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(row > 0, (self.counts - self.n * self.blind) / row, np.nan)
 
     @cached_property
     def variances(self) -> Floats:
         """To first order, as if two more reports had come for each count, one of them counted."""
-        row = ((self.named + 1) / (self.n + 2)).clip(self.row_blind, self.row_blind + self.gain)
-        cell, above = (self.counts + 1) / (self.named + 2), row - self.row_blind
+        row = ((self.row_counts + 1) / (self.n + 2)).clip(self.row_blind, self.row_blind + self.gain)
+        cell, above = (self.counts + 1) / (self.row_counts + 2), row - self.row_blind
         with np.errstate(divide="ignore", invalid="ignore"):
-            by_cell = (row / above) ** 2 * cell * (1 - cell) / np.maximum(self.named, 1)
+            by_cell = (row / above) ** 2 * cell * (1 - cell) / np.maximum(self.row_counts, 1)
             moved = (self.blind - cell * self.row_blind) / above**2
             by_row = moved**2 * row * (1 - row) / np.maximum(self.n, 1)
             return np.where(above > 0, by_cell + by_row, np.inf)
@@ -197,8 +197,8 @@ class NamedCells:
     @cached_property
     def is_needed(self) -> npt.NDArray[np.bool_]:
         """Where few reports name the row, or the cell, or another cell of the row."""
-        others = self.named - self.counts
-        return np.asarray((self.named <= MANY) | (np.minimum(self.counts, others) <= _MANY_OF_EACH))
+        others = self.row_counts - self.counts
+        return np.asarray((self.row_counts <= MANY) | (np.minimum(self.counts, others) <= _MANY_OF_EACH))
 
     def interval(self, tail: float) -> Ends:
         """The shares that both counts allow, cut to 0..1.
@@ -207,22 +207,24 @@ class NamedCells:
         """
         low, high = self._find_ends(self.counts, tail)
         nobody = np.floor(self.n * self.blind)
-        everybody = self.named - np.floor(self.n * (self.row_blind - self.blind))
+        everybody = self.row_counts - np.floor(self.n * (self.row_blind - self.blind))
         nearest = np.where(high <= 0, nobody, np.where(low >= 1, everybody, self.counts))
-        return self._find_ends(nearest.clip(0.0, self.named), tail)
+        return self._find_ends(nearest.clip(0.0, self.row_counts), tail)
 
     def _find_ends(self, counts: Floats, tail: float) -> Ends:
         return find_row_ends(
-            counts, self.named, self.n, self.blind, self.row_blind, np.asarray(reach_of(tail))
+            counts, self.row_counts, self.n, self.blind, self.row_blind, np.asarray(reach_of(tail))
         )
 
     def look_at(self, a: int, b: int) -> Seen:
         """One share, to be compared with another."""
-        arrays = (self.counts, self.named, self.n, self.blind, self.row_blind)
-        counts, named, n, blind, row_blind = (np.broadcast_to(one, self.counts.shape)[a, b] for one in arrays)
+        arrays = (self.counts, self.row_counts, self.n, self.blind, self.row_blind)
+        counts, row_counts, n, blind, row_blind = (
+            np.broadcast_to(array, self.counts.shape)[a, b] for array in arrays
+        )
 
         def find_ends(reach: Floats) -> Ends:
-            return find_row_ends(counts, named, n, blind, row_blind, reach)
+            return find_row_ends(counts, row_counts, n, blind, row_blind, reach)
 
         return Seen(float(self.shares[a, b]), float(self.variances[a, b]), find_ends)
 
@@ -243,7 +245,7 @@ class Products:
     @property
     def variances(self) -> Floats:
         """To first order; never 0."""
-        sizes, answered = (np.nan_to_num(one.shares.clip(*_WHOLE)) for one in (self.sizes, self.answered))
+        sizes, answered = (np.nan_to_num(array.shares.clip(*_WHOLE)) for array in (self.sizes, self.answered))
         return np.asarray(sizes**2 * self.answered.variances + answered**2 * self.sizes.variances)
 
     @property
@@ -272,12 +274,12 @@ class SummedGroups:
     @cached_property
     def shares(self) -> Floats:
         """The unbiased shares; nan where there is no report."""
-        return self._list(lambda found: found.value, 0.95, math.nan)
+        return self._list(lambda summary: summary.value, 0.95, math.nan)
 
     @cached_property
     def variances(self) -> Floats:
         """The squares of standard errors."""
-        return self._list(lambda found: found.stderr**2, 0.95, math.inf)
+        return self._list(lambda summary: summary.stderr**2, 0.95, math.inf)
 
     @property
     def is_needed(self) -> npt.NDArray[np.bool_]:
@@ -286,8 +288,8 @@ class SummedGroups:
 
     def interval(self, tail: float) -> Ends:
         """The ends of sums of shares, as they are shown."""
-        low = self._list(lambda found: found.cut().low, 1 - 2 * tail, 0.0)
-        return low, self._list(lambda found: found.cut().high, 1 - 2 * tail, 1.0)
+        low = self._list(lambda summary: summary.cut().low, 1 - 2 * tail, 0.0)
+        return low, self._list(lambda summary: summary.cut().high, 1 - 2 * tail, 1.0)
 
     def look_at(self, a: int, b: int) -> Seen:
         """One share, to be compared with another."""
@@ -297,8 +299,10 @@ class SummedGroups:
             if estimate is None:
                 return np.zeros(reach.shape), np.ones(reach.shape)
             levels = (1 - 2 * tail_of(reach)).clip(_LEAST_LEVEL, None).tolist()
-            found = [sum_of(estimate, values, level) for level in levels]
-            low, high = (np.array([getattr(one, end) for one in found]) for end in ("low", "high"))
+            summaries = [sum_of(estimate, values, level) for level in levels]
+            low, high = (
+                np.array([getattr(summary, end) for summary in summaries]) for end in ("low", "high")
+            )
             return low.clip(*_WHOLE), high.clip(*_WHOLE)
 
         return Seen(float(self.shares[a, b]), float(self.variances[a, b]), find_ends)
@@ -307,8 +311,11 @@ class SummedGroups:
         """A number of each share."""
         return np.array(
             [
-                [unseen if one is None else read(sum_of(one, values, level)) for values in self.columns]
-                for one in self.estimates
+                [
+                    unseen if estimate is None else read(sum_of(estimate, values, level))
+                    for values in self.columns
+                ]
+                for estimate in self.estimates
             ]
         )
 
@@ -328,7 +335,7 @@ class Supported:
     """Whether everybody has one of the cells' values."""
     groups: Floats | None = None
     """How many reports about the question each known group has, where the cells are of groups."""
-    named: Floats | None = None
+    group_counts: Floats | None = None
     """How many reports name each known group, whatever they are about."""
 
     @staticmethod
@@ -378,10 +385,10 @@ def count_by_groups(
     `weights` says which groups are in each row, and `positions` where the values of each group are.
     """
     assert supported.groups is not None
-    assert supported.named is not None
+    assert supported.group_counts is not None
     people, everybody = weights @ supported.groups, float(supported.groups.sum())
-    named = np.full(shape[0], float(supported.named.sum()))
-    sizes = Counts(np.rint(weights @ supported.named), named)
+    reports = np.full(shape[0], float(supported.group_counts.sum()))
+    sizes = Counts(np.rint(weights @ supported.group_counts), reports)
     values = sums.sum(axis=1).reshape(shape) / weights.sum(axis=1, keepdims=True)
     is_binomial = supported.names_one or bool((values == 1).all())
     about = (sums @ supported.reports).reshape(shape) / values
@@ -407,12 +414,14 @@ def count_by_groups(
 def count_of_groups(supported: Supported, sums: Floats, shape: tuple[int, int], weights: Floats) -> Counted:
     """The counts of a table whose columns are known groups: reports that support a row, and their groups."""
     assert supported.groups is not None
-    assert supported.named is not None
+    assert supported.group_counts is not None
     n = float(supported.groups.sum())
     values = sums.sum(axis=1).reshape(shape) / weights.sum(axis=1)
     is_binomial = supported.names_one or bool((values == 1).all())
     about = (sums @ supported.reports).reshape(shape) / values
-    sizes = Counts(np.rint(weights @ supported.named), np.full(shape[1], float(supported.named.sum())))
+    sizes = Counts(
+        np.rint(weights @ supported.group_counts), np.full(shape[1], float(supported.group_counts.sum()))
+    )
     columns = sizes if supported.is_complete else None
     if not is_binomial or n == 0 or (about != weights @ supported.groups).any():
         return Counted(None, None, columns)
@@ -426,8 +435,8 @@ def _sum_groups(
     assert supported.groups is not None
     people, counts = weights @ supported.groups, weights @ supported.counts[positions]
     estimates = [
-        Estimate(int(n), np.rint(some).astype(np.int64), supported.law) if n else None
-        for n, some in zip(people.tolist(), counts, strict=True)
+        Estimate(int(n), np.rint(supports).astype(np.int64), supported.law) if n else None
+        for n, supports in zip(people.tolist(), counts, strict=True)
     ]
     first = positions[int(np.argmax(weights[0]))]
     columns = [np.flatnonzero(row[first]) for row in sums.reshape(*shape, -1)[0]]

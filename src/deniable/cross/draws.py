@@ -62,18 +62,18 @@ def _draw_columns(pairs: Walsh, shares: Floats, n: int, runs: int, generator: np
 
 def _draw_sets(law: Law, shares: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
     """Reports one by one: whether the truth is inside, how many values are, and which."""
-    k, found = law.k, []
+    k, counts = law.k, []
     chances = np.concatenate([law.inside, law.outside])
     sizes = np.concatenate([law.sizes, law.sizes])
-    each = max(_BLOCK // (n * k), 1)
-    for start in range(0, runs, each):
-        many = min(each, runs - start) * n
+    block = max(_BLOCK // (n * k), 1)
+    for start in range(0, runs, block):
+        many = min(block, runs - start) * n
         truth = generator.choice(k, size=many, p=shares)
-        drawn = generator.choice(chances.size, size=many, p=chances / chances.sum())
+        sets = generator.choice(chances.size, size=many, p=chances / chances.sum())
         order = generator.random((many, k))
-        order[np.arange(many), truth] = np.where(drawn < law.sizes.size, -1.0, 2.0)
-        found.append(_lowest(order, sizes[drawn]).reshape(-1, n, k).sum(axis=1))
-    return np.concatenate(found).astype(np.float64)
+        order[np.arange(many), truth] = np.where(sets < law.sizes.size, -1.0, 2.0)
+        counts.append(_lowest(order, sizes[sets]).reshape(-1, n, k).sum(axis=1))
+    return np.concatenate(counts).astype(np.float64)
 
 
 def _lowest(order: Floats, sizes: Integers) -> Integers:

@@ -182,8 +182,8 @@ def find_dependence(cells: Floats, covariance: Covariance) -> tuple[float, int]:
     null = find_null(cells)
     apart = (cells * cells.sum() - np.outer(cells.sum(axis=1), cells.sum(axis=0)))[:-1, :-1].ravel()
     slopes = find_slopes(null)
-    each = apart @ np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)
-    return float(each), (rows - 1) * (columns - 1)
+    noncentrality = apart @ np.linalg.solve(slopes @ covariance(null) @ slopes.T, apart)
+    return float(noncentrality), (rows - 1) * (columns - 1)
 
 
 def list_moves(cells: Floats) -> Floats:

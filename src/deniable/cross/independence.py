@@ -46,7 +46,7 @@ class Evidence:
     n: int
     """How many reports they are of."""
     covariance: Covariance
-    """Of the cells from one report, if this is the true table, row by row."""
+    """The covariance of the cells from one report, if this is the true table, row by row."""
     draw: Draw
     count_supports: Callable[[Floats], float]
     """The smallest expected number of reports that support a cell, if this is the true table."""
@@ -60,11 +60,11 @@ class Evidence:
         rows, columns = (kept.size for kept in self._kept)
         if min(rows, columns) < 2:
             return Test(0.0, 0, self.n)
-        here = self._reported
-        model = here.fit(here.cells, here.covariance)
+        reported = self._reported
+        model = reported.fit(reported.cells, reported.covariance)
         degrees = (rows - 1) * (columns - 1)
-        statistic = float(model.dependence(here.cells))
-        simulated = here.simulate(model, degrees, statistic, _Fit.dependence)
+        statistic = float(model.dependence(reported.cells))
+        simulated = reported.simulate(model, degrees, statistic, _Fit.dependence)
         detectable = model.find_detectable(degrees)
         return Test(statistic, degrees, self.n, detectable=detectable, simulated=simulated)
 
@@ -73,23 +73,25 @@ class Evidence:
         kept_points = tuple(at[kept] for at, kept in zip(points, self._kept, strict=True))
         if min(len(set(at.tolist())) for at in kept_points) < 2:
             return Test(0.0, 0, self.n, "trend")
-        here = self._reported
+        reported = self._reported
         at_row, at_column = kept_points
-        model = here.fit(here.cells, here.covariance)
+        model = reported.fit(reported.cells, reported.covariance)
 
         def square(fit: _Fit, cells: Floats, model: _Fit | None = None) -> Floats:
             return fit.trend(cells, (at_row, at_column), model) ** 2
 
-        statistic = float(square(model, here.cells))
-        simulated = here.simulate(model, 1, statistic, square)
+        statistic = float(square(model, reported.cells))
+        simulated = reported.simulate(model, 1, statistic, square)
         detectable = math.sqrt(find_noncentral(1)) / model.strongest_trend((at_row, at_column))
         return Test(statistic, 1, self.n, "trend", detectable, simulated=simulated)
 
     def find_slope(self, points: Points) -> float:
         """The statistic of a trend with its sign: above 0 where one answer rises with the other."""
         at_row, at_column = (at[kept] for at, kept in zip(points, self._kept, strict=True))
-        here = self._reported
-        return float(here.fit(here.cells, here.covariance).trend(here.cells, (at_row, at_column)))
+        reported = self._reported
+        return float(
+            reported.fit(reported.cells, reported.covariance).trend(reported.cells, (at_row, at_column))
+        )
 
     def fit(self, cells: Floats, covariance: Covariance) -> _Fit:
         """Independent answers with the nearest possible margins, of a table or of a stack of them."""
@@ -172,9 +174,9 @@ class Evidence:
         flat = np.arange(self.cells.size).reshape(self.cells.shape)[inside].ravel()
 
         def fill(null: Floats) -> Floats:
-            whole = np.zeros(self.cells.shape)
-            whole[inside] = null
-            return whole
+            full = np.zeros(self.cells.shape)
+            full[inside] = null
+            return full
 
         return replace(
             self,
@@ -220,9 +222,9 @@ class _Fit(NamedTuple):
             order = np.argsort(at, kind="stable")
             cumulative.append(np.cumsum(shares[order])[:-1])
             steps.append(np.diff(at[order]))
-        both = np.multiply.outer(*cumulative)
-        most = np.minimum.outer(*cumulative) - both
-        least = np.maximum(np.add.outer(*cumulative) - 1, 0.0) - both
+        product = np.multiply.outer(*cumulative)
+        most = np.minimum.outer(*cumulative) - product
+        least = np.maximum(np.add.outer(*cumulative) - 1, 0.0) - product
         reached = max(abs(float(steps[0] @ side @ steps[1])) for side in (most, least))
         return max(float(self.total) * reached / float(self._trend_error(points)), _TINY)
 
@@ -244,34 +246,34 @@ class _Fit(NamedTuple):
         rows, columns = cells.sum(axis=-1), cells.sum(axis=-2)
         expected = rows[..., :, None] * self.by_column[..., None, :]
         expected = expected + self.by_row[..., :, None] * columns[..., None, :]
-        both = self.by_row[..., :, None] * self.by_column[..., None, :]
-        apart = cells - expected + both * cells.sum(axis=(-2, -1), keepdims=True)
+        product = self.by_row[..., :, None] * self.by_column[..., None, :]
+        apart = cells - expected + product * cells.sum(axis=(-2, -1), keepdims=True)
         return _flatten(apart[..., :-1, :-1])
 
     def _slopes(self) -> Floats:
         return np.asarray(find_slopes(self.null) / self.total[..., None, None])
 
     def _variance(self) -> Floats:
-        """Of the differences: by the reports, and by the product of both margins' errors."""
+        """The covariance of the differences: by the reports, and by the product of both margins' errors."""
         slopes = self._slopes()
         first_order = slopes @ self.spread @ slopes.swapaxes(-2, -1)
         by_row, by_column = (_cap(margin[..., :-1, :-1]) for margin in self._margins())
         product = np.einsum("...ik,...jl->...ijkl", by_row, by_column).reshape(first_order.shape)
-        found = first_order + self.total[..., None, None] ** 2 * product
-        ridge = _RIDGE * _diagonal(found).mean(axis=-1)
-        return np.asarray(found + ridge[..., None, None] * np.eye(found.shape[-1]))
+        variance = first_order + self.total[..., None, None] ** 2 * product
+        ridge = _RIDGE * _diagonal(variance).mean(axis=-1)
+        return np.asarray(variance + ridge[..., None, None] * np.eye(variance.shape[-1]))
 
     def _margins(self) -> tuple[Floats, Floats]:
         """The covariances of the shares of rows, and of columns."""
         rows, columns = self.null.shape[-2:]
-        found = []
+        covariances = []
         for shares, sums in (
             (self.by_row, np.kron(np.eye(rows), np.ones(columns))),
             (self.by_column, np.kron(np.ones(rows), np.eye(columns))),
         ):
             slopes = (sums - shares[..., :, None]) / self.total[..., None, None]
-            found.append(slopes @ self.spread @ slopes.swapaxes(-2, -1))
-        return found[0], found[1]
+            covariances.append(slopes @ self.spread @ slopes.swapaxes(-2, -1))
+        return covariances[0], covariances[1]
 
     def _weigh(self, points: Points) -> Floats:
         """The products of both positions, each from its mean."""
@@ -288,8 +290,8 @@ class _Fit(NamedTuple):
             np.einsum("i,...ij,j->...", at, _cap(margin), at)
             for at, margin in zip(points, self._margins(), strict=True)
         )
-        found = first_order + self.total**2 * by_row * by_column
-        return np.asarray(np.sqrt(np.maximum(found, np.finfo(np.float64).tiny)))
+        variance = first_order + self.total**2 * by_row * by_column
+        return np.asarray(np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny)))
 
 
 def _smooth(shares: Floats, n: int, added: float) -> Floats:

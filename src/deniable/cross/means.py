@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _RowMean(NamedTuple):
-    found: Summary
+    summary: Summary
     center: float
     """The mean, or the middle of its interval where nothing is known of it."""
     slopes: Floats
@@ -28,8 +28,8 @@ class _RowMean(NamedTuple):
 
 
 def find_mean(table: CrossTable, row: str, positions: Sequence[float] | None = None) -> Summary:
-    """Of the answers' positions among a row's people, with Fieller's interval."""
-    return _read_mean(table, row, positions).found
+    """The mean of the answers' positions among a row's people, with Fieller's interval."""
+    return _read_mean(table, row, positions).summary
 
 
 def find_mean_difference(
@@ -39,19 +39,21 @@ def find_mean_difference(
 
     Ends are combined as Zou and Donner (2008) do: by how far each interval reaches on its own side.
     """
-    one, two = (_read_mean(table, name, positions) for name in (row, other))
-    is_known = one.is_known and two.is_known
-    errors = [math.sqrt(max(float(mean.slopes @ table.covariance @ mean.slopes), 0.0)) for mean in (one, two)]
-    both = float(one.slopes @ table.covariance @ two.slopes)
+    first, two = (_read_mean(table, name, positions) for name in (row, other))
+    is_known = first.is_known and two.is_known
+    errors = [
+        math.sqrt(max(float(mean.slopes @ table.covariance @ mean.slopes), 0.0)) for mean in (first, two)
+    ]
+    covariance = float(first.slopes @ table.covariance @ two.slopes)
     # where a row says nothing, its mean may be anything, however the other one errs
     correlation = -1.0
     if is_known:
-        correlation = min(max(both / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
-    value = one.center - two.center
-    down = combine_reaches(one.center - one.found.low, two.found.high - two.center, correlation)
-    up = combine_reaches(one.found.high - one.center, two.center - two.found.low, correlation)
+        correlation = min(max(covariance / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
+    value = first.center - two.center
+    down = combine_reaches(first.center - first.summary.low, two.summary.high - two.center, correlation)
+    up = combine_reaches(first.summary.high - first.center, two.center - two.summary.low, correlation)
     error = float(combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
-    within = one.found.within + two.found.within
+    within = first.summary.within + two.summary.within
     return Summary(value if is_known else math.nan, error, float(value - down), float(value + up), within)
 
 
@@ -70,12 +72,14 @@ def _read_mean(table: CrossTable, row: str, positions: Sequence[float] | None) -
     weights = np.array([top.ravel(), bottom.ravel()])
     x, y = (weights @ table.cells.ravel()).tolist()
     error = weights @ table.covariance @ weights.T
-    variances, both = (float(error[0, 0]), float(error[1, 1])), float(error[0, 1])
+    variances, covariance = (float(error[0, 0]), float(error[1, 1])), float(error[0, 1])
     limits = float(points.min()) - middle, float(points.max()) - middle
-    low, high = fieller_within(x, y, variances, both, (1 - table.level) / 2, limits)
+    low, high = fieller_within(x, y, variances, covariance, (1 - table.level) / 2, limits)
     is_known = y > 0 and (low > limits[0] or high < limits[1])
     value = min(max(x / y, limits[0]), limits[1]) if y > 0 else math.nan
     slopes = (weights[0] - x / y * weights[1]) / y if y > 0 else np.zeros(table.cells.size)
     center = min(max(value, low), high) if is_known else (low + high) / 2
-    found = Summary(middle + value, ratio_error(x, y, variances, both), middle + low, middle + high, within)
-    return _RowMean(found, middle + center, slopes, is_known)
+    summary = Summary(
+        middle + value, ratio_error(x, y, variances, covariance), middle + low, middle + high, within
+    )
+    return _RowMean(summary, middle + center, slopes, is_known)

@@ -45,22 +45,22 @@ def _compare_counts(
 
 def _weigh_cells(table: CrossTable, row: str, other: str, column: str | None) -> list[tuple[Floats, Floats]]:
     b = table.of.find(column)
-    return [table.weigh_cell(table.by.find(one), b) for one in (row, other)]
+    return [table.weigh_cell(table.by.find(name), b) for name in (row, other)]
 
 
-def _product(table: CrossTable, one: Floats, other: Floats) -> _Product:
+def _product(table: CrossTable, first: Floats, other: Floats) -> _Product:
     """The product of two sums of cells, and how it moves with each cell."""
     cells = table.cells.ravel()
-    a, b = float(one @ cells), float(other @ cells)
-    return a * b, b * one + a * other
+    a, b = float(first @ cells), float(other @ cells)
+    return a * b, b * first + a * other
 
 
 def _divide(table: CrossTable, top: _Product, bottom: _Product) -> Summary:
     """A ratio of two products, with the ends of all ratios that the cells do not exclude."""
     across, along = table.covariance @ top[1], table.covariance @ bottom[1]
     variances = (float(top[1] @ across), float(bottom[1] @ along))
-    both = float(top[1] @ along)
-    low, high = fieller_within(top[0], bottom[0], variances, both, (1 - table.level) / 2, _RATIOS)
+    covariance = float(top[1] @ along)
+    low, high = fieller_within(top[0], bottom[0], variances, covariance, (1 - table.level) / 2, _RATIOS)
     value = max(top[0] / bottom[0], 0.0) if bottom[0] > 0 else math.nan
-    error = ratio_error(top[0], bottom[0], variances, both)
+    error = ratio_error(top[0], bottom[0], variances, covariance)
     return Summary(value, error, low, high, is_ratio=True)

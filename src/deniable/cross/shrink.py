@@ -27,10 +27,10 @@ def shrink_tables(tables: Sequence[CrossTable], target: Floats) -> list[Floats]:
     (empirical Bayes). So an answer of which hardly anything is known keeps about the target's shares of
     everybody, and a sure one keeps its own.
     """
-    found = [_Departure.of(table, target) for table in tables]
-    fits = sum(one.fit(_SIZES) for one in found)
+    departures = [_Departure.of(table, target) for table in tables]
+    fits = sum(departure.fit(_SIZES) for departure in departures)
     size = float(_SIZES[np.argmax(fits)])
-    return [one.shrink(size) for one in found]
+    return [departure.shrink(size) for departure in departures]
 
 
 def project_shares(shares: Floats) -> Floats:
@@ -45,7 +45,7 @@ class _Departure:
     """How a table departs from independence, in directions in which noise is 1, and each is apart."""
 
     null: Floats
-    here: tuple[npt.NDArray[np.intp], ...]
+    kept: tuple[npt.NDArray[np.intp], ...]
     """The rows and columns that somebody is in."""
     seen: Floats
     sizes: Floats
@@ -56,13 +56,13 @@ class _Departure:
     @staticmethod
     def of(table: CrossTable, target: Floats) -> _Departure:
         null = np.outer(target, project_shares(table.cells.sum(axis=0)))
-        here = np.ix_(np.flatnonzero(null.any(axis=1)), np.flatnonzero(null.any(axis=0)))
-        inside = null[here]
+        kept = np.ix_(np.flatnonzero(null.any(axis=1)), np.flatnonzero(null.any(axis=0)))
+        inside = null[kept]
         answered = float(table.cells.sum())
         if min(inside.shape) < 2 or answered <= 0:
-            return _Departure(null, here, np.zeros(0), np.zeros(0), np.zeros((0, 0)))
-        cells = table.cells[here] / answered
-        at = np.arange(null.size).reshape(null.shape)[here].ravel()
+            return _Departure(null, kept, np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+        cells = table.cells[kept] / answered
+        at = np.arange(null.size).reshape(null.shape)[kept].ravel()
         slopes = find_slopes(inside)
         # at estimates below 0 noise would be less than none
         spread = table.spread(table.find_possible()) / (table.n * answered**2)
@@ -73,7 +73,7 @@ class _Departure:
         whitened = np.linalg.solve(root, slopes * inside.ravel())
         sizes, directions = np.linalg.eigh(whitened @ whitened.T)
         seen = directions.T @ np.linalg.solve(root, apart[:-1, :-1].ravel())
-        return _Departure(null, here, seen, np.clip(sizes, 0.0, None), root @ directions)
+        return _Departure(null, kept, seen, np.clip(sizes, 0.0, None), root @ directions)
 
     def fit(self, sizes: Floats) -> Floats:
         """The logarithm of the likelihood of each size of relative departures, up to a constant."""
@@ -83,12 +83,12 @@ class _Departure:
     def shrink(self, size: float) -> Floats:
         """The expected table for this size; what would still be below 0 is 0."""
         signal = size**2 * self.sizes
-        inside = self.null[self.here]
+        inside = self.null[self.kept]
         apart = np.zeros(inside.shape)
         if self.seen.size:
             apart[:-1, :-1] = (self.back @ (self.seen * signal / (1 + signal))).reshape(apart[:-1, :-1].shape)
             apart[-1] = -apart.sum(axis=0)
             apart[:, -1] = -apart.sum(axis=1)
-        found = self.null.copy()
-        found[self.here] = np.clip(inside + apart, 0.0, None)
-        return found
+        shrunk = self.null.copy()
+        shrunk[self.kept] = np.clip(inside + apart, 0.0, None)
+        return shrunk

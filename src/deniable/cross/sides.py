@@ -38,12 +38,14 @@ class Side:
             raise InvalidParameter(not_among(label, f"an answer to {self.name!r} in this table", self.labels))
         return self.labels.index(label)
 
-    def positions(self, given: Sequence[float] | None = None) -> Floats:
+    def positions(self, positions: Sequence[float] | None = None) -> Floats:
         """Where the answers are: as given, by their scale, or 0, 1, 2, ..."""
-        own = np.arange(self.size) if self.points is None else self.points
-        points = np.asarray(own if given is None else given, dtype=np.float64)
+        scale = np.arange(self.size) if self.points is None else self.points
+        points = np.asarray(scale if positions is None else positions, dtype=np.float64)
         if points.shape != (self.size,) or not np.isfinite(points).all():
-            raise InvalidParameter(f"the positions of {self.name!r} are {self.size} numbers, got {given!r}")
+            raise InvalidParameter(
+                f"the positions of {self.name!r} are {self.size} numbers, got {positions!r}"
+            )
         if (points == points[0]).all():
             raise InvalidParameter(
                 f"a trend needs two positions of {self.name!r} that differ, got {points[0]:g} for each answer"

@@ -53,7 +53,7 @@ class Source:
         return float(self.values[: self.size].sum())
 
     def covariance(self, sums: Floats) -> Floats:
-        """Of weighted sums of the values."""
+        """The covariance of weighted sums of the values."""
         if self.values.size <= MOST_KEPT:
             return np.asarray(sums @ self.each @ sums.T)
         return np.asarray(self.spread.covariance(self._true, sums) / self.n)
@@ -73,9 +73,9 @@ class Source:
         at = np.indices(self.shape)[axes].reshape(len(axes), -1)
         shape = tuple(self.shape[axis] for axis in axes)
         where = np.ravel_multi_index(tuple(at), shape)
-        found = np.zeros((int(np.prod(shape)), self.values.size))
-        found[where, np.arange(self.size)] = 1.0
-        return found
+        weights = np.zeros((int(np.prod(shape)), self.values.size))
+        weights[where, np.arange(self.size)] = 1.0
+        return weights
 
     def expand(self, names: Sequence[str], table: Floats) -> Floats:
         """All values of people for whom this is the table of two questions, and nothing else depends."""
@@ -83,11 +83,11 @@ class Source:
         answered = max(1 - float(beside.sum()), 0.0)
         cells = nearest_with_total(self.values[: self.size], answered).reshape(self.shape)
         axes = [self.names.index(name) for name in names]
-        found = table.transpose(np.argsort(axes))
+        expanded = table.transpose(np.argsort(axes))
         rest = cells.sum(axis=tuple(axes))
         for axis in sorted(set(range(len(self.shape))) - set(axes)):
-            found = np.expand_dims(found, axis)
+            expanded = np.expand_dims(expanded, axis)
         for axis in sorted(axes):
             rest = np.expand_dims(rest, axis)
-        whole = (found * rest).ravel()
-        return np.concatenate([whole * (answered / max(float(whole.sum()), _TINY)), beside])
+        joint = (expanded * rest).ravel()
+        return np.concatenate([joint * (answered / max(float(joint.sum()), _TINY)), beside])

@@ -76,10 +76,10 @@ class TwoReports:
         shares = cells.reshape(self.by_row.k, self.by_column.k)
         centered = _fix_total_of(sums)
         mixed = np.tensordot(shares, self._squares[1], axes=1)
-        found = np.einsum("xij,xkl->ikjl", self._squares[0], mixed, optimize=True).reshape(
+        products = np.einsum("xij,xkl->ikjl", self._squares[0], mixed, optimize=True).reshape(
             cells.size, cells.size
         )
-        return np.asarray(centered @ (found - np.outer(cells, cells)) @ centered.T)
+        return np.asarray(centered @ (products - np.outer(cells, cells)) @ centered.T)
 
     def sampling(self, cells: Floats, sums: Floats) -> Floats:
         return sampling_covariance(cells, sums)
@@ -90,21 +90,21 @@ class TwoReports:
         if not all(isinstance(law, Law) and law.sizes.tolist() == [1] for law in laws):
             errors = draw_normal(self.covariance(cells, np.eye(cells.size)) / n, runs, generator)
             return fix_total(cells + errors)
-        named = [law.q + law.gain * np.eye(law.k) for law in laws]
+        channels = [law.q + law.gain * np.eye(law.k) for law in laws]
         inverses = [(np.eye(law.k) - law.q) / law.gain for law in laws]
         shares = cells.clip(0.0, None).reshape(self.by_row.k, self.by_column.k)
-        chances = named[0].T @ shares @ named[1]
-        drawn = generator.multinomial(n, (chances / chances.sum()).ravel(), size=runs) / n
-        found = inverses[0] @ drawn.reshape(runs, *shares.shape) @ inverses[1].T
-        return fix_total(found.reshape(runs, -1))
+        chances = channels[0].T @ shares @ channels[1]
+        observed = generator.multinomial(n, (chances / chances.sum()).ravel(), size=runs) / n
+        estimates = inverses[0] @ observed.reshape(runs, *shares.shape) @ inverses[1].T
+        return fix_total(estimates.reshape(runs, -1))
 
     def count_supports(self, cells: Floats, n: int) -> float:
         shares = cells.reshape(self.by_row.k, self.by_column.k)
         by_row, by_column = self.by_row, self.by_column
         alone = np.multiply.outer(shares.sum(axis=1), np.ones(by_column.k)), shares.sum(axis=0)
-        both = by_row.gain * by_column.gain * shares + by_row.q * by_column.q
-        both = both + by_row.gain * by_column.q * alone[0] + by_row.q * by_column.gain * alone[1]
-        return n * float(both.min())
+        chances = by_row.gain * by_column.gain * shares + by_row.q * by_column.q
+        chances = chances + by_row.gain * by_column.q * alone[0] + by_row.q * by_column.gain * alone[1]
+        return n * float(chances.min())
 
     @cached_property
     def _squares(self) -> tuple[Floats, Floats]:
@@ -124,7 +124,7 @@ class GroupedReport:
     groups: int
     size: int
     """How many cells a group has."""
-    named: float = 1.0
+    naming: float = 1.0
     """How many reports name their group, for one that is about the question."""
     sizes: tuple[int, ...] = ()
     """How many reports of each group are about the question, where they are counted already."""
@@ -137,44 +137,44 @@ class GroupedReport:
 
     def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
         """Each group at its size, and weighted by it."""
-        found = np.zeros((runs, cells.size))
-        for here, size in zip(self.positions, self.sizes, strict=True):
-            base = float(cells[here].sum())
+        simulated = np.zeros((runs, cells.size))
+        for position, size in zip(self.positions, self.sizes, strict=True):
+            base = float(cells[position].sum())
             if size and base > 0:
-                drawn = OneReport(self.law).draw(cells[here] / base, size, runs, generator)
-                found[:, here] = size / n * drawn
-        return found
+                shares = OneReport(self.law).draw(cells[position] / base, size, runs, generator)
+                simulated[:, position] = size / n * shares
+        return simulated
 
     def count_supports(self, cells: Floats, n: int) -> float:
         law = OneReport(self.law)
         counts = [
-            law.count_supports(cells[here] / cells[here].sum(), size)
-            for here, size in zip(self.positions, self.sizes, strict=True)
-            if size and cells[here].sum() > 0
+            law.count_supports(cells[position] / cells[position].sum(), size)
+            for position, size in zip(self.positions, self.sizes, strict=True)
+            if size and cells[position].sum() > 0
         ]
         return min(counts, default=0.0)
 
     def weigh_by_sizes(self, cells: Floats) -> Floats:
         """The cells with each group weighted by its reports about the question, whose number is no chance."""
-        found, n = np.zeros(cells.size), max(sum(self.sizes), 1)
-        for here, size in zip(self.positions, self.sizes, strict=True):
-            base = float(cells[here].sum())
+        weighted, n = np.zeros(cells.size), max(sum(self.sizes), 1)
+        for position, size in zip(self.positions, self.sizes, strict=True):
+            base = float(cells[position].sum())
             if size and base > 0:
-                found[here] = size / n * cells[here] / base
-        return found
+                weighted[position] = size / n * cells[position] / base
+        return weighted
 
     def _join(self, within: _Within, cells: Floats, sums: Floats) -> Floats:
         """What varies within the groups, and their sizes."""
         means = sums @ cells
-        found = -np.outer(means, means) / self.named
-        for here in self.positions:
-            base = float(cells[here].sum())
+        covariance = -np.outer(means, means) / self.naming
+        for position in self.positions:
+            base = float(cells[position].sum())
             if base <= 0:
                 continue
-            shares, weights = cells[here] / base, sums[:, here]
+            shares, weights = cells[position] / base, sums[:, position]
             inside = weights @ shares
-            found += base * (within(shares, weights) + np.outer(inside, inside) / self.named)
-        return np.asarray(found)
+            covariance += base * (within(shares, weights) + np.outer(inside, inside) / self.naming)
+        return np.asarray(covariance)
 
     @cached_property
     def positions(self) -> Integers:
@@ -192,12 +192,12 @@ def sampling_covariance(cells: Floats, sums: Floats) -> Floats:
 
 def _mean_products(law: Supports) -> Floats:
     """The mean products of what a report adds to each two shares, for each true value."""
-    found = []
+    products = []
     for value in np.eye(law.k):
         supported = law.q + law.gain * value
         blind = law.q * (supported[:, None] + supported) - law.q**2
-        found.append((law.pairs.joint(value) - blind) / law.gain**2)
-    return np.array(found)
+        products.append((law.pairs.joint(value) - blind) / law.gain**2)
+    return np.array(products)
 
 
 def fix_total(cells: Floats) -> Floats:

@@ -51,12 +51,12 @@ class Star:
     def draw(self, n: int, generator: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         """The answers of n simulated people, a column for each question."""
         chosen = generator.choice(self.shares.size, size=n, p=self.shares)
-        found = {self.target: np.array(self.labels)[chosen]}
+        answers = {self.target: np.array(self.labels)[chosen]}
         for name, labels, shares in self.others:
             # an answer is the first whose cumulative share is above a uniform number
             ends = shares.cumsum(axis=1)[:, :-1]
-            found[name] = np.array(labels)[(generator.random(n)[:, None] >= ends[chosen]).sum(axis=1)]
-        return found
+            answers[name] = np.array(labels)[(generator.random(n)[:, None] >= ends[chosen]).sum(axis=1)]
+        return answers
 
 
 def rake(cells: Floats, by_row: Floats, by_column: Floats) -> Floats:
@@ -64,22 +64,22 @@ def rake(cells: Floats, by_row: Floats, by_column: Floats) -> Floats:
 
     A row or column that must have people and has none in the cells is filled as its margins say.
     """
-    found = cells.copy()
+    scaled = cells.copy()
     for rows, side in ((True, by_row), (False, by_column)):
-        empty = (found.sum(axis=1 if rows else 0) <= 0) & (side > 0)
+        empty = (scaled.sum(axis=1 if rows else 0) <= 0) & (side > 0)
         filled = np.outer(by_row, by_column)
-        found = np.where(empty[:, None] if rows else empty, filled, found)
+        scaled = np.where(empty[:, None] if rows else empty, filled, scaled)
     for _ in range(_STEPS):
-        found *= _ratio(by_row, found.sum(axis=1))[:, None]
-        off = np.abs(found.sum(axis=0) - by_column).max()
+        scaled *= _ratio(by_row, scaled.sum(axis=1))[:, None]
+        off = np.abs(scaled.sum(axis=0) - by_column).max()
         if off < _CLOSE:
             break
-        found *= _ratio(by_column, found.sum(axis=0))
-    return found
+        scaled *= _ratio(by_column, scaled.sum(axis=0))
+    return scaled
 
 
-def _ratio(wanted: Floats, found: Floats) -> Floats:
-    return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
+def _ratio(targets: Floats, sums: Floats) -> Floats:
+    return np.divide(targets, sums, out=np.zeros_like(targets), where=sums > 0)
 
 
 def _divide_rows(cells: Floats) -> Floats:

@@ -68,7 +68,7 @@ class CrossTable:
     cells: Floats
     """The unbiased shares of all people, by rows and columns."""
     covariance: Floats
-    """Of the cells, row by row."""
+    """The covariance of the cells, row by row."""
     spread: Callable[[Floats], Floats] = field(repr=False)
     """The covariance of the cells from one report, if the true table is another one: for tests."""
     sampling: Callable[[Floats], Floats] = field(repr=False)
@@ -103,32 +103,32 @@ class CrossTable:
                 f"a table of {by.size} rows and {of.size} columns has {by.size * of.size} cells, and the "
                 f"estimate has {estimate.k} values"
             )
-        cells, one = fix_total(estimate.frequencies), OneReport(estimate.law)
-        each = np.eye(estimate.k)
+        cells, report = fix_total(estimate.frequencies), OneReport(estimate.law)
+        identity = np.eye(estimate.k)
         table = cells.reshape(by.size, of.size)
         supported = Supported.of_estimate(estimate, estimate.law, True)
 
         def spread(other: Floats) -> Floats:
-            return one.covariance(other.ravel(), each)
+            return report.covariance(other.ravel(), identity)
 
         def draw(other: Floats, runs: int, generator: np.random.Generator) -> Floats:
-            return one.draw(other.ravel(), estimate.n, runs, generator).reshape(-1, *other.shape)
+            return report.draw(other.ravel(), estimate.n, runs, generator).reshape(-1, *other.shape)
 
         def count_supports(other: Floats) -> float:
-            return one.count_supports(other.ravel(), estimate.n)
+            return report.count_supports(other.ravel(), estimate.n)
 
         return CrossTable(
             by,
             of,
             estimate.n,
             table,
-            one.covariance(cells, each) / estimate.n,
+            report.covariance(cells, identity) / estimate.n,
             spread,
-            lambda other: one.sampling(other.ravel(), each),
+            lambda other: report.sampling(other.ravel(), identity),
             table,
             Evidence(table, estimate.n, spread, draw, count_supports),
             number("a confidence level", level, 0.0, 1.0),
-            counted=count_secret(supported, each, (by.size, of.size)),
+            counted=count_secret(supported, identity, (by.size, of.size)),
         )
 
     @property
@@ -142,21 +142,21 @@ class CrossTable:
         return self.of.labels
 
     def at(self, level: float) -> CrossTable:
-        """The same at another confidence level."""
+        """The table at another confidence level."""
         return replace(self, level=number("a confidence level", level, 0.0, 1.0))
 
     @cached_property
     def _conditional(self) -> list[list[Summary]]:
         rows, columns = self.cells.shape
-        each = self.covariance.reshape(rows, columns, rows, columns)
-        alike = np.einsum("abac->abc", each)  # within a row
+        covariance = self.covariance.reshape(rows, columns, rows, columns)
+        alike = np.einsum("abac->abc", covariance)  # within a row
         bottom = self.cells.sum(axis=1, keepdims=True)
         variances = np.einsum("abb->ab", alike), alike.sum(axis=(1, 2))[:, None]
-        both = alike.sum(axis=2)
-        low, high = find_fieller_ends(self.cells, bottom, *variances, both, (1 - self.level) / 2, _WHOLE)
+        between = alike.sum(axis=2)
+        low, high = find_fieller_ends(self.cells, bottom, *variances, between, (1 - self.level) / 2, _WHOLE)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.cells / bottom
-            square = variances[0] - 2 * ratio * both + ratio**2 * variances[1]
+            square = variances[0] - 2 * ratio * between + ratio**2 * variances[1]
             error = np.where(bottom > 0, np.sqrt(np.maximum(square, 0.0)) / bottom, np.inf)
         share = np.where(bottom > 0, ratio.clip(*_WHOLE), np.nan)
         counts = self.counted.cells
@@ -166,7 +166,7 @@ class CrossTable:
             seen = counts.shares.clip(*ends), errors, *ends
             fieller = share, error, low, high
             share, error, low, high = (
-                np.where(counts.is_needed, *both) for both in zip(seen, fieller, strict=True)
+                np.where(counts.is_needed, *pair) for pair in zip(seen, fieller, strict=True)
             )
         rows = np.stack([share, error, low, high], axis=-1).tolist()
         return [[Summary(*cell) for cell in row] for row in rows]
@@ -174,22 +174,22 @@ class CrossTable:
     @cached_property
     def shares(self) -> Floats:
         """The share of each column among a row's people, row by row; nan where nobody is seen in the row."""
-        return np.array([[one.value for one in row] for row in self._conditional])
+        return np.array([[cell.value for cell in row] for row in self._conditional])
 
     @cached_property
     def low(self) -> Floats:
         """The lower ends of the shares' intervals."""
-        return np.array([[one.low for one in row] for row in self._conditional])
+        return np.array([[cell.low for cell in row] for row in self._conditional])
 
     @cached_property
     def high(self) -> Floats:
         """The upper ends of the shares' intervals."""
-        return np.array([[one.high for one in row] for row in self._conditional])
+        return np.array([[cell.high for cell in row] for row in self._conditional])
 
     @cached_property
     def stderr(self) -> Floats:
         """The standard errors of the shares, to first order; infinite where nobody is seen in the row."""
-        return np.array([[one.stderr for one in row] for row in self._conditional])
+        return np.array([[cell.stderr for cell in row] for row in self._conditional])
 
     @cached_property
     def cell_stderr(self) -> Floats:
@@ -212,8 +212,8 @@ class CrossTable:
 
     @cached_property
     def _likely(self) -> LikelyTable:
-        found = None if self.search is None else self.search()
-        return project_cells(self.cells) if found is None else found
+        likely = None if self.search is None else self.search()
+        return project_cells(self.cells) if likely is None else likely
 
     def likely(self) -> LikelyTable:
         """The most likely table, or the nearest possible one where tallies have no likelihood.
@@ -300,8 +300,8 @@ class CrossTable:
             return Summary(math.nan, math.inf, -1.0, 1.0)
         slopes = [(top - x / y * bottom) / y for (top, bottom), (x, y) in zip(weights, ratios, strict=True)]
         seen = [
-            Seen(x / y, 0.0, self._find_reached(*both, x, y))
-            for both, (x, y) in zip(weights, ratios, strict=True)
+            Seen(x / y, 0.0, self._find_reached(*weights_of_share, x, y))
+            for weights_of_share, (x, y) in zip(weights, ratios, strict=True)
         ]
         error = self._error(slopes[0] - slopes[1])
         # noise that takes from one row gives to others, so that a difference may err more than two rows apart
@@ -317,13 +317,13 @@ class CrossTable:
         counts = self.counted.cells
         if counts is None or not (counts.is_needed[a, b] or counts.is_needed[other, b]):
             return None
-        one, two = counts.look_at(a, b), counts.look_at(other, b)
-        return compare_shares(comparison, one, two, self.reach, counts.angles, points_of)
+        first, two = counts.look_at(a, b), counts.look_at(other, b)
+        return compare_shares(comparison, first, two, self.reach, counts.angles, points_of)
 
     def _find_reached(self, top: Floats, bottom: Floats, x: float, y: float) -> Callable[[Floats], Ends]:
         """The ends of one share of a row's people at any reach, by Fieller."""
-        both = np.array([top, bottom])
-        square = both @ self.covariance @ both.T
+        weights = np.array([top, bottom])
+        square = weights @ self.covariance @ weights.T
         variances, between = (float(square[0, 0]), float(square[1, 1])), float(square[0, 1])
         return lambda reach: find_ratio_ends(x, y, variances, between, reach)
 
@@ -335,7 +335,7 @@ class CrossTable:
         return find_mean(self, row, positions)
 
     def mean_difference(self, row: str, other: str, positions: Sequence[float] | None = None) -> Summary:
-        """How much larger that mean is in one row than in another."""
+        """How much larger the mean of a numbered answer is in one row than in another."""
         return find_mean_difference(self, row, other, positions)
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
@@ -343,7 +343,7 @@ class CrossTable:
         return find_ratio(self, row, other, column)
 
     def odds(self, row: str, other: str, column: str | None = None) -> Summary:
-        """The same ratio of odds: of the column against all others."""
+        """The ratio of odds, of the column against all others, in one row and in another."""
         return find_odds(self, row, other, column)
 
     def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
@@ -358,43 +358,43 @@ class CrossTable:
 
     def share_slopes(self) -> Floats:
         """How each share of a row's people moves with the cells, to first order; a row for each share."""
-        found = []
+        slopes = []
         for a in range(self.by.size):
             for b in range(self.of.size):
                 top, bottom = self.weigh_cell(a, b)
                 x, y = float(top @ self._flat), float(bottom @ self._flat)
-                found.append((top - x / y * bottom) / y if y > 0 else np.zeros(self._flat.size))
-        return np.array(found)
+                slopes.append((top - x / y * bottom) / y if y > 0 else np.zeros(self._flat.size))
+        return np.array(slopes)
 
     def records(self) -> list[dict[str, Any]]:
         """A dictionary for each cell: the unbiased share of all people, and the share of the row's people."""
-        found = []
+        records = []
         for a, row in enumerate(self.rows):
             for b, column in enumerate(self.columns):
-                one = self._conditional[a][b]
-                found.append(
+                cell = self._conditional[a][b]
+                records.append(
                     {
                         self.by.name: row,
                         self.of.name: column,
                         "cell": float(self.cells[a, b]),
                         "cell_stderr": float(self.cell_stderr[a, b]),
-                        "share": one.value,
+                        "share": cell.value,
                         "shown": float(self.shown[a, b]),
-                        "low": one.low,
-                        "high": one.high,
-                        "stderr": one.stderr,
+                        "low": cell.low,
+                        "high": cell.high,
+                        "stderr": cell.stderr,
                         "known": bool(self.is_known[a, b]),
                         "n": self.n,
                         "level": self.level,
                     }
                 )
-        return found
+        return records
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinite number is null."""
-        named = {self.by.name: "row", self.of.name: "column"}
+        keys = {self.by.name: "row", self.of.name: "column"}
         rows = [
-            {named.get(name, name): keep_finite(value) for name, value in row.items() if name not in _COMMON}
+            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name not in _COMMON}
             for row in self.records()
         ]
         return {
@@ -411,7 +411,7 @@ class CrossTable:
         }
 
     def frame(self, backend: Backend | None = None) -> Any:
-        """The same as a dataframe of the library you already have: pandas, polars or pyarrow."""
+        """The records as a dataframe of the library you already have: pandas, polars or pyarrow."""
         return frame_of_rows(self.records(), backend)
 
     def plot(self) -> Figure:
@@ -427,8 +427,8 @@ class CrossTable:
             f"{100 * self.level:g} % intervals"
         )
         rows = [
-            [row, _format(self.base(row), True), *map(_format, some, self.is_known[a], self.shown[a])]
-            for a, (row, some) in enumerate(zip(self.rows, self._conditional, strict=True))
+            [row, _format(self.base(row), True), *map(_format, cells, self.is_known[a], self.shown[a])]
+            for a, (row, cells) in enumerate(zip(self.rows, self._conditional, strict=True))
         ]
         lines = format_table([self.by.name, "of all", *self.columns], rows)
         means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
@@ -439,9 +439,9 @@ class CrossTable:
         size = f"{self.by.size} x {self.of.size}"
         return f"<CrossTable of {self.of.name} by {self.by.name}: {size}, {format_count(self.n, 'report')}>"
 
-    def _within(self, found: Floats) -> Floats:
+    def _within(self, shares: Floats) -> Floats:
         middles = (self.low + self.high) / 2
-        return np.where(self.is_known & ~np.isnan(found), found.clip(self.low, self.high), middles)
+        return np.where(self.is_known & ~np.isnan(shares), shares.clip(self.low, self.high), middles)
 
     def _explain_shown(self) -> str:
         if self.method == "unbiased":
@@ -473,8 +473,8 @@ class CrossTable:
             share, variance = float(counts.shares[at]), float(counts.variances[at])
             return Summary(share, math.sqrt(variance), low, high, edges=(low, high))
         reach = self.reach * error
-        shown = Summary(value, error, value - reach, value + reach, edges=(1 - reach, reach)).cut()
-        return replace(shown, value=value, edges=(shown.low, shown.high))
+        cut = Summary(value, error, value - reach, value + reach, edges=(1 - reach, reach)).cut()
+        return replace(cut, value=value, edges=(cut.low, cut.high))
 
     def weigh_cell(self, a: int, b: int) -> tuple[Floats, Floats]:
         """The weights of one cell, and of its whole row."""
@@ -484,8 +484,8 @@ class CrossTable:
         return cell.ravel(), row.ravel()
 
 
-def _format(one: Summary, is_known: bool, shown: float | None = None) -> str:
-    if not is_known or math.isnan(one.value):
+def _format(cell: Summary, is_known: bool, center: float | None = None) -> str:
+    if not is_known or math.isnan(cell.value):
         return "not known"
-    value = one.value if shown is None else shown
-    return f"{format_percent(value)} ({format_percent(one.low)} to {format_percent(one.high)})"
+    value = cell.value if center is None else center
+    return f"{format_percent(value)} ({format_percent(cell.low)} to {format_percent(cell.high)})"

@@ -45,22 +45,24 @@ def find_mid_ends(counts: npt.ArrayLike, n: npt.ArrayLike, reach: npt.ArrayLike)
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.0, 0.0025], [0.1391, 0.2228])
     """
-    x, whole, steps = np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in (counts, n, reach)))
-    return _find_mid_low(x, whole, steps), np.asarray(1 - _find_mid_low(whole - x, whole, steps))
+    x, trials, steps = np.broadcast_arrays(
+        *(np.asarray(array, dtype=np.float64) for array in (counts, n, reach))
+    )
+    return _find_mid_low(x, trials, steps), np.asarray(1 - _find_mid_low(trials - x, trials, steps))
 
 
 def _find_mid_low(counts: Floats, n: Floats, reach: Floats) -> Floats:
     """The lower ends; where all of n are counted the equation has a closed form."""
-    tail, found = tail_of(reach), np.zeros(counts.shape)
+    tail, ends = tail_of(reach), np.zeros(counts.shape)
     is_all, is_huge = (counts >= n) & (n > 0), np.minimum(counts, n - counts) > _HUGE
-    found[is_all] = np.minimum(2 * tail[is_all], 1.0) ** (1 / n[is_all])
+    ends[is_all] = np.minimum(2 * tail[is_all], 1.0) ** (1 / n[is_all])
     for i in np.argwhere(is_huge):
         at = tuple(i)
-        found[at] = float(wilson(counts[at], int(n[at]), float(tail[at]))[0])
+        ends[at] = float(wilson(counts[at], int(n[at]), float(tail[at]))[0])
     between = (counts > 0) & (counts < n) & ~is_huge
     if between.any():
-        found[between] = _solve_mid(counts[between], n[between], tail[between])
-    return found
+        ends[between] = _solve_mid(counts[between], n[between], tail[between])
+    return ends
 
 
 def _solve_mid(x: Floats, n: Floats, tail: Floats) -> Floats:
@@ -85,28 +87,28 @@ def _solve_mid(x: Floats, n: Floats, tail: Floats) -> Floats:
 
 
 def find_row_ends(
-    counts: Floats, named: Floats, n: Floats, blind: Floats, row_blind: Floats, reach: npt.ArrayLike
+    counts: Floats, row_counts: Floats, n: Floats, blind: Floats, row_blind: Floats, reach: npt.ArrayLike
 ) -> Ends:
-    """The shares of a row's people who are in one cell, where `named` of n reports name the row, and `counts`
-    of these the cell.
+    """The shares of a row's people who are in one cell, where `row_counts` of n reports name the row, and
+    `counts` of these the cell.
 
     Both counts are binomial and independent: the share of reports that name the row, r, and of these that
     name the cell, c. By chance alone `blind` and `row_blind` of all reports do, so that the share of the
     row's people is (c r - blind) / (r - row_blind). Where as many may name the row by chance, it may be
     anything.
     """
-    arrays = (counts, named, n, blind, row_blind, np.asarray(reach, dtype=np.float64))
-    x, rows, whole, cell, row, steps = (one[..., None] for one in np.broadcast_arrays(*arrays))
+    arrays = (counts, row_counts, n, blind, row_blind, np.asarray(reach, dtype=np.float64))
+    x, rows, trials, cell, row, steps = (array[..., None] for array in np.broadcast_arrays(*arrays))
     angles = np.arange(_HALF_CIRCLE + 1) * np.pi / _HALF_CIRCLE
     along, across = np.cos(angles), np.sin(angles)
-    few, many = find_mid_ends(rows, whole, steps * np.abs(along))
-    seen = np.where(along < 0, few, many)
+    least, many = find_mid_ends(rows, trials, steps * np.abs(along))
+    seen = np.where(along < 0, least, many)
     is_seen = seen > row
-    found = []
+    ends = []
     for inside in find_mid_ends(x, rows, steps * across):
         with np.errstate(divide="ignore", invalid="ignore"):
-            found.append(((inside * seen - cell) / (seen - row)).clip(*_WHOLE))
-    low, high = np.where(is_seen, found[0], 0.0).min(axis=-1), np.where(is_seen, found[1], 1.0).max(axis=-1)
+            ends.append(((inside * seen - cell) / (seen - row)).clip(*_WHOLE))
+    low, high = np.where(is_seen, ends[0], 0.0).min(axis=-1), np.where(is_seen, ends[1], 1.0).max(axis=-1)
     return np.asarray(low), np.asarray(high)
 
 
@@ -147,11 +149,11 @@ def _divide(top: Floats, bottom: Floats, is_low: bool) -> Floats:
     return np.where(np.isnan(ratio), 0.0 if is_low else np.inf, ratio)
 
 
-DIFFERENCE = Comparison(lambda one, other, _: one - other, lambda *_: (1.0, -1.0), is_ratio=False)
-RATIO = Comparison(_divide, lambda one, other: (1 / other, -one / other**2))
+DIFFERENCE = Comparison(lambda first, other, _: first - other, lambda *_: (1.0, -1.0), is_ratio=False)
+RATIO = Comparison(_divide, lambda first, other: (1 / other, -first / other**2))
 ODDS = Comparison(
-    lambda one, other, is_low: _divide(one * (1 - other), other * (1 - one), is_low),
-    lambda one, other: ((1 - other) / (other * (1 - one) ** 2), -one / ((1 - one) * other**2)),
+    lambda first, other, is_low: _divide(first * (1 - other), other * (1 - first), is_low),
+    lambda first, other: ((1 - other) / (other * (1 - first) ** 2), -first / ((1 - first) * other**2)),
 )
 
 
@@ -161,29 +163,29 @@ def list_angles(angles: int, reach: float) -> Ends:
     return np.asarray(reach * np.cos(around)), np.asarray(reach * np.sin(around))
 
 
-def compare_ends(comparison: Comparison, one: Ends, other: Ends) -> Ends:
+def compare_ends(comparison: Comparison, ends: Ends, other: Ends) -> Ends:
     """The worst points of a quarter of a circle, with the angles as the last axis of all ends."""
-    low, high = comparison.find(one[0], other[1], True), comparison.find(one[1], other[0], False)
+    low, high = comparison.find(ends[0], other[1], True), comparison.find(ends[1], other[0], False)
     return low.min(axis=-1), high.max(axis=-1)
 
 
 def compare_shares(
-    comparison: Comparison, one: Seen, other: Seen, reach: float, angles: int, points_of: str = ""
+    comparison: Comparison, share: Seen, other: Seen, reach: float, angles: int, points_of: str = ""
 ) -> Summary:
     """A difference, a ratio or a ratio of odds of two shares, by a quarter of a circle of so many angles.
 
     The value is that of the unbiased shares, moved into the interval; nan where one of them is not seen.
     """
     along, across = list_angles(angles, reach)
-    low, high = map(float, compare_ends(comparison, one.ends(along), other.ends(across)))
-    first, second = one.value, other.value
+    low, high = map(float, compare_ends(comparison, share.ends(along), other.ends(across)))
+    first, second = share.value, other.value
     is_seen = not math.isnan(first + second)
     if comparison.is_ratio:  # a share of nobody divides nothing
         is_seen = is_seen and second > 0 and (comparison is RATIO or first < 1)
     value, error = math.nan, math.inf
     if is_seen:
         slopes = comparison.slopes(first, second)
-        error = math.sqrt(slopes[0] ** 2 * one.variance + slopes[1] ** 2 * other.variance)
+        error = math.sqrt(slopes[0] ** 2 * share.variance + slopes[1] ** 2 * other.variance)
         value = float(comparison.find(np.asarray(first), np.asarray(second), True))
         value = min(max(value, low), high)
     return Summary(value, error, low, high, is_ratio=comparison.is_ratio, points_of=points_of)

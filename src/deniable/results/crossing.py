@@ -222,7 +222,7 @@ def _fix_sizes(source: Source) -> Source:
     if not isinstance(source.spread, GroupedReport):
         return source
     values = source.spread.weigh_by_sizes(source.values)
-    return replace(source, values=values, spread=replace(source.spread, named=math.inf))
+    return replace(source, values=values, spread=replace(source.spread, naming=math.inf))
 
 
 def _count_cells(
