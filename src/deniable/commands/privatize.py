@@ -135,11 +135,12 @@ def _describe_beside(beside: Sequence[str], groups: Counter[tuple[object, ...]] 
 
 def _privatize_on_spark(plan: Path, data: str, out: str, master: str, beside: Sequence[str]) -> None:
     """Reports of a table of Parquet, made by the tasks of a cluster."""
-    from deniable.engines.spark import open_session, plain_errors
+    from deniable.engines.databases import plain_spark_errors
+    from deniable.engines.spark import open_session
 
     read = reading.read_plan(plan)
     with open_session(master) as session:
-        with plain_errors():
+        with plain_spark_errors():
             people = session.read.parquet(data)
         reports = read.privatize(people, into=out, beside=beside)
         click.echo(f"wrote {format_count(reports.count(), 'report')} to {out}", err=True)

@@ -83,8 +83,8 @@ class Blanket:
         above = odds * (1 + x) * cells.one / 2 * tail(np.maximum(cells.one - 1, 0), 0.5, least - 1)
         slope = constant - odds * x * cells.one
         below = slope * tail(cells.one, 0.5, least)
-        found = np.maximum(above + below, 0.0) + ROUNDING * (above + np.maximum(below, 0.0))
-        mean = float(cells.chances @ (found / cells.reports))
+        excess = np.maximum(above + below, 0.0) + ROUNDING * (above + np.maximum(below, 0.0))
+        mean = float(cells.chances @ (excess / cells.reports))
         return float(self.gamma) * (mean + cells.rest * float(self.ratio)) * (1 + ROUNDING)
 
     @cached_property

@@ -85,17 +85,17 @@ def shuffled(
     known = ("least", *NAMES)
     if bound not in known:
         raise InvalidParameter(not_among(str(bound), "a bound", known))
-    found = Shuffled(loss, delta, "none: no better than the local loss")
+    best = Shuffled(loss, delta, "none: no better than the local loss")
     for name, solve in _list_bounds(loss, local, min(n, _EVERYBODY), delta):
         if bound in ("least", name):
             epsilon = solve()
-            if epsilon < found.epsilon:
-                found = Shuffled(epsilon, delta, NAMES[name])
+            if epsilon < best.epsilon:
+                best = Shuffled(epsilon, delta, NAMES[name])
             if bound == name:
-                return found
+                return best
     if bound != "least":
         raise InvalidParameter(_explain_missing(bound))
-    return found
+    return best
 
 
 def references(mechanism: RecordMechanism) -> list[str]:
@@ -170,10 +170,10 @@ def _solve(delta_at: Callable[[float], float], local: float, delta: float) -> fl
         return low
     if miss(high) > 0:
         return local
-    found = float(brentq(miss, low, high, rtol=_CLOSE / 10, xtol=_SMALLEST / 10)) * (1 + _CLOSE)
-    while miss(found) > 0:
-        found *= 1 + _CLOSE
-    return min(found, local)
+    epsilon_found = float(brentq(miss, low, high, rtol=_CLOSE / 10, xtol=_SMALLEST / 10)) * (1 + _CLOSE)
+    while miss(epsilon_found) > 0:
+        epsilon_found *= 1 + _CLOSE
+    return min(epsilon_found, local)
 
 
 def _enumerate(coins: Coins, local: float, delta: float) -> float:

@@ -45,5 +45,5 @@ class Clones:
         price = (math.exp(epsilon) - math.exp(-self.local)) / (1 + math.exp(-self.local))
         best = np.floor(price / (gain + price) * (clones + 1)) + 1
         above = gain * tail(clones, 0.5, best - 1)
-        one = np.maximum(above - price * tail(clones, 0.5, best), 0.0) + ROUNDING * above
-        return float(weights @ one + self.groups.outside[0]) * (1 + ROUNDING)
+        deltas = np.maximum(above - price * tail(clones, 0.5, best), 0.0) + ROUNDING * above
+        return float(weights @ deltas + self.groups.outside[0]) * (1 + ROUNDING)

@@ -52,5 +52,5 @@ class Coins:
         from deniable.crowd import loops
 
         others = self._others - min(self._step - 1, self._others - ones)
-        found = loops.delta_of(others, ones, self.keep, math.exp(epsilon), ROUNDING)
-        return float(found) * (1 + ROUNDING)
+        delta = loops.delta_of(others, ones, self.keep, math.exp(epsilon), ROUNDING)
+        return float(delta) * (1 + ROUNDING)

@@ -35,51 +35,51 @@ def binomial(trials: int, chance: float) -> tuple[int, Array]:
 @compiled
 def at_least(least: int, first: int, chances: Array, other_first: int, tails: Array) -> float:
     """Pr(the sum of two numbers is at least this): the chances of one, and the tails of the other."""
-    found = 0.0
+    chance_sum = 0.0
     for i in range(chances.size):
-        wanted = least - first - i - other_first
-        if wanted < 0:
-            found += chances[i]
-        elif wanted < tails.size:
-            found += chances[i] * tails[wanted]
-    return found
+        missing = least - first - i - other_first
+        if missing < 0:
+            chance_sum += chances[i]
+        elif missing < tails.size:
+            chance_sum += chances[i] * tails[missing]
+    return chance_sum
 
 
 @compiled
-def delta_of(others: int, ones: int, one: float, x: float, rounding: float) -> float:
+def delta_of(others: int, ones: int, chance: float, x: float, rounding: float) -> float:
     """How well the count tells a person's two answers apart where `ones` of the others have the first one.
 
     `one` is the chance of the true answer, and X = e^epsilon. The best event is "at least u": its value rises
     to one peak, since such a count is log-concave.
     """
-    first, chances = binomial(ones, one)
-    other_first, other = binomial(others - ones, 1 - one)
+    first, chances = binomial(ones, chance)
+    other_first, other = binomial(others - ones, 1 - chance)
     tails = np.cumsum(other[::-1])[::-1].copy()
-    gain, price = one - x * (1 - one), x * one - (1 - one)
-    spread = math.sqrt(others * one * (1 - one))
-    mean = ones * one + (others - ones) * (1 - one)
+    gain, price = chance - x * (1 - chance), x * chance - (1 - chance)
+    spread = math.sqrt(others * chance * (1 - chance))
+    mean = ones * chance + (others - ones) * (1 - chance)
     top = first + chances.size + other_first + tails.size - 1  # no count that is looked at is above it
     least = min(top, int(mean + spread * spread * math.log(price / gain)))
     before = at_least(least - 1, first, chances, other_first, tails)
-    here = at_least(least, first, chances, other_first, tails)
-    best = gain * before - price * here
+    at = at_least(least, first, chances, other_first, tails)
+    best = gain * before - price * at
     below = gain * at_least(least - 2, first, chances, other_first, tails) - price * before
     step = -1 if below > best else 1
     reach = gain * before
     while True:
         if step == 1:
-            before, here = here, at_least(least + 1, first, chances, other_first, tails)
+            before, at = at, at_least(least + 1, first, chances, other_first, tails)
         else:
-            before, here = at_least(least - 2, first, chances, other_first, tails), before
+            before, at = at_least(least - 2, first, chances, other_first, tails), before
         least += step
-        value = gain * before - price * here
+        value = gain * before - price * at
         if value <= best:
             return max(best, 0.0) + rounding * reach
         best, reach = value, gain * before
 
 
 @compiled
-def worst_crowd(others: int, step: int, one: float, x: float, rounding: float) -> tuple[float, int]:
+def worst_crowd(others: int, step: int, chance: float, x: float, rounding: float) -> tuple[float, int]:
     """The largest delta over how many of the others have the first answer, and that number.
 
     Each `step` numbers are tried at once, without the people who have it in some of these crowds only.
@@ -87,7 +87,7 @@ def worst_crowd(others: int, step: int, one: float, x: float, rounding: float) -
     best, at = -1.0, 0
     for ones in range(0, others + 1, step):
         left_out = min(step - 1, others - ones)
-        found = delta_of(others - left_out, ones, one, x, rounding)
-        if found > best:
-            best, at = found, ones
+        delta = delta_of(others - left_out, ones, chance, x, rounding)
+        if delta > best:
+            best, at = delta, ones
     return best, at

@@ -28,9 +28,11 @@ class Support(NamedTuple):
         """
         gamma = self.p / self.ratio + 1 - self.p  # the part of the reports that no value moves
         supported = self.p / self.ratio / gamma
-        both = (self.q / gamma - supported) / (self.ratio - 1)
+        both_supported = (self.q / gamma - supported) / (self.ratio - 1)
         stronger = 1 / (1 + (ratio - 1) * supported)
-        return Support(ratio, ratio * stronger * supported, stronger * (supported + (ratio - 1) * both))
+        return Support(
+            ratio, ratio * stronger * supported, stronger * (supported + (ratio - 1) * both_supported)
+        )
 
 
 @singledispatch
@@ -61,12 +63,12 @@ def _find_of_sample(local: Sample) -> Support | None:
 
     The worst two records differ in every attribute: where they agree, the same reports support both.
     """
-    found = [find_support(part) for part in local.parts]
-    known = [one for one in found if one is not None]
-    if local.reported != 1 or len(known) < len(found):
+    supports = [find_support(part) for part in local.parts]
+    known = [support for support in supports if support is not None]
+    if local.reported != 1 or len(known) < len(supports):
         return None
-    ratio = max(one.ratio for one in known)
-    parts = [one.strengthen(ratio) for one in known]
+    ratio = max(support.ratio for support in known)
+    parts = [support.strengthen(ratio) for support in known]
     p = sum((local.chance(j) * part.p for j, part in enumerate(parts)), Fraction(0))
     q = sum((local.chance(j) * part.q for j, part in enumerate(parts)), Fraction(0))
     return Support(ratio, p, q)

@@ -33,11 +33,13 @@ def tail(trials: ArrayLike, chance: float, least: ArrayLike) -> Floats:
     """
     from scipy.special import betainc
 
-    n, some = np.broadcast_arrays(np.asarray(trials, dtype=np.float64), np.asarray(least, dtype=np.float64))
-    inner = (some >= 1) & (some <= n)
-    found = np.where(some < 1, 1.0, 0.0)
-    found[inner] = betainc(some[inner], n[inner] - some[inner] + 1, chance)
-    return found
+    n, least_counts = np.broadcast_arrays(
+        np.asarray(trials, dtype=np.float64), np.asarray(least, dtype=np.float64)
+    )
+    inner = (least_counts >= 1) & (least_counts <= n)
+    tails = np.where(least_counts < 1, 1.0, 0.0)
+    tails[inner] = betainc(least_counts[inner], n[inner] - least_counts[inner] + 1, chance)
+    return tails
 
 
 def group(trials: ArrayLike, chance: float, most: int) -> Groups:

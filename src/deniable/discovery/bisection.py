@@ -21,11 +21,11 @@ def bisect(holds: Callable[[Array], npt.ArrayLike], low: npt.ArrayLike, high: np
     (8, 7.071068)
     """
     under, over = np.asarray(low), np.asarray(high)
-    whole = over.dtype.kind == "i"
+    is_integer = over.dtype.kind == "i"
     for _ in range(_HALVINGS):
-        if whole and (over - under <= 1).all():
+        if is_integer and (over - under <= 1).all():
             break
-        middle = (under + over) // 2 if whole else (under + over) / 2
+        middle = (under + over) // 2 if is_integer else (under + over) / 2
         above = holds(middle)
         under, over = np.where(above, under, middle), np.where(above, middle, over)
     return over

@@ -116,25 +116,25 @@ def state_shown(
     >>> [round(float(share), 6) for share in state_shown(linear(50, 2.0), 2178, 16_000, 2128)]
     [0.027157, 0.004977, 0.042513]
     """
-    given = np.asarray(counts, dtype=np.float64)
-    seen, places = np.unique(given.ravel(), return_inverse=True)  # many counts are equal
+    values = np.asarray(counts, dtype=np.float64)
+    seen, places = np.unique(values.ravel(), return_inverse=True)  # many counts are equal
     least, most = map(float, mechanism.bound_other)
 
     def beyond(reached: Floats, chance: Floats) -> Floats:
         """How likely a count reaches this, given that it reaches the threshold."""
         return np.asarray(reach(reached, n, chance) / reach(np.full_like(seen, threshold), n, chance))
 
-    def solve(tail: Callable[[Floats], Floats], wanted: float) -> Floats:
+    def solve(tail: Callable[[Floats], Floats], chance_wanted: float) -> Floats:
         """Where tails, which grow with the chance of support, pass a probability: from q to p."""
         low, high = np.full_like(seen, least), np.full_like(seen, mechanism.law.p)
-        return bisect(lambda chance: tail(chance) > wanted, low, high)
+        return bisect(lambda chance: tail(chance) > chance_wanted, low, high)
 
     middle = solve(lambda chance: (beyond(seen, chance) + beyond(seen + 1, chance)) / 2, 0.5)
     low = solve(lambda chance: beyond(seen, chance), 0.025)
     high = solve(lambda chance: beyond(seen + 1, chance), 0.975)
     ends = ((middle, mechanism.law.q), (low, most), (high, least))
     value, under, over = (np.clip(_to_shares(mechanism, at, q), 0.0, 1.0) for at, q in ends)
-    value, under, over = (end[places].reshape(given.shape) for end in (value, under, over))
+    value, under, over = (end[places].reshape(values.shape) for end in (value, under, over))
     return value, under, over
 
 
@@ -218,8 +218,8 @@ def decide_extensions(
     mechanism.tally(reports)  # refuses what was never sent
     m = len(prefixes) * codes.count_possible(mechanism.bits - step, mechanism.bits)
     limit = find_threshold(mechanism, len(reports), alpha / max(1, m))
-    found, counts = list_supported((mechanism, reports), prefixes, step, limit, codes, progress=progress)
-    return Decision(mechanism, found, counts, len(reports), alpha, unlisted=m - len(found))
+    extended, counts = list_supported((mechanism, reports), prefixes, step, limit, codes, progress=progress)
+    return Decision(mechanism, extended, counts, len(reports), alpha, unlisted=m - len(extended))
 
 
 def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: float = 0.05) -> Decision:
@@ -234,7 +234,7 @@ def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: floa
     (array([5]), True)
     """
     mechanism, reports = final
-    given = list(codes) if isinstance(codes, range) else codes
-    if np.size(given) == 0:
+    listed = list(codes) if isinstance(codes, range) else codes
+    if np.size(listed) == 0:
         raise InvalidParameter("a public list names at least one value")
-    return decide(mechanism, reports, given, alpha)
+    return decide(mechanism, reports, listed, alpha)

@@ -65,9 +65,9 @@ def count_codes(mechanism: Linear, reports: Array, codes: Integers) -> Integers:
         sliced = _slice_bits(mechanism, reports[start : start + _SLICED])
 
         def work(part: int, sliced: tuple[Array, Array, Array] = sliced) -> None:
-            some = np.zeros(parts[part].size, dtype=np.int64)
-            loops.count_supports(*sliced, codes[parts[part]], some)
-            counts[parts[part]] += some
+            part_counts = np.zeros(parts[part].size, dtype=np.int64)
+            loops.count_supports(*sliced, codes[parts[part]], part_counts)
+            counts[parts[part]] += part_counts
 
         run_parts(work, len(parts), len(codes) * sliced[0].size > _WORK)
     return counts
@@ -130,10 +130,10 @@ def list_supported(
     for at, places, counts in _count_extensions(mechanism, reports, starts, size, limit):
         extended = (starts[at] << size) + places
         possible = codes.are_possible(extended, mechanism.bits)
-        found = np.concatenate([kept.codes, extended[possible]])
+        joined = np.concatenate([kept.codes, extended[possible]])
         supports = np.concatenate([kept.counts, counts[possible]])
-        best = np.lexsort((found, -supports))[:most]
-        kept = Survivors(found[best], supports[best])
+        best = np.lexsort((joined, -supports))[:most]
+        kept = Survivors(joined[best], supports[best])
         if progress is not None:
             progress((at + 1) / len(starts))
     return kept
@@ -160,26 +160,33 @@ def _count_extensions(
     small = len(reports) * mechanism.g < 1 << 31
     size = max(1, _CELLS >> step)
     least = limit * mechanism.g - len(reports)  # what is transformed is g times the count, less the reports
-    every = np.empty((min(size, len(prefixes)), 1 << step), dtype=np.int32 if small else np.int64)
+    buffer = np.empty((min(size, len(prefixes)), 1 << step), dtype=np.int32 if small else np.int64)
     for first in range(0, len(prefixes), size):
-        some = prefixes[first : first + size]
-        tables = every[: len(some)]
+        block_prefixes = prefixes[first : first + size]
+        tables = buffer[: len(block_prefixes)]
         tables[:] = 0
         for block in _read_blocks(reports):
 
-            def add(part: int, some: Integers = some, tables: Array = tables, block: _Read = block) -> None:
-                prefix, table = np.uint64(some[part]), tables[part]
+            def add(
+                part: int,
+                block_prefixes: Integers = block_prefixes,
+                tables: Array = tables,
+                block: _Read = block,
+            ) -> None:
+                prefix, table = np.uint64(block_prefixes[part]), tables[part]
                 loops.add_signs(*block, flips, (mechanism.bits, step), prefix, table)
 
-            run_parts(add, len(some), len(some) * block.low.size * mechanism.g > _WORK)
-        found: list[Integers] = [prefixes[:0]] * len(some)
+            run_parts(add, len(block_prefixes), len(block_prefixes) * block.low.size * mechanism.g > _WORK)
+        places_by_prefix: list[Integers] = [prefixes[:0]] * len(block_prefixes)
 
-        def finish(part: int, tables: Array = tables, found: list[Integers] = found) -> None:
+        def finish(
+            part: int, tables: Array = tables, places_by_prefix: list[Integers] = places_by_prefix
+        ) -> None:
             loops.transform(tables[part])
-            found[part] = np.flatnonzero(tables[part] >= least)
+            places_by_prefix[part] = np.flatnonzero(tables[part] >= least)
 
-        run_parts(finish, len(some), tables.size * step > _WORK)
-        for part, (table, places) in enumerate(zip(tables, found, strict=True)):
+        run_parts(finish, len(block_prefixes), tables.size * step > _WORK)
+        for part, (table, places) in enumerate(zip(tables, places_by_prefix, strict=True)):
             yield first + part, places, (table[places].astype(np.int64) + len(reports)) >> mechanism.rows
 
 

@@ -33,7 +33,7 @@ def detection_limit(
     for level, weight, tail in zip(levels[:-1], weights, tails, strict=False):
         powers.append(_level_power(level, n * weight / total, tail))
     powers.append(_final_power(levels[-1], round(n * weights[-1] / total), tails[-1]))
-    return _solve(lambda share: math.prod(one(share) for one in powers))
+    return _solve(lambda share: math.prod(power(share) for power in powers))
 
 
 def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -> list[float]:
@@ -43,10 +43,10 @@ def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -
     """
     passage, before, prefixes, tails = find_passage(bits), 0, 1, []
     counted = EVERY if passage is HELD_OUT else codes
-    for own in bits[:-1]:
-        candidates = prefixes * counted.count_possible(before, own)
+    for length in bits[:-1]:
+        candidates = prefixes * counted.count_possible(before, length)
         tails.append(min(0.5, passage.chance / candidates))
-        before, prefixes = own, passage.chance + 1
+        before, prefixes = length, passage.chance + 1
     return [*tails, alpha / (prefixes * counted.count_possible(before, bits[-1]))]
 
 
@@ -76,9 +76,9 @@ def _level_power(level: Linear, n: float, tail: float) -> Callable[[float], floa
     """How likely a value with a share survives a level of n people, as the share grows."""
     from scipy.special import ndtr, ndtri
 
-    wanted = -float(ndtri(tail))
+    distance = -float(ndtri(tail))
     error = math.sqrt(float(level.law.variance(1)) / n)
-    return lambda share: float(ndtr(share / error - wanted))
+    return lambda share: float(ndtr(share / error - distance))
 
 
 def _final_power(final: Linear, n: int, tail: float) -> Callable[[float], float]:
@@ -90,8 +90,8 @@ def _final_power(final: Linear, n: int, tail: float) -> Callable[[float], float]
     return lambda share: float(ndtr((n * (law.q + share * law.gain) - least) / spread))
 
 
-def _solve(found: Callable[[float], float]) -> float:
+def _solve(power: Callable[[float], float]) -> float:
     """The share that is found half of the time; 1 where not even a value that everybody has is."""
-    if found(1.0) < 0.5:
+    if power(1.0) < 0.5:
         return 1.0
-    return float(bisect(lambda share: found(float(share)) >= 0.5, 0.0, 1.0))
+    return float(bisect(lambda share: power(float(share)) >= 0.5, 0.0, 1.0))

@@ -122,16 +122,16 @@ class Discovery:
         """What may be wrong, and what cannot be seen."""
         chance = format_percent(self.alpha)
         wrong = f"A value that nobody has is among those shown in {chance} of studies at most."
-        found = [say_found(self.limit, format_percent(self.limit))]
+        sentences = [say_found(self.limit, format_percent(self.limit))]
         if self.hidden:
             hidden = format_count(self.hidden, "value")
-            found.append(f"{hidden} of fewer than {self.least:,} people, by the plain share: not shown.")
+            sentences.append(f"{hidden} of fewer than {self.least:,} people, by the plain share: not shown.")
         if (self.people_of < self.least).any():
-            found.append(
+            sentences.append(
                 "The plain share decides what is shown. Given that it is, fewer than "
                 f"{self.least:,} people may have a value."
             )
-        return wrong, *found, *self.notes
+        return wrong, *sentences, *self.notes
 
     def frame(self, backend: str | None = None) -> Any:
         """A dataframe of the library you already have: pandas, polars or pyarrow."""
@@ -175,7 +175,7 @@ class Discovery:
         def column(name: str, kind: type[np.generic] = np.float64) -> Any:
             return np.array([row[name] for row in rows], dtype=kind)
 
-        found = Discovery(
+        discovery = Discovery(
             tuple(str(row["value"]) for row in rows),
             column("share"),
             column("low"),
@@ -191,7 +191,7 @@ class Discovery:
             float(data["alpha"]),
             int(data["least"]),
         )
-        return replace(found, notes=tuple(map(str, data["sentences"][len(found.sentences) :])))
+        return replace(discovery, notes=tuple(map(str, data["sentences"][len(discovery.sentences) :])))
 
     def plot(self) -> Figure:
         """A figure of matplotlib: a bar for each value's share, with its interval."""
@@ -204,8 +204,8 @@ class Discovery:
 
     @property
     def _heading(self) -> str:
-        found = format_count(len(self.names), "value") if self.names else "no value"
-        return f"{format_count(self.people, 'person')}: {found} found"
+        count = format_count(len(self.names), "value") if self.names else "no value"
+        return f"{format_count(self.people, 'person')}: {count} found"
 
     @property
     def _rows(self) -> list[list[str]]:

@@ -51,11 +51,11 @@ def discover(
         before = level.bits
     progress = _tell(show, len(levels), len(bits))
     if before == bits[-1]:
-        made = decide(*final, prefixes, alpha)
+        decision = decide(*final, prefixes, alpha)
     else:
-        made = decide_extensions(final, prefixes, bits[-1] - before, alpha, codes, progress)
+        decision = decide_extensions(final, prefixes, bits[-1] - before, alpha, codes, progress)
     progress(1.0)
-    return made
+    return decision
 
 
 def _tell(show: Show | None, done: int, groups: int) -> Callable[[float], None]:

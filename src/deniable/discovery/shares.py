@@ -54,4 +54,4 @@ def _divide(tails: tuple[float, ...]) -> tuple[int, ...]:
     parts = (needed + margins) ** 2
     percent = np.maximum(1, np.rint(_PERCENT * parts / parts.sum())).astype(np.int64)
     percent[-1] = _PERCENT - percent[:-1].sum()
-    return tuple(int(one) for one in percent // np.gcd.reduce(percent))
+    return tuple(int(part) for part in percent // np.gcd.reduce(percent))

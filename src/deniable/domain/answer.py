@@ -157,8 +157,8 @@ def numbers_of(values: object, name: str) -> tuple[Floats, npt.NDArray[np.bool_]
         return numbers, np.isnan(numbers)
     items = to_list(values, name)
     known = {text: _number(text, name) for text in {item for item in items if type(item) is str}}
-    found = (known[item] if type(item) is str else _number(item, name) for item in items)
-    numbers = np.fromiter(found, np.float64, len(items))
+    parsed = (known[item] if type(item) is str else _number(item, name) for item in items)
+    numbers = np.fromiter(parsed, np.float64, len(items))
     return numbers, np.isnan(numbers)
 
 

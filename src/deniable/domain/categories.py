@@ -67,14 +67,14 @@ class Categories(Domain):
     def _encode_coded(self, items: Sequence[Any], name: str) -> Integers:
         lookup = self._lookup
         try:
-            found = np.fromiter(
+            codes = np.fromiter(
                 (lookup.get(item, _UNKNOWN) for item in items), dtype=np.int64, count=len(items)
             )
         except TypeError:
             raise InvalidValue(f"the values of {quote(name)} must be text, numbers or booleans") from None
-        for i in np.flatnonzero(found == _UNKNOWN).tolist():
-            found[i] = self._code(items[i], name)
-        return found
+        for i in np.flatnonzero(codes == _UNKNOWN).tolist():
+            codes[i] = self._code(items[i], name)
+        return codes
 
     def _code(self, item: object, name: str) -> int:
         if is_missing(item):

@@ -112,15 +112,15 @@ class Grid(Domain):
     @property
     def corners(self) -> dict[str, int]:
         """South, west, north and east in billionths of a degree, as a plan has them."""
-        found = {}
+        corners = {}
         for name in _CORNERS:
             degrees = getattr(self, name)
-            found[name] = round(degrees * _NANO)
-            if found[name] / _NANO != degrees:
+            corners[name] = round(degrees * _NANO)
+            if corners[name] / _NANO != degrees:
                 raise InvalidParameter(
                     f"a plan holds degrees with at most 9 decimals, got {name} = {degrees}; round it"
                 )
-        return found
+        return corners
 
     @staticmethod
     def from_integers(south: int, west: int, north: int, east: int, rows: int, columns: int) -> Grid:
@@ -234,10 +234,10 @@ def _pairs(values: object, name: str) -> Floats:
 def _pairs_of_table(table: object, name: str) -> list[tuple[Any, Any]]:
     """Pairs of latitude and longitude from the two columns of a table that have such names."""
     columns = {str(column).lower(): column for column in column_names(table)}
-    for both in [tuple(f"{name}.{one}".lower() for one in DEGREES), *_COLUMNS]:
-        if all(one in columns for one in both):
-            found = columns_of(table, [columns[one] for one in both])
-            return list(zip(*map(list, found), strict=True))
+    for pair in [tuple(f"{name}.{degree}".lower() for degree in DEGREES), *_COLUMNS]:
+        if all(column in columns for column in pair):
+            halves = columns_of(table, [columns[column] for column in pair])
+            return list(zip(*map(list, halves), strict=True))
     raise InvalidValue(
         f"a table of locations has columns latitude and longitude, or lat and lon, got "
         f"{', '.join(map(str, columns.values()))}",
@@ -266,7 +266,7 @@ def _text(degrees: float, digits: int, positive: str, negative: str) -> tuple[st
 
 
 def _spans(ends: list[tuple[str, str]]) -> list[str]:
-    found = []
-    for (low, one), (high, other) in pairwise(ends):
-        found.append(f"{low} to {high} {one}" if one == other else f"{low} {one} to {high} {other}")
-    return found
+    spans = []
+    for (low, side), (high, other) in pairwise(ends):
+        spans.append(f"{low} to {high} {side}" if side == other else f"{low} {side} to {high} {other}")
+    return spans

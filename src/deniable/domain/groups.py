@@ -61,12 +61,16 @@ def join_bins(labels: Sequence[str], first: int, last: int) -> str:
     """What the bins from `first` to before `last` are called together; "under 5" has no beginning, "95 or
     more" no end.
     """
-    one, other = labels[first], labels[last - 1]
+    first_label, other = labels[first], labels[last - 1]
     if first + 1 == last:
-        return one
-    if " to under " not in one + other and not one.startswith("under ") and not other.endswith(" or more"):
-        return f"{one} to {other}"  # whole numbers, months or years
-    low, high = one.split(" to under ")[0], other.split(" to under ")[-1]
-    if one.startswith("under "):
+        return first_label
+    if (
+        " to under " not in first_label + other
+        and not first_label.startswith("under ")
+        and not other.endswith(" or more")
+    ):
+        return f"{first_label} to {other}"  # whole numbers, months or years
+    low, high = first_label.split(" to under ")[0], other.split(" to under ")[-1]
+    if first_label.startswith("under "):
         return f"under {high}"
     return f"{low} or more" if other.endswith(" or more") else f"{low} to under {high}"

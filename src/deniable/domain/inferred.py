@@ -96,7 +96,9 @@ def has_locations(column: object) -> bool:
 
 
 def _is_pair(item: Sequence[Any] | np.ndarray[Any, Any]) -> bool:
-    return len(item) == 2 and all(isinstance(one, Real) and not isinstance(one, bool) for one in item)
+    return len(item) == 2 and all(
+        isinstance(coordinate, Real) and not isinstance(coordinate, bool) for coordinate in item
+    )
 
 
 def hint_for(name: str, domain: Domain, column: object) -> str:

@@ -125,11 +125,11 @@ def _refuse_unknown(table: Mapping[Any, Any], where: str, kind: str) -> None:
             if key in all_:
                 raise InvalidParameter(f"{where}.{key}: {_for_others(str(key), kind)}")
             hint = suggest_name(find_nearest(str(key), known) or find_nearest(str(key), all_))
-            shown = key if str(key).isprintable() else repr(key)
+            name = key if str(key).isprintable() else repr(key)
             allowed = (
                 _ALLOWED if kind in ("values", "range") else f"{_CALLED[kind]} may have {', '.join(known)}"
             )
-            raise InvalidParameter(f"{where}.{shown}: {allowed}, and no {str(key)!r}{hint}")
+            raise InvalidParameter(f"{where}.{name}: {allowed}, and no {str(key)!r}{hint}")
 
 
 def _for_others(key: str, kind: str) -> str:
@@ -141,7 +141,7 @@ def _for_others(key: str, kind: str) -> str:
             "study's epsilon counts for all, or give each its own: dn.Plan.of(attributes, "
             "dn.smp(sizes, epsilons), people)"
         )
-    others = " or ".join(_CALLED[one] for one, keys in _KINDS.items() if key in keys)
+    others = " or ".join(_CALLED[other] for other, keys in _KINDS.items() if key in keys)
     return f"{key!r} is for {others}, and this is {_CALLED[kind]}, which has {', '.join(_KINDS[kind])}"
 
 

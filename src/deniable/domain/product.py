@@ -99,9 +99,9 @@ class Product(View):
 
     def join(self, codes: Sequence[Integers]) -> Integers:
         """The cells of these answers, a list of codes for each question."""
-        missing = np.any([one == NO_ANSWER for one in codes], axis=0)
-        found = np.ravel_multi_index([np.maximum(one, 0) for one in codes], self.shape)
-        return np.where(missing, NO_ANSWER, found)
+        missing = np.any([answers == NO_ANSWER for answers in codes], axis=0)
+        cells = np.ravel_multi_index([np.maximum(answers, 0) for answers in codes], self.shape)
+        return np.where(missing, NO_ANSWER, cells)
 
     def _turn(self, rows: Sequence[Any], name: str) -> dict[str, list[Any]]:
         """A column for each question, from the answers of each person."""

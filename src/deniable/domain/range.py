@@ -137,8 +137,8 @@ class Range(Domain):
         >>> Range.scale(1, 7).labels
         ('1', '2', '3', '4', '5', '6', '7')
         """
-        for end, given in (("low", low), ("high", high)):
-            whole_number(f"{end} of a scale", given, -LARGEST, LARGEST)
+        for end, number in (("low", low), ("high", high)):
+            whole_number(f"{end} of a scale", number, -LARGEST, LARGEST)
         if high <= low:
             text = (
                 f"a scale goes from its lowest number up to its highest, such as [1, 5], got [{low}, {high}]"
@@ -238,8 +238,8 @@ class Range(Domain):
         """
         if self.unit:
             return np.asarray(self.scaled_low - 0.5 + np.arange(self.bins + 1))
-        whole = self.scaled_low + self.scaled_step * np.arange(self.bins + 1, dtype=np.int64)
-        return np.asarray(whole / float(10**self.digits))
+        scaled = self.scaled_low + self.scaled_step * np.arange(self.bins + 1, dtype=np.int64)
+        return np.asarray(scaled / float(10**self.digits))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -275,8 +275,8 @@ class Range(Domain):
         if outside.any():
             wrong = plain_float(float(numbers[np.argmax(outside)]))
             if self.unit:
-                named = name_counted(int(wrong), self.unit)
-                raise InvalidValue(f"{named} is not a value of {quote(name)} ({self._extent})")
+                value_name = name_counted(int(wrong), self.unit)
+                raise InvalidValue(f"{value_name} is not a value of {quote(name)} ({self._extent})")
             end = "open_low" if float(wrong) < self.low else "open_high"
             which = "first" if end == "open_low" else "last"
             raise InvalidValue(

@@ -16,9 +16,11 @@ _TOGETHER = 64  # answers that are tried at once, since most are not refused
 def refused_rows(domain: Domain, answers: Sequence[Any], missing: bool) -> Iterator[int]:
     """The rows whose answer a domain refuses; with `missing`, also those of missing answers."""
     for start in range(0, len(answers), _TOGETHER):
-        some = answers[start : start + _TOGETHER]
-        if _refuses_any(domain, some, missing):
-            yield from (start + i for i, answer in enumerate(some) if _refuses_any(domain, [answer], missing))
+        block = answers[start : start + _TOGETHER]
+        if _refuses_any(domain, block, missing):
+            yield from (
+                start + i for i, answer in enumerate(block) if _refuses_any(domain, [answer], missing)
+            )
 
 
 def _refuses_any(domain: Domain, answers: Sequence[Any], missing: bool) -> bool:
@@ -50,8 +52,8 @@ def locate_refusal(problem: InvalidValue, domain: Domain, column: object, name: 
     row = next(refused_rows(domain, answers, missing=False), None) if len(answers) > 1 else None
     if row is None:
         return problem
-    found = problem_of(domain, answers[row], name)
+    refusal = problem_of(domain, answers[row], name)
     return InvalidValue(
         f"row {row}, counting from 0: the answer to {name!r} is not in its domain ({domain})",
-        (found or problem).remedy,
+        (refusal or problem).remedy,
     )

@@ -36,11 +36,11 @@ class Several:
             ) from None
         if len(known) > _MOST:
             raise InvalidParameter(f"a question has at most {_MOST} options, got {len(known)}")
-        for one in known:
-            if ";" in one or one == "none of these":
+        for option in known:
+            if ";" in option or option == "none of these":
                 raise InvalidParameter(
-                    f"an option is not called {one!r}: tables have ';' between options, and 'none of these' "
-                    "where none applies"
+                    f"an option is not called {option!r}: tables have ';' between options, and 'none of "
+                    "these' where none applies"
                 )
         object.__setattr__(self, "options", known)
 

@@ -102,8 +102,8 @@ class Unlisted(Domain):
     def codes(self, values: object, name: str = SELF) -> Integers:
         items = to_list(values, name)
         known = {text: self._code(text, name) for text in {item for item in items if type(item) is str}}
-        found = (known[item] if type(item) is str else self._code(item, name) for item in items)
-        return np.fromiter(found, np.int64, len(items))
+        codes = (known[item] if type(item) is str else self._code(item, name) for item in items)
+        return np.fromiter(codes, np.int64, len(items))
 
     def _code(self, item: Any, name: str) -> int:
         return NO_ANSWER if is_missing(item) else self._read(item, name)
@@ -243,22 +243,22 @@ class Text(Unlisted):
         """All that a letter may still be which is cut at the start, then texts that end at any letter."""
         width, size = self.letter_bits, len(self.letters)
         begun = min(-start % width, end - start)
-        whole, rest = divmod(end - start - begun, width)
-        ended = sum(size**i for i in range(whole))
+        letters, rest = divmod(end - start - begun, width)
+        ended = sum(size**i for i in range(letters))
         last = 1 + (size >> (width - rest)) if rest else 1
-        return int(ended + size**whole * last) << begun
+        return int(ended + size**letters * last) << begun
 
     def name_code(self, code: int, bits: int | None = None) -> str:
         """The text, or its first letters and "…"; hexadecimal digits where no text has this code."""
         known = self.bits if bits is None else bits
         width = self.letter_bits
-        whole = known // width
-        numbers = [code >> (known - width * (i + 1)) & (1 << width) - 1 for i in range(whole)]
-        end = numbers.index(0) if 0 in numbers else whole
-        rest = code & (1 << (known - width * end)) - 1 if end < whole else 0
+        letters = known // width
+        numbers = [code >> (known - width * (i + 1)) & (1 << width) - 1 for i in range(letters)]
+        end = numbers.index(0) if 0 in numbers else letters
+        rest = code & (1 << (known - width * end)) - 1 if end < letters else 0
         if rest or max(numbers, default=0) > len(self.letters):
             return f"{code:#x}"
-        ended = end < whole or known == self.bits
+        ended = end < letters or known == self.bits
         return "".join(self.letters[number - 1] for number in numbers[:end]) + ("" if ended else MORE)
 
 
@@ -337,7 +337,7 @@ def expand_alphabet(alphabet: object) -> str:
         raise InvalidParameter(
             f"an alphabet is text with its letters, such as 'a-z0-9.-', got {alphabet!r}", "alphabet"
         )
-    found: list[str] = []
+    letters: list[str] = []
     i = 0
     while i < len(alphabet):
         first = alphabet[i]
@@ -348,12 +348,12 @@ def expand_alphabet(alphabet: object) -> str:
                     f"an alphabet's ranges go up, and {first}-{last} does not; write {last}-{first}",
                     "alphabet",
                 )
-            found += map(chr, range(ord(first), min(ord(last), ord(first) + _MOST_ALPHABET) + 1))
+            letters += map(chr, range(ord(first), min(ord(last), ord(first) + _MOST_ALPHABET) + 1))
             i += 3
         else:
-            found.append(first)
+            letters.append(first)
             i += 1
-    return _checked_letters("".join(found))
+    return _checked_letters("".join(letters))
 
 
 def _checked_letters(letters: str) -> str:
@@ -387,19 +387,19 @@ def name_letters(letters: str) -> str:
             runs[-1] += letter
         else:
             runs.append(letter)
-    named: list[str] = []
+    names: list[str] = []
     for run in runs:
-        named += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else list(run)
-    text = ", ".join(named)
+        names += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else list(run)
+    text = ", ".join(names)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}{MORE}"
 
 
-def _read_levels(given: object) -> bool:
+def _read_levels(levels: object) -> bool:
     """Whether prefixes are reported, too; an empty list of levels says that they are not."""
-    if given in ([], ()):
+    if levels in ([], ()):
         return False
-    if not isinstance(given, bool):
+    if not isinstance(levels, bool):
         raise InvalidParameter(
-            f"levels is true or false, got {given!r}; which ones they are is chosen", "text"
+            f"levels is true or false, got {levels!r}; which ones they are is chosen", "text"
         )
-    return given
+    return levels

@@ -37,12 +37,12 @@ def number_counted(answers: Sequence[Any], unit: Unit, name: str) -> list[float 
 
 def _number(answer: Any, unit: Unit, name: str) -> float:
     if unit == "whole":
-        found = number_of(answer)
-        if found != found:
+        value = number_of(answer)
+        if value != value:
             raise InvalidValue(f"{answer!r} is not a number, as {quote(name)} asks for")
-        if not found.is_integer():
+        if not value.is_integer():
             raise InvalidValue(f"{answer!r} is not a whole number, as {quote(name)} asks for")
-        return found
+        return value
     if isinstance(answer, date):
         return answer.year * _MONTHS + answer.month - 1 if unit == "month" else answer.year
     text = str(int(answer)) if unit == "year" and _is_whole(answer) else answer
@@ -70,7 +70,7 @@ def date_ends(dates: object, by: object) -> tuple[int, int]:
             f"dates are the first and the last one, such as ['2020-01-01', '2026-12-31'], got {dates!r}"
         )
     try:
-        first, last = (int(_number(one, by, "dates")) for one in dates)
+        first, last = (int(_number(day, by, "dates")) for day in dates)
     except InvalidValue as problem:
         raise InvalidParameter(str(problem)) from None
     return first, last

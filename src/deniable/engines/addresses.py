@@ -10,22 +10,22 @@ DUCKDB = "duckdb:///"
 _DUCKDB_FILES = (".duckdb", ".ddb")
 
 
-def is_address(given: object) -> bool:
+def is_address(address: object) -> bool:
     """Whether something is the address of an engine, and not the name of files of reports."""
-    return isinstance(given, str | Path) and (
-        str(given).startswith((*POSTGRES, SPARK)) or find_duckdb(given) is not None
+    return isinstance(address, str | Path) and (
+        str(address).startswith((*POSTGRES, SPARK)) or find_duckdb(address) is not None
     )
 
 
-def find_duckdb(given: object) -> Path | None:
+def find_duckdb(address: object) -> Path | None:
     """The file of a DuckDB database, by its ending or by its address; None of anything else.
 
     >>> str(find_duckdb("lake.duckdb")), str(find_duckdb("duckdb:///lake.db")), find_duckdb("lake")
     ('lake.duckdb', 'lake.db', None)
     """
-    if not isinstance(given, str | Path):
+    if not isinstance(address, str | Path):
         return None
-    text = str(given)
+    text = str(address)
     if text.startswith(DUCKDB):
         return Path(text.removeprefix(DUCKDB))
     return Path(text) if text.lower().endswith(_DUCKDB_FILES) else None

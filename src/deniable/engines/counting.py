@@ -63,14 +63,14 @@ class Counting:
 
 def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting:
     """How the reports in these columns are counted."""
-    one = mechanism.one_round
+    report_mechanism = mechanism.one_round
     for column in columns:
         if column.length is not None and column.length > MOST_LISTED:
             raise InvalidParameter(
                 f"a report lists {column.length:,} values, and engines count lists of up to "
                 f"{MOST_LISTED}; tally the reports from Parquet files, which this machine does by itself"
             )
-    return _count(one, columns)
+    return _count(report_mechanism, columns)
 
 
 def quote(name: str) -> str:
@@ -139,7 +139,7 @@ def _count_unary(mechanism: Unary, columns: tuple[Column, ...]) -> Counting:
 
 @_count.register
 def _count_packed(mechanism: PackedSubset, columns: tuple[Column, ...]) -> Counting:
-    members = " + ".join(f"BIT_COUNT({quote(one.name)})" for one in columns)
+    members = " + ".join(f"BIT_COUNT({quote(column.name)})" for column in columns)
     return _count_bits(mechanism.k, columns, f" AND {members} = {mechanism.size}")
 
 
@@ -148,8 +148,8 @@ def _count_bits(k: int, columns: tuple[Column, ...], more: str) -> Counting:
     width = -(-k // 8)
     limits = [1 << min(8 * WORD_BYTES, k - 8 * WORD_BYTES * word) for word in range(len(columns))]
     valid = " AND ".join(
-        f"{quote(one.name)} >= 0 AND {quote(one.name)} < {limit}"
-        for one, limit in zip(columns, limits, strict=True)
+        f"{quote(column.name)} >= 0 AND {quote(column.name)} < {limit}"
+        for column, limit in zip(columns, limits, strict=True)
     )
     cells = []
     for byte in range(width):
@@ -158,7 +158,9 @@ def _count_bits(k: int, columns: tuple[Column, ...], more: str) -> Counting:
 
     def finish(counts: Sequence[Integers], n: int) -> Tally:
         bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-        return Tally(n, np.concatenate([one @ bits.astype(np.int64) for one in counts])[:k])
+        return Tally(
+            n, np.concatenate([bytes_counted @ bits.astype(np.int64) for bytes_counted in counts])[:k]
+        )
 
     return Counting(columns, valid + more, tuple(cells), (), finish)
 
@@ -184,7 +186,7 @@ def _ascends(text: str, size: int, k: int) -> str:
 
 @_count.register
 def _count_hashed(mechanism: Hashed, columns: tuple[Column, ...]) -> Counting:
-    a, b, bucket = (quote(one.name) for one in columns)
+    a, b, bucket = (quote(column.name) for column in columns)
     function = f"{a} >= 1 AND {a} < {PRIME} AND {b} >= 0 AND {b} < {PRIME}"
     valid = f"{function} AND {bucket} >= 0 AND {bucket} < {mechanism.g}"
     sums = tuple(
@@ -207,8 +209,8 @@ def _count_flips(mechanism: BitFlip, columns: tuple[Column, ...]) -> Counting:
         [
             _ascends(about, bits, k),
             *(
-                f"{quote(one.name)} >= 0 AND {quote(one.name)} < {limit}"
-                for one, limit in zip(words, limits, strict=True)
+                f"{quote(column.name)} >= 0 AND {quote(column.name)} < {limit}"
+                for column, limit in zip(words, limits, strict=True)
             ),
         ]
     )
@@ -218,7 +220,7 @@ def _count_flips(mechanism: BitFlip, columns: tuple[Column, ...]) -> Counting:
         texts.append(f"(2 * {about}[{i + 1}] + (({quote(words[word].name)} >> {shift}) & 1))")
 
     def finish(counts: Sequence[Integers], n: int) -> Tally:
-        both = counts[0].reshape(k, 2)
-        return Tally(n, both[:, 1], both.sum(axis=1))
+        pairs = counts[0].reshape(k, 2)
+        return Tally(n, pairs[:, 1], pairs.sum(axis=1))
 
     return Counting(columns, valid, (Cells(tuple(texts), 2 * k),), (), finish)

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from deniable.engines.counting import quote
 from deniable.engines.query import KEY
-from deniable.errors import DeniableError, FileMissing, InvalidParameter, suggest_install
+from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidValue, suggest_install
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,8 @@ FETCHED = 1 << 16
 """Rows that are fetched at a time."""
 _DUCK = "deniable: reports"
 """The name of a relation in queries, which no table of a database has."""
+_SPARK_ROW = re.compile(r"^row [\d,]+, counting from 0: ")  # of a block, which nobody can find
+_SPARK_CAUSE = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", re.MULTILINE)
 
 
 class Engine(Protocol):
@@ -59,7 +61,7 @@ class Engine(Protocol):
         """The rows that a query gives."""
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The same in blocks, as they are asked for: there may be more of them than the memory holds."""
+        """The rows that a query gives, in blocks: there may be more rows than the memory holds."""
 
 
 @final
@@ -90,8 +92,10 @@ class DuckTable:
         import duckdb
 
         try:
-            found = self.relation.query(_DUCK, sql)
-            read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader  # before DuckDB 2
+            relation = self.relation.query(_DUCK, sql)
+            read = (
+                getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+            )  # before DuckDB 2
             for batch in read(FETCHED):
                 yield batch.cast(schema)
         except duckdb.Error as problem:
@@ -108,13 +112,13 @@ class PostgresTable:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        found = self.connection.execute(f"SELECT * FROM {self.source} LIMIT 0").description
+        description = self.connection.execute(f"SELECT * FROM {self.source} LIMIT 0").description
         names = self.connection.execute(
             "SELECT oid::bigint, format_type(oid, NULL) FROM pg_type WHERE oid = ANY(%s)",
-            [[one.type_code for one in found]],
+            [[field.type_code for field in description]],
         )
         types = dict(names.fetchall())
-        return {one.name: name_kind(types[one.type_code], "postgres") for one in found}
+        return {field.name: name_kind(types[field.type_code], "postgres") for field in description}
 
     @property
     def source(self) -> str:
@@ -152,10 +156,8 @@ class SparkTable:
         return quote(self.view)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        from deniable.engines.spark import plain_errors  # which opens tables of this kind
-
         session = self.frame.sparkSession
-        with plain_errors():
+        with plain_spark_errors():
             self.frame.createOrReplaceTempView(self.view)
             try:
                 return [tuple(row) for row in session.sql(translate(sql, "spark")).collect()]
@@ -163,15 +165,13 @@ class SparkTable:
                 session.catalog.dropTempView(self.view)
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        from deniable.engines.spark import plain_errors
-
         session = self.frame.sparkSession
-        with plain_errors():
+        with plain_spark_errors():
             self.frame.createOrReplaceTempView(self.view)
             try:
                 rows = session.sql(translate(sql, "spark")).toLocalIterator()
-                while some := list(islice(rows, FETCHED)):
-                    yield to_batch(some, schema)
+                while block := list(islice(rows, FETCHED)):
+                    yield to_batch(block, schema)
             finally:
                 session.catalog.dropTempView(self.view)
 
@@ -197,8 +197,8 @@ class IbisTable:
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._plain_errors():  # all at once: not every backend of Ibis has blocks
-            found = self._ask(sql).to_pyarrow()
-        yield from found.cast(schema).to_batches(FETCHED)
+            table = self._ask(sql).to_pyarrow()
+        yield from table.cast(schema).to_batches(FETCHED)
 
     def _ask(self, sql: str) -> Any:
         """What the backend makes of a query."""
@@ -225,6 +225,34 @@ class IbisTable:
         except Exception as problem:  # of whichever backend
             name = self.table.get_backend().name
             raise DeniableError(f"{name} refused to count: {_first_line(problem)}") from None
+
+
+@contextmanager
+def plain_spark_errors() -> Iterator[None]:
+    """Say in one line what Spark says on pages."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except DeniableError:
+        raise
+    except Exception as problem:
+        from py4j.protocol import Py4JError
+
+        if not isinstance(problem, PySparkException | Py4JError):
+            raise
+        causes = _SPARK_CAUSE.findall(str(problem))
+        name, text = next((cause for cause in causes if cause[0].startswith("deniable.")), ("", ""))
+        if name:
+            text = _SPARK_ROW.sub("", text)
+            raise (InvalidValue if name.endswith("InvalidValue") else DeniableError)(text) from None
+        if "No module named 'deniable'" in str(problem):
+            raise DeniableError(
+                "the workers of this cluster do not have deniable; install it for their Python "
+                f"(PYSPARK_PYTHON): {suggest_install('spark')}"
+            ) from None
+        first = next((line for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+        raise DeniableError(f"Spark refused: {(causes[-1][1] if causes else first).strip()}") from None
 
 
 def to_batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
@@ -316,9 +344,9 @@ def open_postgres(address: str, name: tuple[str, ...]) -> Iterator[PostgresTable
         try:
             yield PostgresTable(connection, name)
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-            shown = ".".join(name)
+            table = ".".join(name)
             raise InvalidParameter(
-                f"there is no table {shown!r} in the database; one of another schema is named with it: "
+                f"there is no table {table!r} in the database; one of another schema is named with it: "
                 "schema.table"
             ) from None
         except psycopg.Error as problem:
@@ -331,7 +359,7 @@ def _first_line(problem: Exception) -> str:
 
 
 def _hide_password(text: str, address: str) -> str:
-    """The same without any part of the address that may be of a password."""
+    """The text without any part of the address that may be of a password."""
     secret = address.partition("://")[2].rpartition("@")[0].partition(":")[2]
     for part in filter(None, re.split("[@:/?#]", secret)):
         text = text.replace(part, "…")

@@ -26,8 +26,8 @@ class EngineRows:
     @cached_property
     def rows(self) -> int:
         """How many rows there are, as the engine counts them."""
-        each = f'SELECT 1 AS "one" FROM {self.source} AS "reports"'
-        ((n,),) = self.engine.run(f'WITH "rows" AS ({each}) SELECT COUNT(*) AS "n" FROM "rows"')
+        rows = f'SELECT 1 AS "one" FROM {self.source} AS "reports"'
+        ((n,),) = self.engine.run(f'WITH "rows" AS ({rows}) SELECT COUNT(*) AS "n" FROM "rows"')
         return int(n)
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -63,13 +63,13 @@ class FilesCount:
             return self._finish(self._run(lambda batch: batch, show))
         with Repeats(sum(piece.rows for piece in self.pieces)) as repeats:
             repeats.find(batch.column(ID) for piece in self.pieces for batch in piece.read([ID]))
-            found = self._run(repeats.part, show)
+            counted = self._run(repeats.part, show)
             for batch in repeats.read():
-                merge_counted(found, self._count_repeated(batch))
-        return self._finish(found)
+                merge_counted(counted, self._count_repeated(batch))
+        return self._finish(counted)
 
-    def _finish(self, found: Mapping[Key, Counted]) -> dict[Key, Counted]:
-        finished = {key: one.finish(self.form.mechanism) for key, one in found.items()}
+    def _finish(self, counted: Mapping[Key, Counted]) -> dict[Key, Counted]:
+        finished = {key: counts.finish(self.form.mechanism) for key, counts in counted.items()}
         nothing = self.form.mechanism.tally_nothing()
         for other in self.others:
             for key, rows in self._count_keys(other).items():
@@ -78,20 +78,20 @@ class FilesCount:
 
     def _count_keys(self, other: File) -> dict[Key, int]:
         """How many rows of a file there are of each combination of keys; a key that it lacks is None."""
-        held = [name for name in self.keys if other.kinds.get(name) in WINDOWS]
-        if all(name in other.folders for name in held):
+        keys = [name for name in self.keys if other.kinds.get(name) in WINDOWS]
+        if all(name in other.folders for name in keys):
             return {tuple(other.folders.get(name) for name in self.keys): other.rows}
-        found: dict[Key, int] = {}
-        for batch in (batch for piece in other.list_pieces() for batch in piece.read(held)):
-            for values, here in _split(batch, held):
-                named = dict(zip(held, values, strict=True))
-                key = tuple(named.get(name) for name in self.keys)
-                found[key] = found.get(key, 0) + int(here.sum())
-        return found
+        counts: dict[Key, int] = {}
+        for batch in (batch for piece in other.list_pieces() for batch in piece.read(keys)):
+            for values, is_key in _split(batch, keys):
+                values_by_name = dict(zip(keys, values, strict=True))
+                key = tuple(values_by_name.get(name) for name in self.keys)
+                counts[key] = counts.get(key, 0) + int(is_key.sum())
+        return counts
 
     def _run(self, part: Callable[[pa.RecordBatch], pa.RecordBatch], show: Show | None) -> dict[Key, Counted]:
         """Count the part of each block that is not put aside."""
-        found: dict[Key, Counted] = {}
+        totals: dict[Key, Counted] = {}
         total, done, lock = sum(piece.rows for piece in self.pieces), 0, Lock()
 
         def work(piece: RowSource) -> None:
@@ -99,7 +99,7 @@ class FilesCount:
             for batch in piece.read(self._names):
                 counted = self._count(part(batch))
                 with lock:
-                    merge_counted(found, counted)
+                    merge_counted(totals, counted)
                     done += batch.num_rows
                     if show is not None:
                         show(done, total)
@@ -107,11 +107,11 @@ class FilesCount:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             waiting = [pool.submit(work, piece) for piece in self.pieces]
             try:
-                for one in waiting:
-                    one.result()
+                for future in waiting:
+                    future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
-        return found
+        return totals
 
     @cached_property
     def _reader(self) -> RowReader:
@@ -129,15 +129,15 @@ class FilesCount:
             self.sink(rows)
         if not self.keys:
             return {(): rows.count(self.form)}
-        return {key: rows.count(self.form, here) for key, here in _split(batch, self.keys)}
+        return {key: rows.count(self.form, is_key) for key, is_key in _split(batch, self.keys)}
 
     def _count_repeated(self, batch: pa.RecordBatch) -> dict[Key, Counted]:
-        """Of rows with one id and one state the first by its numbers is counted; engines order them alike."""
+        """Count the first of rows with one id and one state, ordered by their numbers, as engines do."""
         rows = self._reader.read(batch)
         counted = np.flatnonzero(rows.states == COUNTED)
-        some = batch.take(counted)
-        ids, _ = _code(some.column(ID))
-        order = np.lexsort([*self._rank(some)[::-1], ids])
+        sound = batch.take(counted)
+        ids, _ = _code(sound.column(ID))
+        order = np.lexsort([*self._rank(sound)[::-1], ids])
         again = np.concatenate([[False], ids[order][1:] == ids[order][:-1]]) if len(ids) else order
         rows.states[counted[order[again]]] = REPEATED
         return self._tally(rows, batch)
@@ -145,19 +145,19 @@ class FilesCount:
     def _rank(self, batch: pa.RecordBatch) -> list[Array]:
         """What sound rows are ordered by: numbers by column, then what they are counted by."""
         ranks: list[Array] = []
-        for column in (one for columns in self.form.columns for one in columns):
-            here = find_valid(batch.column(column.name))
-            ranks.append(~here)
+        for column in (column for columns in self.form.columns for column in columns):
+            is_valid = find_valid(batch.column(column.name))
+            ranks.append(~is_valid)
             numbers = np.zeros((batch.num_rows, column.length or 1), dtype=np.int64)
-            held = batch.column(column.name).drop_null()
-            flat = held if column.length is None else held.flatten()
-            numbers[here] = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, numbers.shape[1])
+            content = batch.column(column.name).drop_null()
+            flat = content if column.length is None else content.flatten()
+            numbers[is_valid] = np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(-1, numbers.shape[1])
             ranks += list(numbers.T)
         for name in self.form.list_keys(self.keys):
             codes, labels = _code(batch.column(name))
             digests = list(map(_digest, labels))
             places = {digest: i for i, digest in enumerate(sorted(digests))}
-            ranks.append(np.array([places[one] for one in digests])[codes])
+            ranks.append(np.array([places[digest] for digest in digests])[codes])
         return ranks
 
 
@@ -166,8 +166,8 @@ def _split(batch: pa.RecordBatch, keys: Sequence[str]) -> Iterator[tuple[Key, Fl
     codes = np.zeros(batch.num_rows, dtype=np.int64)
     values: list[Key] = [()]
     for name in keys:
-        here, labels = _code(batch.column(name))
-        codes = codes * len(labels) + here
+        key_codes, labels = _code(batch.column(name))
+        codes = codes * len(labels) + key_codes
         values = [(*value, label) for value in values for label in labels]
     for code in np.unique(codes).tolist():
         yield values[code], codes == code
@@ -193,23 +193,23 @@ def open_files(
 ) -> FilesCount:
     """Count these files, whose rows or names of folders must have all columns of the table form."""
     opened = type_folders([open_file(path, form) for path in paths])
-    theirs = [is_other_plan(one, form) for one in opened]
-    mine = [one for one, other in zip(opened, theirs, strict=True) if not other]
-    others = tuple(one for one, other in zip(opened, theirs, strict=True) if other)
-    for one in mine:
-        check_columns(form, one.kinds, keys, number, one.path)
-    extra = form.more_columns & {name for one in mine for name in one.kinds}
-    for one in mine:
-        for name in sorted(extra - set(one.kinds)):
+    theirs = [is_other_plan(file, form) for file in opened]
+    mine = [file for file, other in zip(opened, theirs, strict=True) if not other]
+    others = tuple(file for file, other in zip(opened, theirs, strict=True) if other)
+    for file in mine:
+        check_columns(form, file.kinds, keys, number, file.path)
+    extra = form.more_columns & {name for file in mine for name in file.kinds}
+    for file in mine:
+        for name in sorted(extra - set(file.kinds)):
             raise InvalidReport(
-                f"{one.path} has no column {name!r}, and other files have; count files that are alike"
+                f"{file.path} has no column {name!r}, and other files have; count files that are alike"
             )
     for name in (*keys, *sorted(extra)):
-        if len({one.kinds[name] for one in mine}) > 1:
+        if len({file.kinds[name] for file in mine}) > 1:
             raise InvalidReport(
                 f"files differ in what their column {name!r} holds; count files that are alike"
             )
-    pieces = tuple(piece for one in mine for piece in one.list_pieces())
+    pieces = tuple(piece for file in mine for piece in file.list_pieces())
     return FilesCount(form, pieces, extra, keys, number, others)
 
 
@@ -231,20 +231,20 @@ def open_frame(
     from pyarrow import dataset as ds
 
     if isinstance(frame, ds.Dataset):
-        schema, one = frame.schema, Frame(frame.to_batches, frame.count_rows())
+        schema, rows = frame.schema, Frame(frame.to_batches, frame.count_rows())
     elif hasattr(frame, "collect_batches"):  # lazy, of Polars
         schema = frame.head(0).collect().to_arrow().schema
-        one = Frame(
-            lambda: (batch for some in frame.collect_batches() for batch in some.to_arrow().to_batches()), 0
+        rows = Frame(
+            lambda: (batch for block in frame.collect_batches() for batch in block.to_arrow().to_batches()), 0
         )
     else:
         table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else to_arrow(frame, form)
-        schema, one = table.schema, Frame(table.to_batches, table.num_rows)
+        schema, rows = table.schema, Frame(table.to_batches, table.num_rows)
     check_columns(form, {name: name_kind(schema.field(name).type) for name in schema.names}, keys, number)
-    return FilesCount(form, (one,), form.more_columns & set(schema.names), keys, number)
+    return FilesCount(form, (rows,), form.more_columns & set(schema.names), keys, number)
 
 
-def merge_counted(found: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:
+def merge_counted(counted: dict[Key, Counted], more: Mapping[Key, Counted]) -> None:
     """Add counts to those that were found before, by key."""
-    for key, one in more.items():
-        found[key] = found[key] + one if key in found else one
+    for key, counts in more.items():
+        counted[key] = counted[key] + counts if key in counted else counts

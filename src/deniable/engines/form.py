@@ -75,11 +75,11 @@ class TableForm:
         dot = "."
         while True:
             pairs = zip(self.names, self.mechanism.mechanisms, strict=True)
-            found = tuple(list_columns(name, part, dot) for name, part in pairs)
-            names = [column.name for columns in found for column in columns]
+            by_attribute = tuple(list_columns(name, part, dot) for name, part in pairs)
+            names = [column.name for columns in by_attribute for column in columns]
             names += self.list_keys(())
             if len(set(names)) == len(names):
-                return found
+                return by_attribute
             dot += "."
 
     @cached_property
@@ -126,7 +126,7 @@ class Counted:
             for why in REASONS
             if why in self.refused or why in other.refused
         }
-        tallies = tuple(one + more for one, more in zip(self.tallies, other.tallies, strict=True))
+        tallies = tuple(tally + more for tally, more in zip(self.tallies, other.tallies, strict=True))
         return Counted(self.n + other.n, tallies, refused, other.round if self.round is None else self.round)
 
     def finish(self, mechanism: RecordMechanism) -> Counted:
@@ -146,18 +146,18 @@ def check_columns(
 
     `kinds` are "integer", "list" (of integers), "text", "date", "bool", "float" and "other".
     """
-    wanted: dict[str, tuple[str, ...]] = {
+    required: dict[str, tuple[str, ...]] = {
         column.name: ("integer",) if column.length is None else ("list",)
         for columns in form.columns
         for column in columns
     }
     for key in keys:
-        if key in wanted or (key == ID and ID in form.more_columns):
+        if key in required or (key == ID and ID in form.more_columns):
             raise InvalidParameter(
                 f"windows are by what is known of reports, such as the day, not by {key!r}"
             )
     if form.group is not None:
-        wanted[form.group[0]] = ("integer",)
+        required[form.group[0]] = ("integer",)
     this, where = ("this table", "the table of reports") if path is None else (path, path)
     if form.plan_column not in kinds:
         mend = _suggest_plan(form) if set(form.column_names) <= set(kinds) else ""
@@ -170,11 +170,11 @@ def check_columns(
         raise InvalidReport(explain_no_round(form, this))
     if number is not None and form.round_column not in kinds:
         raise InvalidReport(f"round {number} is asked for, and {this} has no column {form.round_column!r}")
-    wanted[form.plan_column] = ("text",)
+    required[form.plan_column] = ("text",)
     more: dict[str, tuple[str, ...]] = {form.round_column: ("integer",), ID: ("text", "integer")}
-    wanted |= {name: allowed for name, allowed in more.items() if name in form.more_columns & set(kinds)}
-    wanted = dict.fromkeys(keys, WINDOWS) | wanted
-    for name, allowed in wanted.items():
+    required |= {name: allowed for name, allowed in more.items() if name in form.more_columns & set(kinds)}
+    required = dict.fromkeys(keys, WINDOWS) | required
+    for name, allowed in required.items():
         if name not in kinds:
             hint = "" if name in keys else "; is this the plan that they were made for?"
             raise InvalidReport(not_among(name, f"a column of {where}", list(kinds)) + hint)
@@ -211,10 +211,10 @@ def check_beside(form: TableForm, kinds: Mapping[str, str]) -> None:
             raise InvalidParameter(
                 f"{name!r} is an answer that reports protect: beside them it would stand as it is"
             )
-        if name.lower() in {one.lower() for one in (*form.column_names, *form.more_columns)}:
+        if name.lower() in {column.lower() for column in (*form.column_names, *form.more_columns)}:
             raise InvalidParameter(f"a table of reports has a column {name!r} of its own; rename the other")
         if kind not in WINDOWS:
-            holds = " or ".join(_HOLDS[one] for one in WINDOWS)
+            holds = " or ".join(_HOLDS[window] for window in WINDOWS)
             raise InvalidParameter(
                 f"the column {name!r} beside reports must hold {holds}; of a time, make a column of its days"
             )
@@ -236,11 +236,11 @@ def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[
     like = mechanism.blank(0)
     if like.dtype.names is None:
         return _plain_columns(name, like.dtype, like.shape[1:], mechanism.packed, None, dot)
-    found: list[Column] = []
+    columns: list[Column] = []
     for field in like.dtype.names:
         inner = like.dtype[field]
-        found += _plain_columns(f"{name}{dot}{field}", inner.base, inner.shape, field == "bits", field, dot)
-    return tuple(found)
+        columns += _plain_columns(f"{name}{dot}{field}", inner.base, inner.shape, field == "bits", field, dot)
+    return tuple(columns)
 
 
 def _plain_columns(
@@ -255,7 +255,9 @@ def _plain_columns(
 
 def to_columns(reports: Array, columns: Sequence[Column]) -> list[Array]:
     """The content of an attribute's columns."""
-    return [_to_column(reports if one.field is None else reports[one.field], one) for one in columns]
+    return [
+        _to_column(reports if column.field is None else reports[column.field], column) for column in columns
+    ]
 
 
 def _to_column(reports: Array, column: Column) -> Array:

@@ -12,10 +12,10 @@ _FACTOR = np.uint64(1099511628211)
 
 
 @compiled
-def hash_texts(text: Array, ends: Array, found: Array) -> None:
+def hash_texts(text: Array, ends: Array, hashes: Array) -> None:
     """Write the FNV-1a hash of each text, which goes from one end to the next."""
-    for i in range(len(found)):
-        one = _START
+    for i in range(len(hashes)):
+        value = _START
         for at in range(ends[i], ends[i + 1]):
-            one = (one ^ np.uint64(text[at])) * _FACTOR
-        found[i] = one
+            value = (value ^ np.uint64(text[at])) * _FACTOR
+        hashes[i] = value

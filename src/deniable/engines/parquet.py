@@ -91,9 +91,9 @@ def _add_round(batch: pa.RecordBatch, form: TableForm, number: int | None) -> pa
 
 def _join_schemas(form: TableForm, schema: pa.Schema, beside: pa.Schema) -> pa.Schema:
     """The columns of reports, then those beside them."""
-    check_beside(form, {one.name: name_kind(one.type) for one in beside})
-    for one in beside:
-        schema = schema.append(one)
+    check_beside(form, {field.name: name_kind(field.type) for field in beside})
+    for field in beside:
+        schema = schema.append(field)
     return schema
 
 
@@ -203,20 +203,20 @@ def _open_reports(path: Path, form: TableForm) -> Iterator[parquet.ParquetFile]:
         ) from None
     with file:
         check_footer(path, file.metadata)
-        found = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
-        if found is None:
+        plan_id = (file.schema_arrow.metadata or {}).get(PLAN_KEY)
+        if plan_id is None:
             raise InvalidReport(
                 f"{path.name} does not say for which plan its reports were made; if it holds answers, "
                 "privatize them first"
             )
-        if found != form.plan_id.encode():
-            made_for = found.decode("ascii", "replace")[:12]
+        if plan_id != form.plan_id.encode():
+            made_for = plan_id.decode("ascii", "replace")[:12]
             raise InvalidReport(
                 f"the reports in {path.name} were made for plan {made_for}, this plan is {form.plan_id[:12]}"
             )
         with plain_damage(path):
-            found_columns = {one.name: one.type for one in file.schema_arrow}
-        if any(found_columns.get(one.name) != one.type for one in reports_schema(form)):
+            found_columns = {field.name: field.type for field in file.schema_arrow}
+        if any(found_columns.get(field.name) != field.type for field in reports_schema(form)):
             raise InvalidReport(f"the columns of {path.name} are not those of this plan's reports")
         has_round = form.round_column in found_columns or form.round_column in read_folders(path, form)
         if form.rounds > 1 and not has_round:
@@ -247,8 +247,8 @@ def _file_schema(form: TableForm) -> pa.Schema:
 def _arrow_type(column: Column) -> pa.DataType:
     import pyarrow as pa
 
-    one = pa.from_numpy_dtype(integer_type(column))
-    return one if column.length is None else pa.list_(one)
+    kind = pa.from_numpy_dtype(integer_type(column))
+    return kind if column.length is None else pa.list_(kind)
 
 
 def to_batch(records: Records, form: TableForm, schema: pa.Schema) -> pa.RecordBatch:
@@ -276,13 +276,13 @@ def _to_arrow(content: Array, column: Column, n: int, who: Array | None) -> pa.A
         absent = np.ones(n, dtype=bool)
         absent[who] = False
     if column.length is None:
-        whole = content
+        filled = content
         if who is not None:
-            whole = np.zeros(n, dtype=content.dtype)
-            whole[who] = content
-        return pa.array(whole, mask=absent)
-    here = np.ones(n, dtype=np.int32) if absent is None else (~absent).astype(np.int32)
-    ends = pa.array(np.concatenate([[0], np.cumsum(here * column.length)]).astype(np.int32), mask=None)
+            filled = np.zeros(n, dtype=content.dtype)
+            filled[who] = content
+        return pa.array(filled, mask=absent)
+    lengths = np.ones(n, dtype=np.int32) if absent is None else (~absent).astype(np.int32)
+    ends = pa.array(np.concatenate([[0], np.cumsum(lengths * column.length)]).astype(np.int32), mask=None)
     flat = pa.array(np.ascontiguousarray(content).reshape(-1))
     mask = None if absent is None else pa.array(absent)
     return pa.ListArray.from_arrays(ends, flat, type=_arrow_type(column), mask=mask)

@@ -81,22 +81,24 @@ class Piece:
         import pyarrow as pa
         from pyarrow import parquet
 
-        here = [name for name in names if name not in self.folders]
+        in_file = [name for name in names if name not in self.folders]
         rows = 0
         with (
             plain_damage(self.path),
             parquet.ParquetFile(self.path, metadata=self.metadata, page_checksum_verification=True) as file,
         ):
-            for batch in file.iter_batches(_rows_at_once(len(here)), [self.group], here, use_threads=False):
+            for batch in file.iter_batches(
+                _rows_at_once(len(in_file)), [self.group], in_file, use_threads=False
+            ):
                 rows += batch.num_rows
-                columns = {name: read_plain(batch.column(name)) for name in here}
-                one = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
+                columns = {name: read_plain(batch.column(name)) for name in in_file}
+                indices = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
                     if name in self.folders:
                         label = pa.array([self.folders[name]])
-                        columns[name] = pa.DictionaryArray.from_arrays(one, label, safe=False)
+                        columns[name] = pa.DictionaryArray.from_arrays(indices, label, safe=False)
                 yield pa.RecordBatch.from_pydict(columns)
-        if here and rows != self.rows:
+        if in_file and rows != self.rows:
             raise DamagedFile(self.path, f"it has {rows:,} rows where its footer says {self.rows:,}")
 
 
@@ -114,8 +116,8 @@ class Frame:
 
         for batch in self.batches():
             for start in range(0, batch.num_rows, ROWS):
-                some = batch.select(list(names)).slice(start, ROWS)
-                yield pa.RecordBatch.from_arrays(list(map(read_plain, some.columns)), names=list(names))
+                block = batch.select(list(names)).slice(start, ROWS)
+                yield pa.RecordBatch.from_arrays(list(map(read_plain, block.columns)), names=list(names))
 
 
 @final
@@ -190,7 +192,7 @@ def type_texts(texts: Sequence[str]) -> dict[str, date | int | str]:
     for read in (_read_date, _read_integer):
         values = {text: read(text) for text in texts}
         if all(values.values()):
-            return {text: value for text, found in values.items() for value in found or ()}
+            return {text: value for text, parsed in values.items() for value in parsed or ()}
     return {text: text for text in texts}
 
 
@@ -229,17 +231,17 @@ def read_first(piece: RowSource, name: str) -> str | None:
 def read_folders(path: Path, form: TableForm) -> dict[str, Any]:
     """What the names of folders say (`day=2026-11-15`), as text; rounds and groups are numbers."""
     numbers = {form.round_column} | ({form.group[0]} if form.group else set())
-    found: dict[str, Any] = {}
+    folders: dict[str, Any] = {}
     for part in path.parent.parts:
-        name, equals, value = (unquote(one) for one in part.partition("="))
+        name, equals, value = (unquote(text) for text in part.partition("="))
         if equals:
             text = None if value == NO_VALUE else value
-            found[name] = int(value) if name in numbers and value.isdecimal() else text
-    return found
+            folders[name] = int(value) if name in numbers and value.isdecimal() else text
+    return folders
 
 
 def read_plain(array: pa.Array) -> pa.Array:
-    """The same column as text or integers of a plain type, which all steps know."""
+    """The column as text or integers of a plain type, which all steps know."""
     import pyarrow as pa
 
     kind = array.type
@@ -258,27 +260,27 @@ def to_arrow(frame: Any, form: TableForm) -> pa.Table:
     import narwhals as nw
 
     try:
-        given = nw.from_native(frame, eager_only=True)
+        wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise InvalidReport(
             f"tables of reports are dataframes of pandas, Polars or pyarrow, got {type(frame).__name__}"
         ) from None
-    table = given.to_arrow()
-    return _read_integers(table, form) if given.implementation.is_pandas() else table
+    table = wrapped.to_arrow()
+    return _read_integers(table, form) if wrapped.implementation.is_pandas() else table
 
 
 def _read_integers(table: pa.Table, form: TableForm) -> pa.Table:
-    """The same table with integers where pandas, for want of a null, has floats."""
+    """The table with integers where pandas, for want of a null, has floats."""
     import pyarrow as pa
 
-    for column in (one for columns in form.columns for one in columns):
+    for column in (column for columns in form.columns for column in columns):
         at = table.schema.get_field_index(column.name)
         # a float above 2^53 may have been another integer
         if at < 0 or column.limit > 1 << 53 or not pa.types.is_floating(table.schema.field(at).type):
             continue
         floats = table.column(at).to_numpy(zero_copy_only=False)
-        whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < 1 << 53)
-        numbers = np.where(whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
+        is_whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < 1 << 53)
+        numbers = np.where(is_whole, floats, -1).astype(np.int64)  # what is no number of a report is refused
         table = table.set_column(at, column.name, pa.array(numbers, mask=np.isnan(floats)))
     return table
 
@@ -296,5 +298,5 @@ def name_kind(kind: pa.DataType) -> str:
         return "other" if types.is_uint64(kind) else "integer"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"
-    named = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
-    return next((name for name, holds in named.items() if holds(kind)), "other")
+    tests = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
+    return next((name for name, holds in tests.items() if holds(kind)), "other")

@@ -63,13 +63,13 @@ class Query:
         sums: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
         for start in range(0, len(self._conditions), _AT_ONCE):
             for row in run(self._sums_query(self._conditions[start : start + _AT_ONCE])):
-                sums[tuple(row[: len(self.keys)])] += [int(one or 0) for one in row[len(self.keys) :]]
+                sums[tuple(row[: len(self.keys)])] += [int(count or 0) for count in row[len(self.keys) :]]
         none = [0] * len(self._conditions)  # of a window whose rows are all refused
         return {key: self._finish(counts, sums[key] or none) for key, counts in cells.items()}
 
     @cached_property
     def _conditions(self) -> list[str]:
-        return [condition for one in self.countings for condition in one.sums]
+        return [condition for counting in self.countings for condition in counting.sums]
 
     @cached_property
     def _size(self) -> int:
@@ -77,33 +77,33 @@ class Query:
         return (
             len(REASONS)
             + len(self.form.names)
-            + sum(cells.size for one in self.countings for cells in one.cells)
+            + sum(cells.size for counting in self.countings for cells in counting.cells)
         )
 
     def _finish(self, counts: Integers, sums: Sequence[int]) -> Counted:
         first = len(REASONS)
         states, reported, rest = counts[:first], counts[first : first + len(self.form.names)], counts[first:]
         start, summed, tallies = len(self.form.names), 0, []
-        for one, n in zip(self.countings, reported.tolist(), strict=True):
-            found = []
-            for cells in one.cells:
-                found.append(rest[start : start + cells.size])
+        for counting, n in zip(self.countings, reported.tolist(), strict=True):
+            arrays = []
+            for cells in counting.cells:
+                arrays.append(rest[start : start + cells.size])
                 start += cells.size
-            if one.sums:
-                found.append(np.array(sums[summed : summed + len(one.sums)], dtype=np.int64))
-                summed += len(one.sums)
-            tallies.append(one.finish(found, n))
+            if counting.sums:
+                arrays.append(np.array(sums[summed : summed + len(counting.sums)], dtype=np.int64))
+                summed += len(counting.sums)
+            tallies.append(counting.finish(arrays, n))
         refused = {why: int(n) for why, n in zip(REASONS[1:], states[1:], strict=True) if n}
         return Counted(int(states[0]), tuple(tallies), refused)
 
     def _cells_query(self) -> str:
         texts = ['"state"']
         start = len(REASONS)
-        for j, one in enumerate(self.countings):
-            texts.append(f"CASE WHEN {quote(one.columns[0].name)} IS NOT NULL THEN {start + j} END")
+        for j, counting in enumerate(self.countings):
+            texts.append(f"CASE WHEN {quote(counting.columns[0].name)} IS NOT NULL THEN {start + j} END")
         start += len(self.form.names)
-        for one in self.countings:
-            for cells in one.cells:
+        for counting in self.countings:
+            for cells in counting.cells:
                 texts += [f"{start} + {text}" for text in cells.texts]
                 start += cells.size
         keys = self._keys_text
@@ -129,7 +129,7 @@ class Query:
 
     def _sound_rows(self) -> str:
         """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
-        columns = [quote(column.name) for one in self.countings for column in one.columns]
+        columns = [quote(column.name) for counting in self.countings for column in counting.columns]
         masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
         keys = list(map(name_key, self.form.list_keys(self.keys)))
         step = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "final"'
@@ -139,8 +139,8 @@ class Query:
         """The rows and their state. Only the first step knows the names of the table's columns, which may be
         any.
         """
-        named = [column for columns in self.form.columns for column in columns]
-        columns = [quote(column.name) for one in self.countings for column in one.columns]
+        form_columns = [column for columns in self.form.columns for column in columns]
+        columns = [quote(column.name) for counting in self.countings for column in counting.columns]
         by = self.form.list_keys(self.keys)
         keys = list(map(name_key, by))
         more = {PLAN: self.form.plan_column}
@@ -148,8 +148,8 @@ class Query:
         more |= {ID: ID} if ID in self.extra else {}
         kept = [*keys, *map(quote, more)]
         typed = [
-            f"CAST({quote(one.name)} AS BIGINT{'' if one.length is None else '[]'}) AS {text}"
-            for text, one in zip(columns, named, strict=True)
+            f"CAST({quote(column.name)} AS BIGINT{'' if column.length is None else '[]'}) AS {text}"
+            for text, column in zip(columns, form_columns, strict=True)
         ]
         typed += [f"{quote(key)} AS {text}" for key, text in zip(by, keys, strict=True)]
         typed += [f"{quote(theirs)} AS {quote(name)}" for name, theirs in more.items()]
@@ -161,7 +161,7 @@ class Query:
             steps["judged"] = judged
             # of equal reports in two windows any may count, but in every engine the same; collations differ
             order = [*columns, *(f"MD5(CAST({key} AS VARCHAR))" for key in keys)]
-            ordered = ", ".join(f"{one} NULLS LAST" for one in order)
+            ordered = ", ".join(f"{key} NULLS LAST" for key in order)
             copy = f'ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {ordered})'
             state = 'CASE WHEN "state" = 0 AND "copy" > 1 THEN 4 ELSE "state" END'
             steps["numbered"] = f'SELECT *, {copy} AS "copy" FROM "judged"'
@@ -177,9 +177,9 @@ class Query:
             others = others if self.round is None else f'"round" <> {self.round}'
             cases.append(f'WHEN "round" IS NULL OR {others} THEN 2')
         valid = [self._holds(member, first) for member, first, _ in self.form.mechanism.members]
-        for one in self.countings:
-            absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in one.columns)
-            valid.append(f"({absent} OR {one.valid})")
+        for counting in self.countings:
+            absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in counting.columns)
+            valid.append(f"({absent} OR {counting.valid})")
         if self.form.group is not None:
             name, size = name_key(self.form.group[0]), self.form.group[1]
             valid.append(f"{name} >= 0 AND {name} < {size}")
@@ -189,9 +189,8 @@ class Query:
 
     def _holds(self, member: RecordMechanism, first: int) -> str:
         """The row holds as many attributes as a report does."""
-        here = [quote(one.columns[0].name) for one in self.countings[first : first + member.d]]
+        texts = [quote(counting.columns[0].name) for counting in self.countings[first : first + member.d]]
         if member.reports_all:
-            return " AND ".join(f"{one} IS NOT NULL" for one in here)
-        return (
-            f"{' + '.join(f'CASE WHEN {one} IS NULL THEN 0 ELSE 1 END' for one in here)} = {member.reported}"
-        )
+            return " AND ".join(f"{text} IS NOT NULL" for text in texts)
+        counted = " + ".join(f"CASE WHEN {text} IS NULL THEN 0 ELSE 1 END" for text in texts)
+        return f"{counted} = {member.reported}"

@@ -58,20 +58,20 @@ class Repeats:
         paths = [Path(self._folder.name) / f"{bucket}.hashes" for bucket in range(self._buckets)]
         files = [path.open("wb") for path in paths]
         try:
-            for some in ids:
-                hashes = hash_ids(some.drop_null())
+            for block in ids:
+                hashes = hash_ids(block.drop_null())
                 of = hashes % np.uint64(self._buckets)
                 for bucket, file in enumerate(files):
                     file.write(hashes[of == bucket].tobytes())
         finally:
             for file in files:
                 file.close()
-        found = []
+        repeated = []
         for path in paths:
             ordered = np.sort(np.fromfile(path, dtype=np.uint64))
-            found.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
+            repeated.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
             path.unlink()
-        self._hashes = np.sort(np.concatenate(found))
+        self._hashes = np.sort(np.concatenate(repeated))
 
     def part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows whose id comes once; the others are put aside."""
@@ -109,7 +109,7 @@ class Repeats:
 
 
 def _widen(array: pa.Array) -> pa.Array:
-    """The same column with the type that it has in every file: files may differ in widths."""
+    """The column with a type that is the same for every file: files may differ in widths."""
     import pyarrow as pa
 
     types = pa.types
@@ -133,18 +133,18 @@ def hash_ids(ids: pa.Array) -> Hashes:
     if pa.types.is_integer(ids.type):
         return _mix(np.asarray(ids.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.uint64))
     ids = ids.cast(pa.string())
-    found = np.zeros(len(ids), dtype=np.uint64)
+    hashes = np.zeros(len(ids), dtype=np.uint64)
     if len(ids):
         from deniable.engines.loops import hash_texts
 
         _, ends, text = ids.buffers()
         bounds = np.frombuffer(ends, dtype=np.int32)[ids.offset : ids.offset + len(ids) + 1]
-        hash_texts(np.frombuffer(text if text is not None else b"", dtype=np.uint8), bounds, found)
-    return _mix(found)
+        hash_texts(np.frombuffer(text if text is not None else b"", dtype=np.uint8), bounds, hashes)
+    return _mix(hashes)
 
 
 def _mix(numbers: Hashes) -> Hashes:
-    """The same numbers spread over all bits, as buckets take the last ones."""
+    """The numbers, spread over all bits, as buckets take the last ones."""
     with np.errstate(over="ignore"):
         mixed = (numbers ^ (numbers >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     return np.asarray(mixed ^ (mixed >> np.uint64(33)))

@@ -28,9 +28,9 @@ class TableReports:
         """Keep what these rows report."""
         counted = rows.states == COUNTED
         for place in self.places:
-            who, some = rows.reports[place]
-            made = some[counted[who]]
-            block = made.to_reports() if isinstance(made, PackedWords) else made
+            who, reports = rows.reports[place]
+            kept = reports[counted[who]]
+            block = kept.to_reports() if isinstance(kept, PackedWords) else kept
             with self._lock:
                 self._blocks.setdefault(place, []).append(block)
 
@@ -41,7 +41,9 @@ class TableReports:
     def join(self) -> list[Array]:
         """The reports of each attribute."""
         parts = self.form.mechanism.mechanisms
-        return [np.concatenate([parts[one].blank(0), *self._blocks.get(one, [])]) for one in self.places]
+        return [
+            np.concatenate([parts[place].blank(0), *self._blocks.get(place, [])]) for place in self.places
+        ]
 
 
 def list_hashes(form: TableForm) -> list[str]:

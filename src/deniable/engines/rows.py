@@ -32,18 +32,18 @@ class Rows:
     states: States
     reports: tuple[tuple[Integers | slice, Array | PackedWords], ...]
 
-    def count(self, form: TableForm, here: Flags | None = None) -> Counted:
+    def count(self, form: TableForm, is_counted: Flags | None = None) -> Counted:
         """Count these rows, or some of them; tallies are not finished, as blocks are to be added up."""
-        states = self.states if here is None else self.states[here]
+        states = self.states if is_counted is None else self.states[is_counted]
         times = [len(states)]  # all are counted
         if states.any():
             times = np.bincount(states, minlength=len(REASONS)).tolist()
-        counted = self.states == COUNTED if here is None else here & (self.states == COUNTED)
+        counted = self.states == COUNTED if is_counted is None else is_counted & (self.states == COUNTED)
         everybody = times[COUNTED] == len(self.states)
         # only to be counted, so that nobody needs to know whose they are; and in canonical form already
         tallies = tuple(
-            _tally_part(part, some if everybody else some[counted[who]])
-            for part, (who, some) in zip(form.mechanism.mechanisms, self.reports, strict=True)
+            _tally_part(part, reports if everybody else reports[counted[who]])
+            for part, (who, reports) in zip(form.mechanism.mechanisms, self.reports, strict=True)
         )
         refused = {why: n for why, n in zip(REASONS, times, strict=False) if n and why != REASONS[COUNTED]}
         return Counted(int(times[COUNTED]), tallies, refused)
@@ -71,27 +71,29 @@ class RowReader:
         n = batch.num_rows
         sound = np.ones(n, dtype=bool)
         # where nothing is null one row stands for all of them
-        full = not any(batch.column(one.name).null_count for columns in self.form.columns for one in columns)
-        here = np.ones((len(self.form.names), 1 if full else n), dtype=bool)
+        full = not any(
+            batch.column(column.name).null_count for columns in self.form.columns for column in columns
+        )
+        is_held = np.ones((len(self.form.names), 1 if full else n), dtype=bool)
         reports: list[tuple[Integers | slice, Array | PackedWords]] = []
         parts = zip(self.form.columns, self.form.mechanism.mechanisms, strict=True)
         for j, (columns, part) in enumerate(parts):
             arrays = [batch.column(column.name) for column in columns]
             if not full:
-                here[j] = find_valid(arrays[0])
+                is_held[j] = find_valid(arrays[0])
                 for array in arrays[1:]:
-                    sound &= find_valid(array) == here[j]
-            who = slice(None) if full else _select(here[j] & sound)
-            contents, whole = _read_numbers(arrays, columns, who)
+                    sound &= find_valid(array) == is_held[j]
+            who = slice(None) if full else _select(is_held[j] & sound)
+            contents, is_whole = _read_numbers(arrays, columns, who)
             packed = pack_words(contents, columns, part)
             if packed is None:
-                made, canonical = from_columns(contents, columns, part)
-                sound[who] &= canonical & whole
-                reports.append((who, made))
+                decoded, canonical = from_columns(contents, columns, part)
+                sound[who] &= canonical & is_whole
+                reports.append((who, decoded))
             else:
                 sound[who] &= packed.find_canonical()
                 reports.append((who, packed))
-        sound &= self.form.mechanism.can_hold(here)
+        sound &= self.form.mechanism.can_hold(is_held)
         if self.form.group is not None:
             numbers = self.read_groups(batch)
             sound &= (numbers >= 0) & (numbers < self.form.group[1])
@@ -125,7 +127,7 @@ class RowReader:
         if (rows.states != COUNTED).any():
             raise InvalidReport(self._explain(batch, int(np.argmax(rows.states != COUNTED))))
         columns = tuple(
-            made.to_reports() if isinstance(made, PackedWords) else made for _, made in rows.reports
+            column.to_reports() if isinstance(column, PackedWords) else column for _, column in rows.reports
         )
         everyone = np.arange(batch.num_rows)
         reporters = None
@@ -137,8 +139,8 @@ class RowReader:
     def read_groups(self, batch: pa.RecordBatch) -> Integers:
         """The number of each row's known group; -1 where there is none."""
         assert self.form.group is not None
-        found = batch.column(self.form.group[0]).fill_null(-1).to_numpy(zero_copy_only=False)
-        return np.asarray(found.astype(np.int64))
+        numbers = batch.column(self.form.group[0]).fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.asarray(numbers.astype(np.int64))
 
     def _explain(self, batch: pa.RecordBatch, row: int) -> str:
         """What is wrong with a row."""
@@ -150,20 +152,20 @@ class RowReader:
                 return f"a report does not say which {name!r} it is of"
             if number >= size:
                 return f"{name!r} has {size} values, numbered from 0; a report has number {number}"
-        here = np.array([find_valid(batch.column(columns[0].name))[row] for columns in self.form.columns])
-        if not mechanism.can_hold(here[:, None])[0]:
-            held = int(here.sum())
-            others = " others" if held == mechanism.reported else ""
-            wanted = f"a record reports {mechanism.reported} of {mechanism.d} attributes"
-            return f"{wanted}, got one with {held}{others}"
-        for columns, part, reported in zip(self.form.columns, mechanism.mechanisms, here, strict=True):
+        is_held = np.array([find_valid(batch.column(columns[0].name))[row] for columns in self.form.columns])
+        if not mechanism.can_hold(is_held[:, None])[0]:
+            count = int(is_held.sum())
+            others = " others" if count == mechanism.reported else ""
+            rule = f"a record reports {mechanism.reported} of {mechanism.d} attributes"
+            return f"{rule}, got one with {count}{others}"
+        for columns, part, reported in zip(self.form.columns, mechanism.mechanisms, is_held, strict=True):
             arrays = [batch.column(column.name).slice(row, 1) for column in columns]
             if not reported:
                 continue
             if any(array.null_count for array in arrays):
                 return "a report has a part that is missing"
-            contents, whole = _read_numbers(arrays, columns, slice(None))
-            if not whole[0] or not from_columns(contents, columns, part)[1][0]:
+            contents, is_whole = _read_numbers(arrays, columns, slice(None))
+            if not is_whole[0] or not from_columns(contents, columns, part)[1][0]:
                 return f"a report is not in its canonical form: {part.form}"
         return "a report has a part that is missing"
 
@@ -191,10 +193,10 @@ def _mark_others(array: pa.Array, holds: Callable[[pa.Array], Flags], states: St
     if not isinstance(array, pa.DictionaryArray):
         same = holds(array)
     else:
-        each = holds(array.dictionary)
-        if not array.null_count and each.all():
+        is_same = holds(array.dictionary)
+        if not array.null_count and is_same.all():
             return
-        same = np.append(each, False)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        same = np.append(is_same, False)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     states[~same] = mark
 
 
@@ -210,17 +212,17 @@ def _read_numbers(
     import pyarrow as pa
 
     taken = arrays if isinstance(who, slice) else [array.take(pa.array(who)) for array in arrays]
-    whole = np.ones(len(taken[0]), dtype=bool)
+    is_whole = np.ones(len(taken[0]), dtype=bool)
     contents = []
-    for some, column in zip(taken, columns, strict=True):
+    for array, column in zip(taken, columns, strict=True):
         if column.length is None:
-            contents.append(some.to_numpy(zero_copy_only=False))
+            contents.append(array.to_numpy(zero_copy_only=False))
         else:
-            contents.append(_read_lists(some, column.length, whole))
-    return contents, whole
+            contents.append(_read_lists(array, column.length, is_whole))
+    return contents, is_whole
 
 
-def _read_lists(array: pa.Array, length: int, whole: Flags) -> Array:
+def _read_lists(array: pa.Array, length: int, is_whole: Flags) -> Array:
     """Lists of one length as a table; a row of another length, or with a null in it, is not whole."""
     from pyarrow import compute
 
@@ -230,7 +232,7 @@ def _read_lists(array: pa.Array, length: int, whole: Flags) -> Array:
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(array), length)
     table = np.full((len(array), length), -1, dtype=np.int64)
     for i, numbers in enumerate(array.to_pylist()):
-        whole[i] = len(numbers) == length and None not in numbers
-        if whole[i]:
+        is_whole[i] = len(numbers) == length and None not in numbers
+        if is_whole[i]:
             table[i] = numbers
     return table

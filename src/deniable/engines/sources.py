@@ -40,18 +40,18 @@ Since = tuple[str, Any]
 """A column, and its least value."""
 
 
-def is_source(given: object) -> bool:
+def is_source(source: object) -> bool:
     """Whether something may hold a table of reports: a path, an address, or a table of an engine."""
-    if isinstance(given, str | Path):
+    if isinstance(source, str | Path):
         return True
-    if isinstance(given, list | tuple):
-        return bool(given) and all(isinstance(one, str | Path) for one in given)
-    return _find_library(given) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
+    if isinstance(source, list | tuple):
+        return bool(source) and all(isinstance(path, str | Path) for path in source)
+    return _find_library(source) in ("duckdb", "_duckdb", "pyspark", "ibis", "polars", "pandas", "pyarrow")
 
 
-def is_spark_frame(given: object) -> bool:
+def is_spark_frame(source: object) -> bool:
     """Whether something is a dataframe of Spark."""
-    return _find_library(given) == "pyspark" and hasattr(given, "mapInArrow")
+    return _find_library(source) == "pyspark" and hasattr(source, "mapInArrow")
 
 
 def count_source(
@@ -84,17 +84,17 @@ def count_source(
 
     def count(files: FilesCount) -> dict[Key, Counted]:
         sink = None if gathered is None else gathered.add
-        found = replace(files, keys=keys_read, sink=sink).run(show)
-        return _join_rounds(found) if mixes else found
+        counts = replace(files, keys=keys_read, sink=sink).run(show)
+        return _join_rounds(counts) if mixes else counts
 
     if not isinstance(source, str | Path | list | tuple):
         return count(open_frame(form, source, by, number))
     paths = list_paths(source)
     damaged: dict[Path, DamagedFile] = {}
     while True:
-        whole = [path for path in paths if path not in damaged]
+        sound = [path for path in paths if path not in damaged]
         try:
-            found = count(open_files(form, whole, by, number))
+            counts = count(open_files(form, sound, by, number))
         except DamagedFile as problem:
             damaged[problem.path] = problem
             if len(damaged) == len(paths):
@@ -108,7 +108,7 @@ def count_source(
                 DeniableWarning,
                 stacklevel=2,
             )
-        return found
+        return counts
 
 
 def gather_source(
@@ -177,22 +177,22 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
 
 def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     """The files that are named, by themselves, by folders, or by patterns such as `reports/*.parquet`."""
-    found: list[Path] = []  # a file that is named twice is counted once
-    for one in [source] if isinstance(source, str | Path) else source:
-        here = sorted(glob.glob(str(one), recursive=True)) or [str(one)]
-        for name in here:
+    paths: list[Path] = []  # a file that is named twice is counted once
+    for pattern in [source] if isinstance(source, str | Path) else source:
+        names = sorted(glob.glob(str(pattern), recursive=True)) or [str(pattern)]
+        for name in names:
             path = Path(name)
-            found += _list_folder(path) if path.is_dir() else [path]
-    missing = [path for path in found if not path.exists()]
+            paths += _list_folder(path) if path.is_dir() else [path]
+    missing = [path for path in paths if not path.exists()]
     if missing and set(str(missing[0])) & set("*?["):
         raise FileMissing(f"no file of reports has a name like {missing[0]}; put quotes around a pattern")
     if missing:
         raise FileMissing(
             f"there is no file {missing[0]}; name files of reports, their folder, or 'folder/*.parquet'"
         )
-    if not found:
+    if not paths:
         raise FileMissing(f"there is no Parquet file of reports in {source}")
-    once = list({path.resolve(): path for path in found}.values())
+    once = list({path.resolve(): path for path in paths}.values())
     warn_copies(once)
     return once
 
@@ -248,17 +248,17 @@ def _count_hashes(
     kinds = engine.kinds
     extra = form.more_columns & set(kinds)
     absent = " AND ".join(f"{quote(name)} IS NULL" for name in hashes)
-    found: dict[Key, Counted] = {}
+    counted: dict[Key, Counted] = {}
     rest = source
     if ID not in extra:  # an id may come twice, in a row with a hash and in one without
         others = f'(SELECT * FROM {source} AS "others" WHERE {absent})'
-        merge_counted(found, Query(form, others, extra, number, keys).run(engine.run))
+        merge_counted(counted, Query(form, others, extra, number, keys).run(engine.run))
         rest = f'(SELECT * FROM {source} AS "hashes" WHERE NOT ({absent}))'
     files = FilesCount(form, (EngineRows(engine, rest),), extra, keys, number)
     if gathered is not None:
         files = replace(files, sink=gathered.add)
-    merge_counted(found, files.run(show))
-    return found
+    merge_counted(counted, files.run(show))
+    return counted
 
 
 def _restrict(source: str, since: Since | None) -> str:
@@ -287,11 +287,11 @@ def _mixes_rounds(form: TableForm, keys: Sequence[str], number: int | None, kept
     return mixes
 
 
-def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
+def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
     """Counts without the round, which is the last key; refuses several rounds where one is meant."""
     joined: dict[Key, Counted] = {}
     rounds: dict[Key, list[Hashable]] = {}
-    for (*values, number), counted in found.items():
+    for (*values, number), counted in counts.items():
         key = tuple(values)
         if counted.n and isinstance(number, int):
             counted = replace(counted, round=number)
@@ -299,9 +299,9 @@ def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
         joined[key] = joined[key] + counted if key in joined else counted
     several = max(rounds.values(), key=len, default=[])
     if len(several) > 1:
-        named = format_members("round", sorted(several, key=str))
+        names = format_members("round", sorted(several, key=str))
         raise InvalidParameter(
-            f"the same people answered in {named}, which are not added up; choose one with --round "
+            f"the same people answered in {names}, which are not added up; choose one with --round "
             "(number=1 in Python), or see each by itself with --by round"
         )
     return joined
@@ -309,17 +309,17 @@ def _join_rounds(found: Mapping[Key, Counted]) -> dict[Key, Counted]:
 
 def _recognize(source: object) -> Engine | None:
     """The engine that holds a table, or None where this machine counts it itself."""
-    library, one = _find_library(source), source
+    library, table = _find_library(source), source
     if library in ("duckdb", "_duckdb"):
         require("duckdb", "duckdb")
-        return DuckTable(one)
+        return DuckTable(table)
     if library == "pyspark":
         require("pyspark", "spark")
-        return SparkTable(one)
+        return SparkTable(table)
     if library == "ibis":
-        return IbisTable(one)
+        return IbisTable(table)
     return None
 
 
-def _find_library(given: Any) -> str:
-    return type(given).__module__.split(".", 1)[0]
+def _find_library(source: Any) -> str:
+    return type(source).__module__.split(".", 1)[0]

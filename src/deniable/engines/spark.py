@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 import sys
@@ -14,9 +13,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines.addresses import SPARK
-from deniable.engines.databases import SparkTable, require
+from deniable.engines.databases import SparkTable, plain_spark_errors, require
 from deniable.engines.form import TableForm, integer_type
-from deniable.errors import DeniableError, InvalidParameter, InvalidValue, suggest_install
+from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +27,6 @@ _ANSWERS = 10  # seconds that a master has to answer
 _COMMITTER = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version"
 _WORKS = 60  # seconds that a cluster has to give the first executor
 _TYPES = {2: "SMALLINT", 4: "INT", 8: "BIGINT"}
-_ROW = re.compile(r"^row [\d,]+, counting from 0: ")  # of a block, which nobody can find
-_LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", re.MULTILINE)
 
 
 def list_names(form: TableForm) -> list[str]:
@@ -72,20 +69,20 @@ def map_once(
     types = dict(frame.dtypes)
     kinds += [types[name] for name in beside]
     schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
-    made = plain.mapInArrow(work, schema).toDF(*names, *beside)
-    with plain_errors():
+    reports = plain.mapInArrow(work, schema).toDF(*names, *beside)
+    with plain_spark_errors():
         if into is None:
-            return made.localCheckpoint(eager=True)
-        _write_once(session, made, into)
+            return reports.localCheckpoint(eager=True)
+        _write_once(session, reports, into)
         return session.read.parquet(into)
 
 
-def _write_once(session: Any, made: Any, into: str) -> None:
+def _write_once(session: Any, reports: Any, into: str) -> None:
     """Write a folder of Parquet; where that fails, none is left."""
     from pyspark.errors import AnalysisException
 
     try:
-        made.write.parquet(into)
+        reports.write.parquet(into)
     except AnalysisException as problem:
         if "PATH_ALREADY_EXISTS" not in str(problem):
             raise
@@ -102,42 +99,14 @@ def _quote(name: str) -> str:
 
 
 def _type_name(column: Any) -> str:
-    one = _TYPES[integer_type(column).itemsize]
-    return one if column.length is None else f"ARRAY<{one}>"
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Say in one line what Spark says on pages."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except DeniableError:
-        raise
-    except Exception as problem:
-        from py4j.protocol import Py4JError
-
-        if not isinstance(problem, PySparkException | Py4JError):
-            raise
-        found = _LAST.findall(str(problem))
-        name, text = next((one for one in found if one[0].startswith("deniable.")), ("", ""))
-        if name:
-            text = _ROW.sub("", text)
-            raise (InvalidValue if name.endswith("InvalidValue") else DeniableError)(text) from None
-        if "No module named 'deniable'" in str(problem):
-            raise DeniableError(
-                "the workers of this cluster do not have deniable; install it for their Python "
-                f"(PYSPARK_PYTHON): {suggest_install('spark')}"
-            ) from None
-        first = next((line for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
-        raise DeniableError(f"Spark refused: {(found[-1][1] if found else first).strip()}") from None
+    kind = _TYPES[integer_type(column).itemsize]
+    return kind if column.length is None else f"ARRAY<{kind}>"
 
 
 @contextmanager
 def open_spark(address: str, table: str) -> Iterator[SparkTable]:
     """A table of a cluster by its name, or Parquet by its path."""
-    with open_session(address) as session, plain_errors():
+    with open_session(address) as session, plain_spark_errors():
         files = "/" in table or table.endswith(".parquet")
         yield SparkTable(session.read.parquet(table) if files else session.table(table))
 
@@ -181,8 +150,8 @@ def _require_java() -> None:
 def _require_master(address: str) -> None:
     """Refuse an address where no master listens, which Spark would try for a minute."""
     problem: Exception | None = None
-    for one in address.removeprefix(SPARK).split(","):
-        host, _, port = one.rpartition(":")
+    for endpoint in address.removeprefix(SPARK).split(","):
+        host, _, port = endpoint.rpartition(":")
         if not host or not port.isdecimal():
             raise InvalidParameter(f"the address of a Spark master is spark://host:7077, got {address!r}")
         try:
@@ -198,7 +167,7 @@ def _start_quietly(address: str) -> Any:
     from pyspark.sql import SparkSession
 
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as log, plain_errors():
+    with tempfile.TemporaryFile() as log, plain_spark_errors():
         kept = os.dup(2)
         try:
             os.dup2(log.fileno(), 2)

@@ -29,18 +29,18 @@ class PackedWords:
     contents: tuple[Array, ...]
 
     def __getitem__(self, rows: Flags) -> PackedWords:
-        return PackedWords(self.mechanism, self.columns, tuple(one[rows] for one in self.contents))
+        return PackedWords(self.mechanism, self.columns, tuple(content[rows] for content in self.contents))
 
     def find_canonical(self) -> Flags:
         """Which reports are in canonical form: no bit beyond the last value, and as many as there must be."""
-        one = self.mechanism.one_round
+        report_mechanism = self.mechanism.one_round
         sound = np.ones(len(self.contents[0]), dtype=bool)
         for word, content in enumerate(self.contents):
             # a negative number is huge without its sign
-            sound &= content.view(np.uint64) < np.uint64(1 << min(_BITS, one.k - _BITS * word))
-        if isinstance(one, PackedSubset):
+            sound &= content.view(np.uint64) < np.uint64(1 << min(_BITS, report_mechanism.k - _BITS * word))
+        if isinstance(report_mechanism, PackedSubset):
             members = sum(np.bitwise_count(content) for content in self.contents)
-            sound &= np.asarray(members == one.size)
+            sound &= np.asarray(members == report_mechanism.size)
         return sound
 
     def tally(self) -> Tally:
@@ -59,7 +59,7 @@ def pack_words(
     """The reports of these columns, if that is what they are."""
     if not isinstance(mechanism.one_round, Unary | PackedSubset):
         return None
-    wide = tuple(np.ascontiguousarray(one, dtype="<i8") for one in contents)
+    wide = tuple(np.ascontiguousarray(content, dtype="<i8") for content in contents)
     return PackedWords(mechanism, columns, wide)
 
 

@@ -133,8 +133,8 @@ class Estimate:
         tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
         if self.method == "exact":
             about = np.broadcast_to(self._about, self.k)
-            none, every = np.floor(about * self.law.q), np.ceil(about * self.law.p)
-            low, _ = intervals.clopper_pearson(every, about, tail)
+            none, full = np.floor(about * self.law.q), np.ceil(about * self.law.p)
+            low, _ = intervals.clopper_pearson(full, about, tail)
             _, high = intervals.clopper_pearson(none, about, tail)
             return Interval(self._shares(low), self._shares(high))
         reach = intervals.reach_of(tail)
@@ -250,33 +250,33 @@ class Estimate:
 
     def __str__(self) -> str:
         low, high = self.interval()
-        shown = 20
-        wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
+        limit = 20
+        wide = max(12, *(len(str(label)) for label in list(self._labels())[:limit]))
         how = {"exact": "", "wilson": " Wilson", "normal": " normal"}[self.method]
         lines = [
             f"{format_count(self.n, 'report')}, 95 %{how} intervals",
             f"{'value':>{wide}} {'share':>9} {'low':>9} {'high':>9}",
         ]
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
-            :shown
+            :limit
         ]:
             lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
-        if self.k > shown:
-            lines.append(f"{'...':>{wide}} and {self.k - shown} more; frame() has them all")
+        if self.k > limit:
+            lines.append(f"{'...':>{wide}} and {self.k - limit} more; frame() has them all")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """A table with a bar and an interval for each value, drawn to one scale."""
         low, high = self.interval()
         left, right = min(0.0, float(low.min())), max(float(high.max()), 1e-12)
-        width, shown = 240, 100
+        width, limit = 240, 100
 
         def x(share: float) -> float:
             return round((share - left) / (right - left) * width, 1)
 
         rows = []
         for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
-            :shown
+            :limit
         ]:
             start, end = sorted((x(0.0), x(share)))
             rows.append(
@@ -287,7 +287,7 @@ class Estimate:
                 f'<line x1="{x(least)}" x2="{x(most)}" y1="7" y2="7" stroke="#1d3557" '
                 f'stroke-width="2"/></svg></td></tr>'
             )
-        more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
+        more = f"<p>and {self.k - limit} more; frame() has them all</p>" if self.k > limit else ""
         return (
             f"<table><caption>{format_count(self.n, 'report')}</caption>"
             "<thead><tr><th>value</th><th>share</th>"

@@ -104,10 +104,12 @@ def bounded(mean: float, n: int, tail: float) -> tuple[float, float]:
     """
 
     def end(outermost: float) -> float:
-        near, far = mean, outermost
+        inside, far = mean, outermost
         for _ in range(_HALVINGS):
-            middle = (near + far) / 2
-            near, far = (middle, far) if _entropy(mean, middle) <= math.log(1 / tail) / n else (near, middle)
+            middle = (inside + far) / 2
+            inside, far = (
+                (middle, far) if _entropy(mean, middle) <= math.log(1 / tail) / n else (inside, middle)
+            )
         return far
 
     return end(0.0), end(1.0)
@@ -117,7 +119,8 @@ def _entropy(mean: float, tried: float) -> float:
     """The relative entropy of one coin's law to another's."""
     pairs = ((mean, tried), (1 - mean, 1 - tried))
     return sum(
-        0.0 if one <= 0 else one * math.log(one / other) if other > 0 else math.inf for one, other in pairs
+        0.0 if share <= 0 else share * math.log(share / other) if other > 0 else math.inf
+        for share, other in pairs
     )
 
 
@@ -153,16 +156,17 @@ def scattered(
     def reach(tried: Floats) -> Floats:
         inside = np.clip(tried, -1.0, 1.0)
         least, most = (
-            z * np.sqrt(np.maximum(one, 0.0) / n) for one in (variance(inside), squares - inside**2)
+            z * np.sqrt(np.maximum(variance_at, 0.0) / n)
+            for variance_at in (variance(inside), squares - inside**2)
         )
         return np.asarray(np.minimum(np.maximum(seen, least), most))
 
     def end(sign: float) -> float:
-        near, far = 0.0, z * math.sqrt(squares / n)
+        inside, far = 0.0, z * math.sqrt(squares / n)
         for _ in range(_PASSES):
-            away = np.linspace(near, far, _TRIED)
+            away = np.linspace(inside, far, _TRIED)
             last = int(np.flatnonzero(away <= reach(mean + sign * away))[-1])
-            near, far = float(away[last]), float(away[min(last + 1, _TRIED - 1)])
-        return mean + sign * near
+            inside, far = float(away[last]), float(away[min(last + 1, _TRIED - 1)])
+        return mean + sign * inside
 
     return end(-1.0), end(1.0)

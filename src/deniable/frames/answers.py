@@ -39,36 +39,39 @@ def columns_of(table: object, names: Sequence[str], locations: Container[str] = 
 
     A location may have two columns instead of one column of pairs: `home.latitude` and `home.longitude`.
     """
-    asked = split_locations(names, column_names(table), locations)
-    _refuse_no_location(asked, column_names(table), locations)
-    found = dict(zip(asked, _columns_of(table, asked), strict=True))
-    return [found[name] if name in found else join_degrees(name, found) for name in names]
+    columns = split_locations(names, column_names(table), locations)
+    _refuse_no_location(columns, column_names(table), locations)
+    columns_by_name = dict(zip(columns, _columns_of(table, columns), strict=True))
+    return [
+        columns_by_name[name] if name in columns_by_name else join_degrees(name, columns_by_name)
+        for name in names
+    ]
 
 
 def split_locations(
     names: Sequence[str], columns: Sequence[str], locations: Container[str], where: str = "the table"
 ) -> list[str]:
     """The columns to read; a location without a column of its own needs both of its columns."""
-    asked: list[str] = []
+    chosen: list[str] = []
     for name in names:
-        both = _degree_columns(name) if name in locations else []
+        degrees = _degree_columns(name) if name in locations else []
         if name not in columns:
-            _refuse_spaces([name, *both], columns, where)
-        halves = [one for one in both if one in columns and one not in names]
+            _refuse_spaces([name, *degrees], columns, where)
+        halves = [column for column in degrees if column in columns and column not in names]
         if halves and name in columns:
-            found = " and ".join(map(repr, halves))
+            quoted = " and ".join(map(repr, halves))
             raise InvalidValue(
-                f"{where} has a column {name!r}, and also {found}; it must be one or the other: remove what "
+                f"{where} has a column {name!r}, and also {quoted}; it must be one or the other: remove what "
                 "is wrong"
             )
         if len(halves) == 1:
-            absent = next(one for one in both if one not in halves)
+            absent = next(column for column in degrees if column not in halves)
             raise InvalidValue(
                 f"{absent!r} is not a column of {where} ({', '.join(columns)}), and {halves[0]!r} is; "
-                f"a location needs both{_suggest_columns(both, columns)}"
+                f"a location needs both{_suggest_columns(degrees, columns)}"
             )
-        asked += both if halves else [name]
-    return asked
+        chosen += degrees if halves else [name]
+    return chosen
 
 
 def _degree_columns(name: str) -> list[str]:
@@ -76,19 +79,21 @@ def _degree_columns(name: str) -> list[str]:
     return [f"{name}.{degrees}" for degrees in DEGREES]
 
 
-def _suggest_columns(wanted: Sequence[str], columns: Sequence[str]) -> str:
+def _suggest_columns(expected: Sequence[str], columns: Sequence[str]) -> str:
     """Suggest columns that seem to be wanted ones under another name."""
-    near = {column: find_nearest(str(column), wanted) for column in columns if column not in wanted}
-    found = [
-        f"{name!r} by {column!r}" for column, name in near.items() if name is not None and name not in columns
+    similar = {column: find_nearest(str(column), expected) for column in columns if column not in expected}
+    suggestions = [
+        f"{name!r} by {column!r}"
+        for column, name in similar.items()
+        if name is not None and name not in columns
     ]
-    return f"; did you mean {' and '.join(found)}?" if found else ""
+    return f"; did you mean {' and '.join(suggestions)}?" if suggestions else ""
 
 
-def _refuse_spaces(wanted: Sequence[str], columns: Sequence[str], where: str) -> None:
+def _refuse_spaces(expected: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Refuse names that match but for spaces around them, as after the commas of a header."""
     texts = [column for column in columns if isinstance(column, str)]  # a record may have other keys
-    spaced = [column for column in texts if column not in wanted and column.strip() in wanted]
+    spaced = [column for column in texts if column not in expected and column.strip() in expected]
     spaced = [column for column in spaced if column.strip() not in columns]
     if spaced:
         raise InvalidValue(
@@ -123,7 +128,7 @@ def is_table(values: object) -> bool:
     if isinstance(values, Mapping):
         return True
     return any(
-        hasattr(values, one) for one in ("columns", "column_names", "to_struct_array")
+        hasattr(values, attribute) for attribute in ("columns", "column_names", "to_struct_array")
     ) and not isinstance(values, list | tuple)
 
 
@@ -186,11 +191,11 @@ def _refuse_no_location(
         _refuse_absent(names, columns, where)
     for name in names:
         if name in locations and name not in columns and columns:
-            both = " and ".join(map(repr, _degree_columns(name)))
+            degrees = " and ".join(map(repr, _degree_columns(name)))
             raise InvalidValue(
                 f"{name!r} is not a column of {where} ({', '.join(columns)}); a location has a column of "
                 "pairs, or of texts such as '47.64, 6.86', or two columns, "
-                f"{both}{_suggest_columns(_degree_columns(name), columns)}"
+                f"{degrees}{_suggest_columns(_degree_columns(name), columns)}"
             )
 
 
@@ -218,18 +223,18 @@ def _other_separator(columns: Sequence[str]) -> str | None:
     return next((mark for mark in ";\t|," if mark in columns[0]), None) if len(columns) == 1 else None
 
 
-def separator_of(path: Path, named: str | None = None) -> str | None:
+def separator_of(path: Path, separator: str | None = None) -> str | None:
     """What separates the cells of a file of answers; None for Parquet."""
     ending = path.suffix.lower()
     if ending not in (*SEPARATORS, ".parquet"):
         raise InvalidParameter(
             f"answers are read from a file ending in .csv, .tsv or .parquet, got {path.name!r}"
         )
-    if named is not None and (ending == ".parquet" or len(named) != 1 or named in '"\r\n'):
+    if separator is not None and (ending == ".parquet" or len(separator) != 1 or separator in '"\r\n'):
         raise InvalidParameter(
-            f"a separator is one character between the cells of a CSV file, got {named!r} for {path.name}"
+            f"a separator is one character between the cells of a CSV file, got {separator!r} for {path.name}"
         )
-    return named or SEPARATORS.get(ending)
+    return separator or SEPARATORS.get(ending)
 
 
 def read_answers(
@@ -249,11 +254,13 @@ def read_answers(
     between = separator_of(path, separator)
     require_file(path, _ANSWERS)
     if between is not None and not path.stat().st_size:
-        named = (
+        expected = (
             f"{' and '.join(_degree_columns(name))} (or {name}, with pairs)" if name in locations else name
             for name in labels
         )
-        raise InvalidValue(f"{path.name} is empty; its first line must name the columns: {', '.join(named)}")
+        raise InvalidValue(
+            f"{path.name} is empty; its first line must name the columns: {', '.join(expected)}"
+        )
     header = header_of(path, between) if locations != () else []
     names = split_locations(list(labels), header, locations, path.name)
     _refuse_no_location(names, header, locations, path.name)
@@ -268,8 +275,13 @@ def read_answers(
                 columns = [
                     _blank_nan(column, known[name]) for name, column in zip(names, columns, strict=True)
                 ]
-            found = dict(zip(names, columns, strict=True))
-            yield {name: found[name] if name in found else join_degrees(name, found) for name in labels}
+            columns_by_name = dict(zip(names, columns, strict=True))
+            yield {
+                name: columns_by_name[name]
+                if name in columns_by_name
+                else join_degrees(name, columns_by_name)
+                for name in labels
+            }
             rows += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -290,7 +302,7 @@ def find_lacking(
     return [
         name
         for name in names
-        if not all(one in header for one in split_locations([name], header, locations, path.name))
+        if not all(column in header for column in split_locations([name], header, locations, path.name))
     ]
 
 
@@ -312,11 +324,11 @@ def locate_rows(path: Path, rows: Sequence[int], separator: str | None = None) -
     between = separator_of(path, separator)
     if between is None:
         return [f"row {row + 1}" for row in rows]
-    wanted = {row + 1 for row in rows}
+    numbers = {row + 1 for row in rows}
     lines = {
         i: line
-        for i, (line, _) in enumerate(islice(_lines(path, between), max(wanted, default=0) + 1))
-        if i in wanted
+        for i, (line, _) in enumerate(islice(_lines(path, between), max(numbers, default=0) + 1))
+        if i in numbers
     }
     return [f"line {lines[row + 1]}" for row in rows]
 

@@ -36,10 +36,10 @@ def read_categories(column: Any) -> Coded | None:
         labels = column.to_list()  # these have no order of their own: sorted, as pandas has them
         return _code_labels(sorted({label for label in labels if label is not None}), labels)
     if kind == "pyarrow" and str(getattr(column, "type", "")).startswith("dictionary"):
-        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        if hasattr(whole, "unify_dictionaries"):  # a chunked array without chunks, or with several
-            whole = whole.unify_dictionaries().chunk(0) if whole.num_chunks else whole.type
-        categories = whole.dictionary.to_pylist() if hasattr(whole, "dictionary") else []
+        joined = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if hasattr(joined, "unify_dictionaries"):  # a chunked array without chunks, or with several
+            joined = joined.unify_dictionaries().chunk(0) if joined.num_chunks else joined.type
+        categories = joined.dictionary.to_pylist() if hasattr(joined, "dictionary") else []
         return _code_labels(categories, column.to_pylist())
     return None
 
@@ -59,9 +59,9 @@ def declared_categories(table: Any, name: str) -> list[str] | None:
     if (kind, dtype) != ("pandas", "category") and not (kind == "polars" and dtype.startswith("Enum")):
         return None
     coded = read_categories(column)
-    if coded is None or not all(isinstance(one, str) for one in coded.categories):
+    if coded is None or not all(isinstance(category, str) for category in coded.categories):
         return None
-    return [str(one) for one in coded.categories]
+    return [str(category) for category in coded.categories]
 
 
 def _find_column(table: Any, name: str) -> Any:
@@ -79,12 +79,12 @@ def _find_column(table: Any, name: str) -> Any:
 def codes_for(values: Any, k: int) -> Any:
     """Codes from 0 to k - 1 of a categorical column of texts with k categories; other values as they are."""
     column = read_categories(values)
-    if column is None or not all(isinstance(one, str) for one in column.categories):
+    if column is None or not all(isinstance(category, str) for category in column.categories):
         return values
     if len(column.categories) != k and len(column.codes):
-        shown = shorten_names([repr(one) for one in column.categories])
+        listed = shorten_names([repr(category) for category in column.categories])
         raise InvalidValue(
-            f"this column has the categories {shown}, and the mechanism has {k:,} values; list them all, in "
+            f"this column has the categories {listed}, and the mechanism has {k:,} values; list them all, in "
             "order: dn.Categories([...]).encode(column)"
         )
     missing = int((column.codes < 0).sum())

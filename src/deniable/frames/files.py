@@ -50,22 +50,24 @@ def file_kind(path: Path) -> str:
 
 
 def require_file(path: Path, remedy: str) -> Path:
-    """The path of an require_file file; else a refusal with the nearest name, or with what to do."""
+    """The path of an existing file; else a refusal with the nearest name, or with what to do."""
     if path.is_dir():
         raise FileMissing(f"{path} is a folder; name a file in it")
     if not path.exists():
-        near = _find_alike(path)
-        raise FileMissing(f"there is no file {path}; " + (f"did you mean {near!r}?" if near else remedy))
+        suggestion = _find_alike(path)
+        raise FileMissing(
+            f"there is no file {path}; " + (f"did you mean {suggestion!r}?" if suggestion else remedy)
+        )
     return path
 
 
 def _find_alike(path: Path) -> str | None:
     """The file in the same folder that was probably meant: with the same ending, or with another one."""
     beside = list(path.parent.iterdir()) if path.parent.is_dir() else []
-    stem = find_nearest(path.stem, [one.stem for one in beside if one.suffix == path.suffix])
+    stem = find_nearest(path.stem, [file.stem for file in beside if file.suffix == path.suffix])
     if stem is not None:
         return stem + path.suffix
-    return next((one.name for one in beside if one.stem == path.stem), None)
+    return next((file.name for file in beside if file.stem == path.stem), None)
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

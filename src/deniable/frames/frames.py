@@ -25,20 +25,20 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None) -> Any
     return frame_of({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
 
-def _find_library(named: str | None) -> Backend:
+def _find_library(backend: str | None) -> Backend:
     """The named library if it is installed; else the one in use, else the first that is installed."""
-    if named is not None and named not in _BACKENDS:
-        raise InvalidParameter(not_among(str(named), "a dataframe library", _BACKENDS))
+    if backend is not None and backend not in _BACKENDS:
+        raise InvalidParameter(not_among(str(backend), "a dataframe library", _BACKENDS))
     for name in _BACKENDS:
-        if name == named and find_spec(name):
+        if name == backend and find_spec(name):
             return name
-    if named is not None:
+    if backend is not None:
         raise InvalidParameter(
-            f"{named} is not installed; pip install {named}, or name another: {', '.join(_BACKENDS)}"
+            f"{backend} is not installed; pip install {backend}, or name another: {', '.join(_BACKENDS)}"
         )
-    found = [name for name in _BACKENDS if name in sys.modules] or [
+    installed = [name for name in _BACKENDS if name in sys.modules] or [
         name for name in _BACKENDS if find_spec(name)
     ]
-    if found:
-        return found[0]
+    if installed:
+        return installed[0]
     raise InvalidParameter("frame() needs a dataframe library; install pandas, polars or pyarrow")

@@ -39,12 +39,12 @@ def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def finite(given: npt.ArrayLike, allowed: str) -> Floats:
+def finite(values: npt.ArrayLike, allowed: str) -> Floats:
     """A table or list of finite numbers; anything else is refused with what is allowed."""
     try:
-        numbers = np.asarray(given, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{allowed}, got {given!r:.60}") from None
+        raise InvalidParameter(f"{allowed}, got {values!r:.60}") from None
     if not np.isfinite(numbers).all():
         raise InvalidParameter(f"{allowed}; all must be finite")
     return numbers

@@ -228,10 +228,10 @@ class Law:
         f = checked_shares(f)
         gain, rest = self.gain, float(1 - self.exact_q)  # 1 - q, exact where q is next to 1
         if population == "sampled":
-            one = (self.q + f * gain) * (rest - f * gain)
+            variance_of_report = (self.q + f * gain) * (rest - f * gain)
         else:
-            one = f * self.p * float(1 - self.exact_p) + (1 - f) * self.q * rest
-        variance = one / (n * gain**2)
+            variance_of_report = f * self.p * float(1 - self.exact_p) + (1 - f) * self.q * rest
+        variance = variance_of_report / (n * gain**2)
         return float(variance) if variance.ndim == 0 else variance
 
     def error(self, n: int, f: float | None = None) -> float:

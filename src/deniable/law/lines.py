@@ -28,20 +28,20 @@ class Lines(Pairs):
 
     def squares(self, weights: Floats) -> Floats:
         sums = self.pool.sum_buckets(np.asarray(weights, dtype=np.float64)) ** 2
-        every = sums.sum(axis=(-2, -1))[..., None]
-        own = self.pool.sum_support(sums)
-        return np.asarray((self._other * every + (self.p - self._other) * own) / self.pool.size)
+        overall = sums.sum(axis=(-2, -1))[..., None]
+        same = self.pool.sum_support(sums)
+        return np.asarray((self._other * overall + (self.p - self._other) * same) / self.pool.size)
 
     def mean_squares(self, table: Floats) -> Floats:
         """By how many values each bucket holds, without a sum for every true value."""
         k = self.pool.k
         chances = self._other + (self.p - self._other) * self.pool.sum_buckets(np.ones(k)) / k
-        found = np.empty(len(table))
+        sums_found = np.empty(len(table))
         step = max(1, _CELLS // self.pool.cells)
         for low in range(0, len(table), step):
             sums = self.pool.sum_buckets(np.asarray(table[low : low + step], dtype=np.float64)) ** 2
-            found[low : low + step] = (sums * chances).sum(axis=(1, 2))
-        return found / self.pool.size
+            sums_found[low : low + step] = (sums * chances).sum(axis=(1, 2))
+        return sums_found / self.pool.size
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -50,16 +50,16 @@ class Lines(Pairs):
 
     def joint(self, shares: Floats) -> Floats:
         total = float(shares.sum())
-        own = self._three * total + (self._two - self._three) * self._sum_lines(shares)
-        np.fill_diagonal(own, self._two * total + (1 - self._two) * shares)
-        every = np.where(np.eye(shares.size, dtype=bool), 1.0, self._two)
-        return np.asarray(self._other * every + (self.p - self._other) * own)
+        same = self._three * total + (self._two - self._three) * self._sum_lines(shares)
+        np.fill_diagonal(same, self._two * total + (1 - self._two) * shares)
+        overall = np.where(np.eye(shares.size, dtype=bool), 1.0, self._two)
+        return np.asarray(self._other * overall + (self.p - self._other) * same)
 
     def joint_with_size(self, shares: Floats) -> Floats:
         """By the sums of a bucket: of the shares, and of how many values it holds."""
-        reached, held = self.pool.sum_buckets(np.stack([shares, np.ones(shares.size)]))
+        reached, sizes = self.pool.sum_buckets(np.stack([shares, np.ones(shares.size)]))
         chances = self._other * float(shares.sum()) + (self.p - self._other) * reached
-        return np.asarray(self.pool.sum_support(chances * held) / self.pool.size)
+        return np.asarray(self.pool.sum_support(chances * sizes) / self.pool.size)
 
     def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
         """By chance means by a function that sends both to one bucket, and all on their line along."""
@@ -83,13 +83,13 @@ class Lines(Pairs):
     def _sum_lines(self, shares: Floats) -> Floats:
         """The sum of the shares on the line of each two values, these among them."""
         k, g = shares.size, self.pool.g
-        every = np.zeros(g**self.pool.digits)
-        every[:k] = shares
+        padded = np.zeros(g**self.pool.digits)
+        padded[:k] = shares
         digits = np.arange(k)[:, None] // g ** np.arange(self.pool.digits) % g
-        found = shares[:, None] + shares
+        sums_found = shares[:, None] + shares
         for step in range(2, g):  # from one value by 0 and 1 steps one comes to the two themselves
             at = np.zeros((k, k), dtype=np.int64)
             for place, digit in enumerate(digits.T):
                 at += (digit[:, None] * (1 - step) + digit * step) % g * g**place
-            found += every[at]
-        return np.asarray(found)
+            sums_found += padded[at]
+        return np.asarray(sums_found)

@@ -55,8 +55,10 @@ class Marginal:
         check_convention(n, population)
         f = checked_shares(f)
         supported = self.q + f * self.gain
-        one = supported * (1 - supported) - (f * (1 - f) * self.gain**2 if population == "fixed" else 0.0)
-        return np.asarray(one / (n * self.gain**2))
+        variance_of_report = supported * (1 - supported) - (
+            f * (1 - f) * self.gain**2 if population == "fixed" else 0.0
+        )
+        return np.asarray(variance_of_report / (n * self.gain**2))
 
     def error(self, n: int, f: float | None = None) -> float:
         """The variance averaged over the k values for the people who answered; with f, at that frequency."""

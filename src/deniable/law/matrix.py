@@ -43,13 +43,13 @@ class Matrix:
     def of(rows: Sequence[Sequence[int | float | Fraction]]) -> Matrix:
         """From rows of integers, fractions or floats, taken exactly and scaled to integers."""
         try:
-            given = list(rows)
+            listed = list(rows)
         except TypeError:
             raise InvalidParameter(
                 f"a matrix is made of rows of numbers, such as [[3, 1], [1, 3]], got {rows!r:.60}"
             ) from None
         scaled = []
-        for index, row in enumerate(given):
+        for index, row in enumerate(listed):
             try:
                 exact = [Fraction(entry) for entry in row]
             except (ValueError, OverflowError, TypeError) as problem:
@@ -85,7 +85,7 @@ class Matrix:
 
     def ratio(self, x: int, other: int) -> Fraction | None:
         """The largest Pr(y | x) / Pr(y | other) over all y; None where an output is possible for x alone."""
-        mine, theirs = (self.weights[whole_number("an input", one, 0, self.inputs - 1)] for one in (x, other))
+        mine, theirs = (self.weights[whole_number("an input", row, 0, self.inputs - 1)] for row in (x, other))
         if any(a > 0 and b == 0 for a, b in zip(mine, theirs, strict=True)):
             return None
         return max(Fraction(a, b) for a, b in zip(mine, theirs, strict=True) if b > 0) * Fraction(

@@ -42,12 +42,12 @@ class Pairs(ABC):
     def joint(self, shares: Floats) -> Floats:
         """How likely a report of a person drawn from these shares supports each two values together."""
         k = shares.size
-        one, other = np.triu_indices(k)
-        found, alone = np.empty((k, k)), self.squares(np.eye(k)) @ shares
-        for some in np.array_split(np.arange(one.size), -(-one.size * k // _CELLS)):
-            both = self.squares(np.eye(k)[one[some]] + np.eye(k)[other[some]]) @ shares
-            found[one[some], other[some]] = (both - alone[one[some]] - alone[other[some]]) / 2
-        return np.asarray(np.triu(found) + np.triu(found, 1).T)
+        first, other = np.triu_indices(k)
+        joint, alone = np.empty((k, k)), self.squares(np.eye(k)) @ shares
+        for block in np.array_split(np.arange(first.size), -(-first.size * k // _CELLS)):
+            square_sums = self.squares(np.eye(k)[first[block]] + np.eye(k)[other[block]]) @ shares
+            joint[first[block], other[block]] = (square_sums - alone[first[block]] - alone[other[block]]) / 2
+        return np.asarray(np.triu(joint) + np.triu(joint, 1).T)
 
     def joint_sums(self, table: Floats, shares: Floats) -> Floats:
         """The mean products of each two weighted sums that a report supports, of a table's rows."""
@@ -58,11 +58,11 @@ class Pairs(ABC):
         not, for each value. The report is of a person drawn from these shares.
         """
         k = shares.size
-        found, every = np.empty(k), float(self.squares(np.ones(k)) @ shares)
-        for some in np.array_split(np.arange(k), -(-k * k // _CELLS)):
-            alone = np.eye(k)[some]
-            found[some] = (self.squares(1 + alone) @ shares - every - self.squares(alone) @ shares) / 2
-        return found
+        products, overall = np.empty(k), float(self.squares(np.ones(k)) @ shares)
+        for block in np.array_split(np.arange(k), -(-k * k // _CELLS)):
+            alone = np.eye(k)[block]
+            products[block] = (self.squares(1 + alone) @ shares - overall - self.squares(alone) @ shares) / 2
+        return products
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -85,11 +85,11 @@ class Pairs(ABC):
         k, first = shares.size, np.arange(shares.size)
         # with many values, some m are interpolated
         ends = np.unique(np.linspace(1, k - 1, min(_ENDS, k - 1)).astype(np.int64))
-        found = []
-        for some in np.array_split(ends, -(-ends.size * k // _CELLS)):
-            sides = (first < some[:, None]) == (2 * some <= k)[:, None]
-            found.append(self.squares(sides.astype(np.float64)) @ shares)
-        return np.interp(np.arange(1, k), ends, np.concatenate(found))
+        squares = []
+        for block in np.array_split(ends, -(-ends.size * k // _CELLS)):
+            sides = (first < block[:, None]) == (2 * block <= k)[:, None]
+            squares.append(self.squares(sides.astype(np.float64)) @ shares)
+        return np.interp(np.arange(1, k), ends, np.concatenate(squares))
 
 
 @final
@@ -117,9 +117,9 @@ class Alike(Pairs):
         return self.together - self.apart, 0.0
 
     def joint(self, shares: Floats) -> Floats:
-        found = self.apart + (self.together - self.apart) * (shares[:, None] + shares)
-        np.fill_diagonal(found, self.q + (self.p - self.q) * shares)
-        return np.asarray(found)
+        joint = self.apart + (self.together - self.apart) * (shares[:, None] + shares)
+        np.fill_diagonal(joint, self.q + (self.p - self.q) * shares)
+        return np.asarray(joint)
 
     def joint_with_size(self, shares: Floats) -> Floats:
         slope, k, total = self.together - self.apart, shares.size, float(shares.sum())
@@ -131,20 +131,20 @@ class Alike(Pairs):
         slope, totals, reached = self.together - self.apart, table.sum(axis=1), shares @ table.T
         alone = self.q - self.apart + (self.p - self.q - 2 * slope) * shares
         mixed = slope * reached[..., :, None] * totals
-        both = self.apart * np.outer(totals, totals) + mixed + mixed.swapaxes(-2, -1)
-        return np.asarray(both + (table * alone[..., None, :]) @ table.T)
+        products = self.apart * np.outer(totals, totals) + mixed + mixed.swapaxes(-2, -1)
+        return np.asarray(products + (table * alone[..., None, :]) @ table.T)
 
     def squares(self, weights: Floats) -> Floats:
-        total, own = weights.sum(axis=-1, keepdims=True), weights**2
-        all_own = own.sum(axis=-1, keepdims=True)
+        total, squared = weights.sum(axis=-1, keepdims=True), weights**2
+        all_own = squared.sum(axis=-1, keepdims=True)
         nobody = self.q * all_own + self.apart * (total**2 - all_own)
-        added = (self.p - self.q) * own + (self.together - self.apart) * 2 * (weights * total - own)
+        added = (self.p - self.q) * squared + (self.together - self.apart) * 2 * (weights * total - squared)
         return np.asarray(nobody + added)
 
     def mean_squares(self, table: Floats) -> Floats:
-        own, pairs = _sum_squares(table)
-        nobody = self.q * own + self.apart * pairs
-        added = (self.p - self.q) * own + 2 * (self.together - self.apart) * pairs
+        squared, pairs = _sum_squares(table)
+        nobody = self.q * squared + self.apart * pairs
+        added = (self.p - self.q) * squared + 2 * (self.together - self.apart) * pairs
         return np.asarray(nobody + added / table.shape[-1])
 
     def cumulative_squares(self, shares: Floats) -> Floats:
@@ -200,10 +200,10 @@ class Walsh(Pairs):
         rows = np.arange(1, shares.size + 1)
         by_row = np.zeros(1 << self.bits)
         by_row[rows] = shares
-        both = shares[:, None] + shares + by_row[rows[:, None] ^ rows]
-        found = shares.sum() / 4 + (self.p / 2 - 1 / 4) * both
-        np.fill_diagonal(found, shares.sum() / 2 + (self.p - 1 / 2) * shares)
-        return np.asarray(found)
+        related = shares[:, None] + shares + by_row[rows[:, None] ^ rows]
+        joint = shares.sum() / 4 + (self.p / 2 - 1 / 4) * related
+        np.fill_diagonal(joint, shares.sum() / 2 + (self.p - 1 / 2) * shares)
+        return np.asarray(joint)
 
 
 @final
@@ -228,31 +228,31 @@ class Affine(Pairs):
             same = np.mean(sums, axis=0)
         else:
             same = np.array([weights @ self._triples_around(v, k) @ weights for v in range(k)])
-        own = float(weights @ weights)
-        every = own + self.together * (float(weights.sum()) ** 2 - own)
-        return np.asarray(self._other * every + (self.p - self._other) * same)
+        squared = float(weights @ weights)
+        overall = squared + self.together * (float(weights.sum()) ** 2 - squared)
+        return np.asarray(self._other * overall + (self.p - self._other) * same)
 
     def mean_squares(self, table: Floats) -> Floats:
         """Exact for few values. For many, what neighbors add comes from fewer, evenly chosen: it depends on
         ratios of distances, so that it grows as the number of values does.
         """
-        k, (own, pairs) = table.shape[-1], _sum_squares(table)
-        few = table[:, np.arange(min(k, _PLANNED)) * k // min(k, _PLANNED)]
-        added = ((few @ _neighbors_add(few.shape[-1], self.g, self.together)) * few).sum(axis=-1)
+        k, (squared, pairs) = table.shape[-1], _sum_squares(table)
+        sampled = table[:, np.arange(min(k, _PLANNED)) * k // min(k, _PLANNED)]
+        added = ((sampled @ _neighbors_add(sampled.shape[-1], self.g, self.together)) * sampled).sum(axis=-1)
         # if others fell into a person's bucket independently
-        with_person = own + 2 * self.together * pairs
-        with_others = self.together * (k - 1) * own + self.together**2 * (k - 2) * pairs
-        same = (with_person + with_others) / k + added * k / few.shape[-1]
-        every = own + self.together * pairs
-        return np.asarray(self._other * every + (self.p - self._other) * same)
+        with_person = squared + 2 * self.together * pairs
+        with_others = self.together * (k - 1) * squared + self.together**2 * (k - 2) * pairs
+        same = (with_person + with_others) / k + added * k / sampled.shape[-1]
+        overall = squared + self.together * pairs
+        return np.asarray(self._other * overall + (self.p - self._other) * same)
 
     def cumulative_squares(self, shares: Floats) -> Floats:
         sizes = nearer_sizes(shares.size)
-        every = sizes + self.together * sizes * (sizes - 1)
+        overall = sizes + self.together * sizes * (sizes - 1)
         # distances are the same from the other end
         up, down = self._own_squares(shares), self._own_squares(shares[::-1])[::-1]
         same = np.where(2 * np.arange(1, shares.size) <= shares.size, up, down)
-        return np.asarray(self._other * every + (self.p - self._other) * same)
+        return np.asarray(self._other * overall + (self.p - self._other) * same)
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -260,8 +260,8 @@ class Affine(Pairs):
         return (self.p - self._other) * self.together - others, others
 
     def joint(self, shares: Floats) -> Floats:
-        every = np.where(np.eye(shares.size, dtype=bool), 1.0, self.together)
-        return np.asarray(self._other * every + (self.p - self._other) * self._mix(shares))
+        overall = np.where(np.eye(shares.size, dtype=bool), 1.0, self.together)
+        return np.asarray(self._other * overall + (self.p - self._other) * self._mix(shares))
 
     def joint_with_size(self, shares: Floats) -> Floats:
         """By the sums of a bucket: of the shares, and of how many values it holds."""
@@ -276,18 +276,18 @@ class Affine(Pairs):
             )
         else:
             same = self._mix(shares).sum(axis=1)
-        every = total * (1 + self.together * (k - 1))
-        return np.asarray(self._other * every + (self.p - self._other) * same)
+        overall = total * (1 + self.together * (k - 1))
+        return np.asarray(self._other * overall + (self.p - self._other) * same)
 
     def joint_if_pushed(self, k: int, q: float, gain: float) -> Floats:
         """By chance means by a random function that sends both to one bucket, and others along with them."""
-        found = np.empty((k, k))
+        joint = np.empty((k, k))
         for v in range(k):
             along = self._triples_around(v, k)
             added = (along / self.together - q) / gain
             added[:, v] = added[np.arange(k), np.arange(k)] = (1 - q) / gain
-            found[v] = self._other * self.together + (self.p - self._other) * (added * along).sum(axis=1)
-        return found
+            joint[v] = self._other * self.together + (self.p - self._other) * (added * along).sum(axis=1)
+        return joint
 
     def _mix(self, shares: Floats) -> Floats:
         """How likely each two values share the bucket of a person drawn from these shares."""
@@ -338,10 +338,10 @@ class Mixed(Pairs):
 
     def joint_with_size(self, shares: Floats) -> Floats:
         k, real = shares.size, self.real.joint_with_size(shares)
-        fake, every = np.empty(k), self.fake_square(np.ones((1, k)))
-        for some in np.array_split(np.arange(k), -(-k * k // _CELLS)):
-            alone = np.eye(k)[some]
-            fake[some] = (self.fake_square(1 + alone) - every - self.fake_square(alone)) / 2
+        fake, overall = np.empty(k), self.fake_square(np.ones((1, k)))
+        for block in np.array_split(np.arange(k), -(-k * k // _CELLS)):
+            alone = np.eye(k)[block]
+            fake[block] = (self.fake_square(1 + alone) - overall - self.fake_square(alone)) / 2
         return np.asarray(self.chance * real + (1 - self.chance) * fake * shares.sum())
 
 
@@ -376,10 +376,12 @@ def _collide(i: Integers, j: Integers, g: int, together: float) -> Floats:
 @lru_cache(maxsize=4)
 def _transformed_lines(k: int, g: int, together: float) -> npt.NDArray[np.complex128]:
     """The transforms of the diagonals of `collisions_of_three`, the main one first, then those beside it."""
-    one, other = (side.ravel() for side in np.indices((k, k)))
-    near = one + other < k  # three values have two gaps between neighbors
+    first, other = (side.ravel() for side in np.indices((k, k)))
+    is_inside = first + other < k  # three values have two gaps between neighbors
     gaps = np.zeros((k, k))
-    gaps[one[near], other[near]] = _collide(one[near], one[near] + other[near], g, together)
+    gaps[first[is_inside], other[is_inside]] = _collide(
+        first[is_inside], first[is_inside] + other[is_inside], g, together
+    )
     lines = np.zeros((k, 2 * k - 1))
     for beside in range(k):
         last, end = k - 1 - beside, 2 * k - 1 - beside
@@ -434,15 +436,15 @@ def _prefix_steps(buckets: Integers, shares: Floats, g: int) -> Floats:
 def sum_errors(pairs: Pairs, q: Floats, gain: float, table: Floats) -> Floats:
     """The variances of weighted sums of shares, from one report of somebody with any value, by rows."""
     blind, total = table @ np.broadcast_to(q, table.shape[-1]), table.sum(axis=-1)
-    own = np.einsum("ij,ij->i", table, table)
-    supported = blind**2 + (2 * blind * gain * total + gain**2 * own) / table.shape[-1]
+    squared = np.einsum("ij,ij->i", table, table)
+    supported = blind**2 + (2 * blind * gain * total + gain**2 * squared) / table.shape[-1]
     return np.asarray((pairs.mean_squares(table) - supported) / gain**2)
 
 
 def _sum_squares(table: Floats) -> tuple[Floats, Floats]:
     """The sum of the squared weights of each row, and of the products of each two of them."""
-    own = np.einsum("ij,ij->i", table, table)
-    return own, np.asarray(table.sum(axis=-1) ** 2 - own)
+    squared = np.einsum("ij,ij->i", table, table)
+    return squared, np.asarray(table.sum(axis=-1) ** 2 - squared)
 
 
 def nearer_sizes(k: int) -> Floats:

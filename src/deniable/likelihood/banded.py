@@ -88,11 +88,11 @@ class _Banded(Newton):
         band[2, 1::2], band[4, 0::2] = d, d
         band[2, 2::2], band[4, 1:-1:2] = o, o  # (2 t + 1, 2 t + 2) and (2 t + 2, 2 t + 1)
         band[0, 3::2], band[6, 0:-2:2] = o, o  # (2 t, 2 t + 3) and (2 t + 3, 2 t)
-        wanted = np.zeros(2 * k)
-        wanted[0::2] = right
+        target = np.zeros(2 * k)
+        target[0::2] = right
         try:
             solved = solve_banded(
-                (3, 3), band, wanted, overwrite_ab=True, overwrite_b=True, check_finite=False
+                (3, 3), band, target, overwrite_ab=True, overwrite_b=True, check_finite=False
             )
         except (LinAlgError, ValueError):
             return None

@@ -31,6 +31,6 @@ class BlockNewton(Newton):
         solved = solve_positive(curvature, right)
         if solved is None:
             return None
-        free, held = solved[:, 0], solved[:, 1:]
-        move = free - held @ np.linalg.solve(self.sums.T @ held, self.sums.T @ free)
+        free, responses = solved[:, 0], solved[:, 1:]
+        move = free - responses @ np.linalg.solve(self.sums.T @ responses, self.sums.T @ free)
         return np.asarray(move) if np.isfinite(move).all() else None

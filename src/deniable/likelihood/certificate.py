@@ -35,8 +35,8 @@ def gap_bound(ascent: Floats, total: float, roundings: int) -> float:
 
 
 def concave_gap(gradient: Floats, shares: Floats, roundings: int, sizes: Floats | None = None) -> float:
-    """The same for any concave function: max of the gradient less its mean under p (Frank and Wolfe), rounded
-    up.
+    """Bounds how far a concave function is below its maximum, rounded up: the largest entry of the gradient
+    less its mean under p (Frank and Wolfe).
 
     `sizes` are those of the numbers whose differences the gradient is, where these cancel.
     """

@@ -51,9 +51,9 @@ def _build_grid(mechanism: ProductGeometric) -> Table | GridChannel:
 
 @build_channel.register
 def _build_window(mechanism: Wave) -> Table | Window:
-    near = Fraction(mechanism.keep, FULL * mechanism.window)
+    inside = Fraction(mechanism.keep, FULL * mechanism.window)
     far = Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
-    window = Window(mechanism.k, mechanism.window, float(near), float(far))
+    window = Window(mechanism.k, mechanism.window, float(inside), float(far))
     if mechanism.k * mechanism.outputs > MOST_ENTRIES:
         return window
     return Table(mechanism.law.matrix(), window)

@@ -32,22 +32,22 @@ def direct(reported: Floats, rows: Kept) -> Solution:
     return Solution(shares, gap_bound(ascent, 1.0, rows.roundings), 0, "certified", "closed form")
 
 
-def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Solution:
+def composite(supported: Floats, asked_shares: Floats, q: Floats, gain: float) -> Solution:
     """Each value's count taken for a binomial of its own: the most likely shares of that model, which is not
     the truth.
 
-    supported[v] is the share of the reports about v that support it, asked[v] the share of all reports that
-    are about v. The model is concave, and one number makes the shares add up to one.
+    supported[v] is the share of the reports about v that support it, asked_shares[v] the share of all
+    reports that are about v. The model is concave, and one number makes the shares add up to one.
     """
     from scipy.optimize import brentq
 
     def chances(price: float) -> Floats:
-        own = price / (asked * gain)
-        root = np.sqrt((1 + own) ** 2 - 4 * own * supported)
+        scaled = price / (asked_shares * gain)
+        root = np.sqrt((1 + scaled) ** 2 - 4 * scaled * supported)
         with np.errstate(divide="ignore", invalid="ignore"):
-            falling = np.where(1 + own + root > 0, 2 * supported / (1 + own + root), 0.0)
-            rising = np.where(own < -1, (1 + own - root) / (2 * own), 0.0)
-        return np.where(own < -1, rising, falling)
+            falling = np.where(1 + scaled + root > 0, 2 * supported / (1 + scaled + root), 0.0)
+            rising = np.where(scaled < -1, (1 + scaled - root) / (2 * scaled), 0.0)
+        return np.where(scaled < -1, rising, falling)
 
     def shares_at(price: float) -> Floats:
         return np.maximum(0.0, (chances(price) - q) / gain)
@@ -68,7 +68,7 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Solut
         shares = np.ones(shares.size)
     shares /= shares.sum()
     theta = q + gain * shares
-    scale = asked * gain / (theta * (1 - theta))
+    scale = asked_shares * gain / (theta * (1 - theta))
     gradient = scale * (supported - theta)
     # what is rounded in supported - theta is a part of both, in 1 - theta of 1 / (1 - theta)
     sizes = scale * (supported + theta) + np.abs(gradient) / (1 - theta)
@@ -77,9 +77,11 @@ def composite(supported: Floats, asked: Floats, q: Floats, gain: float) -> Solut
     )
 
 
-def composite_likelihood(supported: Floats, asked: Floats, q: Floats, gain: float, shares: Floats) -> float:
+def composite_likelihood(
+    supported: Floats, asked_shares: Floats, q: Floats, gain: float, shares: Floats
+) -> float:
     """The mean over the reports of the logarithm of that model's likelihood."""
     from scipy.special import xlogy
 
     theta = q + gain * shares
-    return float((asked * (xlogy(supported, theta) + xlogy(1 - supported, 1 - theta))).sum())
+    return float((asked_shares * (xlogy(supported, theta) + xlogy(1 - supported, 1 - theta))).sum())

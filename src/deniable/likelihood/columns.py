@@ -30,47 +30,47 @@ _PATIENCE = 15  # rounds without progress
 _ABSENT = 1e-9  # a share that is left out, times the number of positions
 
 
-def column_search(kernel: Decaying, outputs: Floats, search: Search, near: Floats) -> Solution:
-    """The shares at all positions, up to the certificate; it begins at positions that `near` finds likely."""
+def column_search(kernel: Decaying, outputs: Floats, search: Search, initial: Floats) -> Solution:
+    """The shares at all positions, up to the certificate; begins at the likely positions of `initial`."""
     rows = Decay(kernel)
-    chosen = _begin(near)
-    best, least, gained = near, np.inf, 0
+    chosen = _begin(initial)
+    best, least, gained = initial, np.inf, 0
     steps = 0
     shares: Floats | None = None
     tolerance = 1e-3
     for turn in range(_ROUNDS):
-        some = Columns(kernel, chosen)
+        columns = Columns(kernel, chosen)
         part = replace(search, tolerance=tolerance, limit=_STEPS, progress=None, further=False)
-        found = interior(some, outputs, part, start=shares)
-        steps += found.iterations
-        whole = np.zeros(kernel.k)
-        whole[chosen] = found.shares
-        ascent = rows.backward(shared(outputs, rows.forward(whole)))
-        gap = gap_bound(ascent, float(whole.sum()), rows.roundings)
+        solution = interior(columns, outputs, part, start=shares)
+        steps += solution.iterations
+        expanded = np.zeros(kernel.k)
+        expanded[chosen] = solution.shares
+        ascent = rows.backward(shared(outputs, rows.forward(expanded)))
+        gap = gap_bound(ascent, float(expanded.sum()), rows.roundings)
         if gap < 0.9 * least:
             gained = turn
         if gap < least:
-            best, least = whole, gap
+            best, least = expanded, gap
         if search.enough(steps, least):
             return search.done(best, least, steps)
         if turn - gained > _PATIENCE or steps > search.limit:
             break
         tolerance = max(_PART * search.tolerance, min(tolerance, _PART * gap))
-        kept = chosen[found.shares > _ABSENT / chosen.size]
+        kept = chosen[solution.shares > _ABSENT / chosen.size]
         added = _find_peaks(ascent, kept)
         chosen = np.union1d(kept, added)
-        start = whole[chosen]
+        start = expanded[chosen]
         mixed = 0.1 / chosen.size
         shares = 0.9 * start / start.sum() + mixed
     return search.stalled(best, least, steps)
 
 
-def _begin(near: Floats) -> Integers:
+def _begin(initial: Floats) -> Integers:
     """Positions with as many people between each two of them, and as many with as many positions."""
-    sums = np.cumsum(near)
+    sums = np.cumsum(initial)
     levels = np.linspace(0.0, sums[-1], _BEGIN)
-    evenly = np.linspace(0, near.size - 1, _BEGIN).astype(np.int64)
-    return np.union1d(np.searchsorted(sums, levels).clip(0, near.size - 1), evenly)
+    evenly = np.linspace(0, initial.size - 1, _BEGIN).astype(np.int64)
+    return np.union1d(np.searchsorted(sums, levels).clip(0, initial.size - 1), evenly)
 
 
 def _find_peaks(ascent: Floats, kept: Integers) -> Integers:
@@ -81,8 +81,8 @@ def _find_peaks(ascent: Floats, kept: Integers) -> Integers:
         for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
         if high > low
     ]
-    found = np.array(peaks, dtype=np.int64)
-    return found[ascent[found] > 1.0][: max(0, _MOST - kept.size)]
+    positions = np.array(peaks, dtype=np.int64)
+    return positions[ascent[positions] > 1.0][: max(0, _MOST - kept.size)]
 
 
 @final
@@ -99,9 +99,9 @@ class Columns(Rows):
         return 0  # the certificate is that of all positions, not of these
 
     def forward(self, shares: Floats) -> Floats:
-        whole = np.zeros(self.size)
-        whole[self.chosen] = shares
-        return self.kernel.times(whole)
+        expanded = np.zeros(self.size)
+        expanded[self.chosen] = shares
+        return self.kernel.times(expanded)
 
     def backward(self, weights: Floats) -> Floats:
         return self.kernel.times(weights)[self.chosen]

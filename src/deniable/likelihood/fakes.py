@@ -24,7 +24,7 @@ def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Float
 
 
 def prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
-    """The same as a function of the shares."""
+    """How likely each report is, up to a factor, as a function of the shares that values are drawn from."""
     if part.names_value and reports.ndim == 1:
         positions = reports.astype(np.intp)
         return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[positions]

@@ -32,9 +32,9 @@ from deniable.records import Faked, Records
 from deniable.rounds.memoized import Repeated
 
 METHODS = tuple(LIMITS)
-"""What can be asked for by name."""
+"""The methods that can be asked for by name."""
 WHOLE_METHODS = ("auto", "interior", "squarem", "em", "ibu")
-"""The same for whole reports."""
+"""The methods that can be asked for by name, for whole reports."""
 _Groups = Sequence[tuple[Source | ContinuousWave, Tally | Array]]
 
 
@@ -77,8 +77,8 @@ def mle(
     if not _is_continuous(mechanism):
         _refuse_bins(bins)
     problem = _build(mechanism, data, bins, ordered)
-    found = fit(problem, method, tolerance, iterations, progress)
-    return replace(found, bins=_build_bins(problem.k)) if _is_continuous(mechanism) else found
+    result = fit(problem, method, tolerance, iterations, progress)
+    return replace(result, bins=_build_bins(problem.k)) if _is_continuous(mechanism) else result
 
 
 def mle_groups(
@@ -109,11 +109,11 @@ def mle_groups(
     >>> both.n, both.k, both.stop
     (4000, 63, 'certified')
     """
-    given = _check_groups(groups)
-    k = _choose_group_bins(given, bins)
+    pairs = _check_groups(groups)
+    k = _choose_group_bins(pairs, bins)
     parts: list[Counted | Reported] = []
     sizes: list[int | None] = []
-    for mechanism, data in given:
+    for mechanism, data in pairs:
         if _count_reports(data) == 0:
             sizes.append(k if _is_continuous(mechanism) else count_values(mechanism))
             continue
@@ -126,12 +126,12 @@ def mle_groups(
         sizes.append(part.k)
     if len(set(sizes)) > 1:
         raise InvalidParameter(f"all groups must have the same values, got {sizes}")
-    if not given:
+    if not pairs:
         raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
     if not parts:
         raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
-    found = fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
-    return found if k is None else replace(found, bins=_build_bins(k))
+    result = fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    return result if k is None else replace(result, bins=_build_bins(k))
 
 
 def mle_record(
@@ -170,17 +170,17 @@ def mle_record(
     if method not in WHOLE_METHODS:
         raise InvalidParameter(not_among(method, "a method for whole reports", WHOLE_METHODS))
     problem = build_whole_problem(mechanism, records)
-    found = _search(problem, method, tolerance, iterations, progress)
+    solution = _search(problem, method, tolerance, iterations, progress)
     rows = problem.rows
     assert isinstance(rows, Mixture)
     with few_threads(0.0):
-        information = observe_information(rows, problem.outputs, problem.n, found.shares)
-    level = problem.likelihood(found.shares)
-    named = replace(found, method=f"{found.method}, whole reports")
+        information = observe_information(rows, problem.outputs, problem.n, solution.shares)
+    level = problem.likelihood(solution.shares)
+    labeled = replace(solution, method=f"{solution.method}, whole reports")
     return tuple(
         Likelihood.of(
             Attribute(problem.n, span.stop - span.start, level, information.select(span)),
-            replace(named, shares=found.shares[span]),
+            replace(labeled, shares=solution.shares[span]),
             (method, tolerance, iterations),
         )
         for span in rows.spans
@@ -214,9 +214,9 @@ def mle_rounds(
     Reference: arcolezi2022.
     """
     problem = build_linked_problem(mechanism, rounds)
-    found = _search(problem, method, tolerance, iterations, progress)
-    how = f"{found.method}, {format_count(len(rounds), 'linked round')}"
-    return Likelihood.of(problem, replace(found, method=how), (method, float(tolerance), iterations))
+    solution = _search(problem, method, tolerance, iterations, progress)
+    how = f"{solution.method}, {format_count(len(rounds), 'linked round')}"
+    return Likelihood.of(problem, replace(solution, method=how), (method, float(tolerance), iterations))
 
 
 def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]]) -> _Groups:
@@ -225,14 +225,14 @@ def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]
             "groups are a list of pairs, as in mle_groups([(a, tally_a), (b, tally_b)]), got "
             f"{type(groups).__name__}"
         )
-    given = list(groups)
-    for group in given:
+    pairs = list(groups)
+    for group in pairs:
         if not isinstance(group, tuple | list) or len(group) != 2:
             raise InvalidParameter(
                 f"a group is a pair of a mechanism and its tally or reports, got {type(group).__name__}; as "
                 "in mle_groups([(a, tally_a), (b, tally_b)])"
             )
-    return given
+    return pairs
 
 
 def _choose_group_bins(groups: _Groups, bins: int | None) -> int | None:
@@ -287,8 +287,8 @@ def fit(
     problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
 ) -> Likelihood:
     """What a search finds, and how near it is to the best."""
-    found = _search(problem, method, tolerance, iterations, progress)
-    return Likelihood.of(problem, found, (method, float(tolerance), iterations))
+    solution = _search(problem, method, tolerance, iterations, progress)
+    return Likelihood.of(problem, solution, (method, float(tolerance), iterations))
 
 
 def _search(
@@ -297,12 +297,13 @@ def _search(
     exact = number("tolerance", tolerance, 0.0, 1.0)
     if iterations is not None:
         whole_number("iterations", iterations, 0)
-    found = solve(problem, method, exact, iterations, progress)
-    if found.stop in ("iteration limit", "rounding limit") and iterations is None:
+    solution = solve(problem, method, exact, iterations, progress)
+    if solution.stop in ("iteration limit", "rounding limit") and iterations is None:
         warnings.warn(
-            f"the most likely shares are not certified ({found.stop} of {found.method}): the log-likelihood "
-            f"per report is up to {found.gap:.2g} below the best, where {exact:g} was asked for",
+            f"the most likely shares are not certified ({solution.stop} of {solution.method}): the "
+            f"log-likelihood per report is up to {solution.gap:.2g} below the best, where {exact:g} was "
+            "asked for",
             DeniableWarning,
             stacklevel=4,
         )
-    return found
+    return solution

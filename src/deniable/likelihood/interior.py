@@ -124,12 +124,12 @@ def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
 
     scale = 1 / np.sqrt(np.diagonal(matrix))
     scaled = matrix * scale[:, None] * scale
-    each = scale if right.ndim == 1 else scale[:, None]
+    factors = scale if right.ndim == 1 else scale[:, None]
     for extra in (0.0, 1e-14, 1e-12, 1e-10):
         scaled[np.diag_indices(scale.size)] = 1.0 + extra
         try:
-            move = each * cho_solve(
-                cho_factor(scaled, lower=True, check_finite=False), each * right, check_finite=False
+            move = factors * cho_solve(
+                cho_factor(scaled, lower=True, check_finite=False), factors * right, check_finite=False
             )
         except LinAlgError:
             continue

@@ -79,12 +79,12 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
     seen = _observe(problem, shares)
     total = seen.rows.forward(np.ones(rows.k))
     low, high = shares.copy(), shares.copy()
-    for some in _blocks(seen):
-        table = _table(seen.rows, some)
-        high[some] += (1 - shares[some]) * _far(seen, table, seen.gains[some], loss)
-        held = shares[some] > 0
-        some, table = some[held], table[held]
-        share, gains = shares[some], seen.gains[some]
+    for values in _blocks(seen):
+        table = _table(seen.rows, values)
+        high[values] += (1 - shares[values]) * _far(seen, table, seen.gains[values], loss)
+        is_held = shares[values] > 0
+        values, table = values[is_held], table[is_held]
+        share, gains = shares[values], seen.gains[values]
         others, by_others = (
             np.maximum(total - table, 0.0) / (rows.k - 1),
             (seen.gains.sum() - gains) / (rows.k - 1),
@@ -94,10 +94,10 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
         by_none = np.where(share < _ALL, -share * gains / rest, by_others)
         ways = [(others, by_others), (np.where(share[:, None] < _ALL, without, others), by_none)]
         if problem.shape == (rows.k,):
-            before, after = np.abs(some - 1), rows.k - 1 - np.abs(rows.k - 2 - some)
+            before, after = np.abs(values - 1), rows.k - 1 - np.abs(rows.k - 2 - values)
             beside = _table(seen.rows, before) + _table(seen.rows, after)
             ways.append((beside / 2, (seen.gains[before] + seen.gains[after]) / 2))
-        low[some] *= 1 - np.max([_far(seen, *way, loss) for way in ways], axis=0)
+        low[values] *= 1 - np.max([_far(seen, *way, loss) for way in ways], axis=0)
     return Reach(low, high)
 
 
@@ -113,9 +113,9 @@ def flat(problem: Listed, shares: Floats, nats: float) -> bool:
         return False
     seen = _observe(problem, shares)
     blocks = [np.array([0, rows.k - 1])] if isinstance(rows, Decay) else _blocks(seen)
-    for some in blocks:
-        excess = seen.excess(_table(seen.rows, some))
-        if (seen.lost(excess, seen.gains[some], np.ones(some.size)) > loss).any():
+    for values in blocks:
+        excess = seen.excess(_table(seen.rows, values))
+        if (seen.lost(excess, seen.gains[values], np.ones(values.size)) > loss).any():
             return False
     return True
 
@@ -129,10 +129,10 @@ def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
     bent = np.maximum((excess**2) @ seen.outputs, np.finfo(float).tiny)
     # as if the loss were a parabola
     at = np.minimum((gains + np.sqrt(gains**2 + 2 * loss * bent)) / bent, 0.5)
-    near, far = np.zeros(left.size), np.ones(left.size)
+    inner, far = np.zeros(left.size), np.ones(left.size)
     for _ in range(_STEPS):
         lost = seen.lost(excess, gains, at)
-        near, far = np.where(lost <= loss, at, near), np.where(lost <= loss, far, at)
+        inner, far = np.where(lost <= loss, at, inner), np.where(lost <= loss, far, at)
         slope = at * ((excess**2 / (1 + at[:, None] * excess)) @ seen.outputs) - gains
         with np.errstate(divide="ignore", invalid="ignore"):
             step = at - (lost - loss) / slope
@@ -140,8 +140,8 @@ def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
         on = ~(np.abs(step - at) <= _NEAR * at)
         if not on.any():
             break
-        at = np.where((step > near) & (step < far), step, (near + far) / 2)[on]
-        left, gains, near, far = left[on], gains[on], near[on], far[on]
+        at = np.where((step > inner) & (step < far), step, (inner + far) / 2)[on]
+        left, gains, inner, far = left[on], gains[on], inner[on], far[on]
         if not on.all():
             excess = excess[on]
     return part
@@ -158,8 +158,11 @@ def _sample(rows: Rows, outputs: Floats) -> tuple[Rows, Floats]:
     """A sample of many reports of sets, evenly by how often they came, and always the same."""
     if isinstance(rows, Stacked):
         ends = np.cumsum([part.size for part in rows.parts])[:-1]
-        pairs = [_sample(part, some) for part, some in zip(rows.parts, np.split(outputs, ends), strict=True)]
-        return Stacked([part for part, _ in pairs]), np.concatenate([some for _, some in pairs])
+        pairs = [
+            _sample(part, outputs_of_part)
+            for part, outputs_of_part in zip(rows.parts, np.split(outputs, ends), strict=True)
+        ]
+        return Stacked([part for part, _ in pairs]), np.concatenate([sampled for _, sampled in pairs])
     size = min(max(_SAMPLED_CELLS // rows.k, _FEWEST), _MOST)
     if not isinstance(rows, Supports) or rows.size <= size:
         return rows, outputs

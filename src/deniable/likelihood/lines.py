@@ -64,9 +64,9 @@ class Lattice(Rows):
 class Window(Rows):
     """Outputs 0 to k + width - 2; those of a value's window, `width` from its own number on, are likelier."""
 
-    def __init__(self, k: int, width: int, near: float, far: float) -> None:
+    def __init__(self, k: int, width: int, inside: float, far: float) -> None:
         self.k, self.width, self.size = k, width, k + width - 1
-        self.near, self.far = near, far
+        self.inside, self.far = inside, far
         self.logs = np.zeros(self.size)
 
     @property
@@ -98,7 +98,7 @@ class Window(Rows):
             .copy()
         )
         inside += np.where(np.arange(positions) % width, begun[..., width - 1 : width - 1 + positions], 0.0)
-        return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.near - self.far) * inside)
+        return np.asarray(self.far * numbers.sum(axis=-1, keepdims=True) + (self.inside - self.far) * inside)
 
     def output(self, shares: Floats) -> Floats:
         """How likely each output is if the values have these shares."""
@@ -106,11 +106,11 @@ class Window(Rows):
 
     def gram(self, weights: Floats) -> Floats:
         """Two values have in common what lies in both of their windows, so that running sums are enough."""
-        sums, more = np.concatenate([[0.0], np.cumsum(weights)]), self.near - self.far
+        sums, more = np.concatenate([[0.0], np.cumsum(weights)]), self.inside - self.far
         values = np.arange(self.k)
         inside = sums[values + self.width] - sums[values]
         gram = np.empty((self.k, self.k))
         for v in range(self.k):
-            both = np.maximum(sums[np.minimum(values, v) + self.width] - sums[np.maximum(values, v)], 0.0)
-            gram[v] = more**2 * both + self.far * more * (inside + inside[v])
+            overlap = np.maximum(sums[np.minimum(values, v) + self.width] - sums[np.maximum(values, v)], 0.0)
+            gram[v] = more**2 * overlap + self.far * more * (inside + inside[v])
         return np.asarray(gram + self.far**2 * sums[-1])

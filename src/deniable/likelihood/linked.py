@@ -35,10 +35,10 @@ def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Report
             "linked rounds are for mechanisms that keep a first answer, such as dn.l_grr or dn.loloha; fresh "
             f"reports of the same people are independent, got {type(mechanism).__name__}"
         )
-    given = [np.asarray(reports) for reports in rounds]
-    if not given:
+    reports_by_round = [np.asarray(reports) for reports in rounds]
+    if not reports_by_round:
         raise InvalidParameter("there are no rounds yet, so there is nothing to estimate")
-    tallies = [mechanism.tally(reports) for reports in given]  # refuses what cannot have been sent
+    tallies = [mechanism.tally(reports) for reports in reports_by_round]  # refuses what cannot have been sent
     sizes = [tally.n for tally in tallies]
     if len(set(sizes)) > 1:
         raise InvalidReport(
@@ -47,7 +47,7 @@ def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Report
         )
     if not sizes[0]:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    rows = _build_rows(mechanism, given)
+    rows = _build_rows(mechanism, reports_by_round)
     total = tallies[0]
     for tally in tallies[1:]:
         total += tally
@@ -55,7 +55,7 @@ def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Report
     guess = even
     if total.asked is None or total.asked.min() > 0:
         guess = (1 - _EVEN) * simplex(mechanism.estimate(total).frequencies) + _EVEN * even
-    draw = partial(_draw_again, mechanism, sizes[0], len(given))
+    draw = partial(_draw_again, mechanism, sizes[0], len(reports_by_round))
     return Reported(sizes[0], rows, np.full(sizes[0], 1.0 / sizes[0]), guess / guess.sum(), draw)
 
 
@@ -96,15 +96,15 @@ def _build_hashed_rows(mechanism: HashedMemoized, rounds: Sequence[Array]) -> Ro
                 "a person's hash function is kept, and some differ between rounds; is row i of every round "
                 "person i?"
             )
-    named = np.stack([reports["bucket"] for reports in rounds], axis=1).astype(np.int64)
-    return _weigh_named(mechanism.k, mechanism.buckets, named, _pack_counts(mechanism, rounds))
+    buckets = np.stack([reports["bucket"] for reports in rounds], axis=1).astype(np.int64)
+    return _weigh_named(mechanism.k, mechanism.buckets, buckets, _pack_counts(mechanism, rounds))
 
 
-def _weigh_named(k: int, two: Memoized, named: Integers, bits: Sequence[Array]) -> Rows:
+def _weigh_named(k: int, two: Memoized, buckets: Integers, bits: Sequence[Array]) -> Rows:
     """People whose reports name values equally often, whichever these are, have one factor for each count."""
     p, q = two.first.law.p, two.first.law.q
     growth = np.log(two.second.law.p / two.second.law.q)
-    kinds, kind_of = np.unique(_count_repetitions(named), axis=0, return_inverse=True)
+    kinds, kind_of = np.unique(_count_repetitions(buckets), axis=0, return_inverse=True)
     rows = []
     for number, kind in enumerate(kinds):
         who = np.flatnonzero(kind_of.reshape(-1) == number)
@@ -128,17 +128,17 @@ def _compute_bit_ratios(mechanism: Memoized, rounds: int) -> Floats:
     return np.asarray(np.exp(true - np.logaddexp(np.log(first.q) + kept, np.log1p(-first.q) + cleared)))
 
 
-def _count_repetitions(named: Integers) -> Integers:
+def _count_repetitions(buckets: Integers) -> Integers:
     """For each person, how many values were named once, twice, and so on."""
-    n, rounds = named.shape
-    found = np.zeros((n, rounds), dtype=np.int64)
+    n, rounds = buckets.shape
+    counts = np.zeros((n, rounds), dtype=np.int64)
     step = max(1, _AT_ONCE // rounds**2)
     for start in range(0, n, step):
-        some = named[start : start + step]
-        often = (some[:, :, None] == some[:, None]).sum(axis=2)
+        block = buckets[start : start + step]
+        often = (block[:, :, None] == block[:, None]).sum(axis=2)
         for times in range(1, rounds + 1):
-            found[start : start + step, times - 1] = (often == times).sum(axis=1) // times
-    return found
+            counts[start : start + step, times - 1] = (often == times).sum(axis=1) // times
+    return counts
 
 
 def _pack_counts(mechanism: Repeated, rounds: Sequence[Array]) -> list[npt.NDArray[np.uint8]]:
@@ -151,12 +151,12 @@ def _pack_counts(mechanism: Repeated, rounds: Sequence[Array]) -> list[npt.NDArr
     bits = [np.empty(((k + 7) // 8, n), dtype=np.uint8) for _ in rounds]
     step = max(1, _AT_ONCE // k)
     for start in range(0, n, step):
-        some = slice(start, start + step)
-        counts = np.zeros((len(rounds[0][some]), k), dtype=np.int32)
+        block = slice(start, start + step)
+        counts = np.zeros((len(rounds[0][block]), k), dtype=np.int32)
         for reports in rounds:
-            counts += mechanism.support(reports[some])
+            counts += mechanism.support(reports[block])
         for number, layer in enumerate(bits, 1):
-            layer[:, some] = pack_bits(counts >= number)
+            layer[:, block] = pack_bits(counts >= number)
     return bits
 
 
@@ -165,5 +165,7 @@ def _draw_again(
 ) -> Reported:
     values = generator.choice(shares.size, n, p=shares / shares.sum())
     seed = int(generator.integers(1 << 62))
-    made = [mechanism.privatize(values, remembering(seed, round=number)) for number in range(1, rounds + 1)]
-    return build_linked_problem(mechanism, made)
+    reports_by_round = [
+        mechanism.privatize(values, remembering(seed, round=number)) for number in range(1, rounds + 1)
+    ]
+    return build_linked_problem(mechanism, reports_by_round)

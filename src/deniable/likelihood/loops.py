@@ -105,16 +105,16 @@ def passes_on_a_line(shares: Array, outputs: Array, sides: Array, ratio: float, 
                 carried = carried * ratio + (p[j] * ratio + _NOTHING)
                 falling = falling * ratio + (weight * ratio + _NOTHING)
             rising = weights[0]
-            own = p[0] * (rising + lower[0])
-            before, carried = own, 0.0
+            weighed = p[0] * (rising + lower[0])
+            before, carried = weighed, 0.0
             for j in range(last + 1):
-                after = own
+                after = weighed
                 if j < last:
                     rising = rising * ratio + (weights[j + 1] + _NOTHING)
                     after = p[j + 1] * (rising + lower[j + 1])
-                share = middle * own + side * (before + after)
+                share = middle * weighed + side * (before + after)
                 share = share if share > _NOTHING else 0.0
                 p[j] = share
                 carried = carried * ratio + (share + _NOTHING)
                 above[j] = carried
-                before, own = own, after
+                before, weighed = weighed, after

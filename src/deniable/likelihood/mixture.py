@@ -37,7 +37,7 @@ class Part(ABC):
         """For each value, the sum over the reports of weight times this."""
 
     @abstractmethod
-    def table(self, some: slice) -> Floats:
+    def table(self, span: slice) -> Floats:
         """Some reports by all values."""
 
 
@@ -45,22 +45,22 @@ class Part(ABC):
 class NamedPart(Part):
     """Reports that name a value: how much each speaks for all values, and how many times more for its own."""
 
-    def __init__(self, named: Array, levels: Floats, odds: float) -> None:
-        self.k, self.named, self.levels, self.odds = levels.size, named, levels, odds
+    def __init__(self, reported: Array, levels: Floats, odds: float) -> None:
+        self.k, self.reported, self.levels, self.odds = levels.size, reported, levels, odds
 
     def forward(self, shares: Floats) -> Floats:
-        return np.asarray((self.levels * (shares.sum() + (self.odds - 1) * shares))[self.named])
+        return np.asarray((self.levels * (shares.sum() + (self.odds - 1) * shares))[self.reported])
 
     def backward(self, weights: Floats) -> Floats:
-        own = self.levels * np.bincount(self.named, weights, minlength=self.k)
-        return np.asarray(own.sum() + (self.odds - 1) * own)
+        weighed = self.levels * np.bincount(self.reported, weights, minlength=self.k)
+        return np.asarray(weighed.sum() + (self.odds - 1) * weighed)
 
-    def table(self, some: slice) -> Floats:
-        return np.asarray(self.by_value[self.named[some]])
+    def table(self, span: slice) -> Floats:
+        return np.asarray(self.by_value[self.reported[span]])
 
     @cached_property
     def by_value(self) -> Floats:
-        """The same for each value that can be named."""
+        """How likely each value that can be named is, a row for each, by true values."""
         return np.asarray(self.levels[:, None] * (1 + (self.odds - 1) * np.eye(self.k)))
 
 
@@ -77,9 +77,9 @@ class SetPart(Part):
     def backward(self, weights: Floats) -> Floats:
         return self.supports.backward(weights * self.levels)
 
-    def table(self, some: slice) -> Floats:
-        rows = self.supports.table(some)
-        rows *= self.levels if isinstance(self.levels, float) else self.levels[some, None]
+    def table(self, span: slice) -> Floats:
+        rows = self.supports.table(span)
+        rows *= self.levels if isinstance(self.levels, float) else self.levels[span, None]
         return rows
 
 
@@ -133,27 +133,27 @@ class Mixture(Rows):
         return np.concatenate([part.backward(weights) for part in self.parts])
 
     def gram(self, weights: Floats) -> Floats:
-        named = [part for part in self.parts if isinstance(part, NamedPart)]
-        if len(named) == len(self.parts):
-            return self._gram_pairs(named, weights)
+        naming = [part for part in self.parts if isinstance(part, NamedPart)]
+        if len(naming) == len(self.parts):
+            return self._gram_pairs(naming, weights)
         gram = np.zeros((self.k, self.k))
         step = max(1, _WORK // self.k)
         roots = np.sqrt(weights)
         for start in range(0, self.size, step):
-            some = slice(start, start + step)
-            rows = np.concatenate([part.table(some) for part in self.parts], axis=1)
-            rows *= roots[some, None]
+            block = slice(start, start + step)
+            rows = np.concatenate([part.table(block) for part in self.parts], axis=1)
+            rows *= roots[block, None]
             gram += rows.T @ rows
         return gram
 
     def _gram_pairs(self, parts: Sequence[NamedPart], weights: Floats) -> Floats:
         """From how much weight the reports of any two attributes have together."""
         gram = np.empty((self.k, self.k))
-        for i, one in enumerate(parts):
+        for i, part in enumerate(parts):
             for j, other in enumerate(parts[: i + 1]):
-                both = one.named.astype(np.intp) * other.k + other.named
-                table = np.bincount(both, weights, minlength=one.k * other.k).reshape(one.k, other.k)
-                found = one.by_value.T @ table @ other.by_value
-                gram[self.spans[i], self.spans[j]] = found
-                gram[self.spans[j], self.spans[i]] = found.T
+                pairs = part.reported.astype(np.intp) * other.k + other.reported
+                table = np.bincount(pairs, weights, minlength=part.k * other.k).reshape(part.k, other.k)
+                products = part.by_value.T @ table @ other.by_value
+                gram[self.spans[i], self.spans[j]] = products
+                gram[self.spans[j], self.spans[i]] = products.T
         return gram

@@ -67,7 +67,7 @@ class Table:
 
     matrix: Floats = field(repr=False)
     window: Window | None = None
-    """The same in a form with quick products."""
+    """The channel in a form with quick products."""
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
@@ -169,8 +169,8 @@ class Reported(Listed):
         return self.rows.k
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
-        drawn = self.draw(shares, generator)
-        return replace(drawn, shape=self.shape) if isinstance(drawn, Reported) else drawn
+        problem = self.draw(shares, generator)
+        return replace(problem, shape=self.shape) if isinstance(problem, Reported) else problem
 
 
 @final
@@ -181,7 +181,7 @@ class Celled(Problem):
     n: int
     supported: Floats
     """The share of the reports about each value that supports it."""
-    asked: Floats
+    asked_shares: Floats
     """The share of all reports that are about each value."""
     q: Floats
     gain: float

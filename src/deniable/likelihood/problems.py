@@ -74,8 +74,8 @@ def _build(source: object, data: Tally | Array) -> Problem:
 @_build.register
 def _build_set_problem(source: SetMechanism, data: Tally | Array) -> Counted | Celled | Reported:
     if source.names_value:
-        given = data if isinstance(data, Tally) else source.tally(np.asarray(data))
-        return Counted(_build_kept_rows(source), check_outputs(source.checked_tally(given)))
+        tally = data if isinstance(data, Tally) else source.tally(np.asarray(data))
+        return Counted(_build_kept_rows(source), check_outputs(source.checked_tally(tally)))
     if isinstance(data, Tally):
         tally = source.checked_tally(data)
         draw = partial(_redraw_counts, source, tally.n)

@@ -58,13 +58,13 @@ class Likelihood:
     labels: Sequence[object] | None = field(default=None, repr=False)
     bins: Bins | None = field(default=None, repr=False)
     """Where the values are on a line, if they are bins of a range."""
-    _asked: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
+    _settings: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
 
     @staticmethod
     def of(problem: Problem, found: Solution, asked: tuple[str, float, int | None]) -> Likelihood:
         """What a search found."""
         how = found.iterations, found.stop, found.method
-        return Likelihood(problem.n, found.shares, found.gap, *how, problem, _asked=asked)
+        return Likelihood(problem.n, found.shares, found.gap, *how, problem, _settings=asked)
 
     @cached_property
     def log_likelihood(self) -> float:
@@ -74,7 +74,7 @@ class Likelihood:
             return problem.level
         if isinstance(problem, Celled):
             return closed.composite_likelihood(
-                problem.supported, problem.asked, problem.q, problem.gain, self.frequencies
+                problem.supported, problem.asked_shares, problem.q, problem.gain, self.frequencies
             )
         if not isinstance(problem, Listed):
             raise InvalidParameter(f"{type(problem).__name__} has no likelihood")
@@ -156,15 +156,15 @@ class Likelihood:
         return self.smoothing is None and self.method != "ems"
 
     def _found_again(self, problem: Problem) -> Floats:
-        method, tolerance, limit = self._asked
-        enough, near = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
+        method, tolerance, limit = self._settings
+        allowed, initial = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
         if isinstance(problem, Listed):
             rows = problem.rows
             alike = rows.backward(shared(problem.outputs, rows.forward(np.full(self.k, 1 / self.k))))
             at_most = _PART * gap_bound(alike, 1.0, rows.roundings)
-            enough = min(enough, max(at_most, 4 * rounding(rows.roundings)))
-        found = solve(problem, method, enough, limit, near=near)
-        return (found if found.gap <= enough else solve(problem, method, enough, limit)).shares
+            allowed = min(allowed, max(at_most, 4 * rounding(rows.roundings)))
+        solution = solve(problem, method, allowed, limit, initial=initial)
+        return (solution if solution.gap <= allowed else solve(problem, method, allowed, limit)).shares
 
     def standard_errors(self, repeats: int = 200, seed: int = 1, progress: Repeats | None = None) -> Floats:
         """How far each share scatters, by parametric bootstrap; where the likelihood reaches farther, half of
@@ -178,8 +178,8 @@ class Likelihood:
         scatter = self.bootstrap(repeats, seed, progress).std(axis=0, ddof=1)
         if not isinstance(self.problem, Listed):
             return np.asarray(scatter)
-        held = unrefused(self.problem, self.frequencies, 0.5)
-        return np.asarray(np.maximum(scatter, (held.high - held.low) / 2))
+        likely = unrefused(self.problem, self.frequencies, 0.5)
+        return np.asarray(np.maximum(scatter, (likely.high - likely.low) / 2))
 
     def interval(
         self, level: float = 0.95, repeats: int = 200, seed: int = 1, progress: Repeats | None = None
@@ -203,8 +203,8 @@ class Likelihood:
         reach = reach_of(tail) * rows.std(axis=0, ddof=1)
         low, high = np.minimum(low, self.frequencies - reach), np.maximum(high, self.frequencies + reach)
         if isinstance(self.problem, Listed):
-            held = unrefused(self.problem, self.frequencies, reach_of(tail) ** 2 / 2)
-            low, high = np.minimum(low, held.low), np.maximum(high, held.high)
+            likely = unrefused(self.problem, self.frequencies, reach_of(tail) ** 2 / 2)
+            low, high = np.minimum(low, likely.low), np.maximum(high, likely.high)
         return Interval(np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def smooth(
@@ -269,12 +269,12 @@ class Likelihood:
         return plot_bars(self._labels(), [Bars(self.frequencies, "", *ends)], title, "share of people")
 
     def _repr_html_(self) -> str:
-        shown = 100
+        limit = 100
         rows = [
             [str(label), f"{share:.4f}"]
-            for label, share in list(zip(self._labels(), self.frequencies, strict=True))[:shown]
+            for label, share in list(zip(self._labels(), self.frequencies, strict=True))[:limit]
         ]
-        more = f"<p>and {self.k - shown} more; frame() has them all</p>" if self.k > shown else ""
+        more = f"<p>and {self.k - limit} more; frame() has them all</p>" if self.k > limit else ""
         about = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
         return about + format_html_table(["value", "most likely share"], rows) + more
 
@@ -298,11 +298,11 @@ class Likelihood:
         return not (isinstance(self.problem, Listed) and searched(self.problem))
 
     def __str__(self) -> str:
-        shown = 20
-        wide = max(12, *(len(str(label)) for label in list(self._labels())[:shown]))
+        limit = 20
+        wide = max(12, *(len(str(label)) for label in list(self._labels())[:limit]))
         lines = [*self._notes(), f"{'value':>{wide}} {'share':>9}"]
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
-        lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:shown]]
-        if self.k > shown:
-            lines.append(f"{'...':>{wide}} and {self.k - shown} more; frame() has them all")
+        lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:limit]]
+        if self.k > limit:
+            lines.append(f"{'...':>{wide}} and {self.k - limit} more; frame() has them all")
         return "\n".join(lines)

@@ -158,11 +158,11 @@ class Supports(Rows):
             total += factor * (sums @ _BITS).reshape(-1)[: self.k]
         return total
 
-    def table(self, some: slice) -> Floats:
+    def table(self, span: slice) -> Floats:
         """A part of the matrix itself."""
-        rows = np.ones((len(range(*some.indices(self.size))), self.k))
+        rows = np.ones((len(range(*span.indices(self.size))), self.k))
         for bits, factor in self.layers:
-            rows += factor * np.unpackbits(bits[:, some], axis=0, count=self.k, bitorder="little").T
+            rows += factor * np.unpackbits(bits[:, span], axis=0, count=self.k, bitorder="little").T
         return rows
 
     def columns(self, values: npt.NDArray[np.int64]) -> Floats:
@@ -176,9 +176,9 @@ class Supports(Rows):
         gram = np.zeros((self.k, self.k))
         step = max(1, _WORK // self.k)
         for start in range(0, self.size, step):
-            some = slice(start, start + step)
-            rows = self.table(some)
-            rows *= np.sqrt(weights[some])[:, None]
+            block = slice(start, start + step)
+            rows = self.table(block)
+            rows *= np.sqrt(weights[block])[:, None]
             gram += rows.T @ rows
         return gram
 
@@ -205,12 +205,18 @@ class Stacked(Rows):
 
     def backward(self, weights: Floats) -> Floats:
         return np.asarray(
-            sum(part.backward(some) for part, some in zip(self.parts, self._cut(weights), strict=True))
+            sum(
+                part.backward(weights_of_part)
+                for part, weights_of_part in zip(self.parts, self._cut(weights), strict=True)
+            )
         )
 
     def gram(self, weights: Floats) -> Floats:
         return np.asarray(
-            sum(part.gram(some) for part, some in zip(self.parts, self._cut(weights), strict=True))
+            sum(
+                part.gram(weights_of_part)
+                for part, weights_of_part in zip(self.parts, self._cut(weights), strict=True)
+            )
         )
 
 
@@ -219,9 +225,9 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 
 def _sums_of_bytes(shares: Floats, columns: int) -> Floats:
     """For every eight values and every set of them, its share: sums of positive numbers."""
-    whole = np.zeros(8 * columns)
-    whole[: shares.size] = shares
-    return np.ascontiguousarray(whole.reshape(columns, 8) @ _BITS.T)
+    padded = np.zeros(8 * columns)
+    padded[: shares.size] = shares
+    return np.ascontiguousarray(padded.reshape(columns, 8) @ _BITS.T)
 
 
 def pack_bits(holds: npt.NDArray[np.bool_]) -> Array:

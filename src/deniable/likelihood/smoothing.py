@@ -91,9 +91,9 @@ def _chosen(walk: _Walk, counts: Integers, sides: Floats, ends: Floats, folds: i
         likely = walk.rows.forward(p).reshape(going.size, folds, -1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(dealt > 0, dealt * (np.log(likely) + walk.rows.logs), 0.0)
-        found = logs.sum(axis=(1, 2)) / counts.sum()
-        scores[going, position] = np.where(np.isfinite(found), found, -math.inf)
-        gains = found - scores[going, position - 1] if position else found
+        mean_logs = logs.sum(axis=(1, 2)) / counts.sum()
+        scores[going, position] = np.where(np.isfinite(mean_logs), mean_logs, -math.inf)
+        gains = mean_logs - scores[going, position - 1] if position else mean_logs
         still = np.isfinite(gains) & ((gains * counts.sum() > _SETTLED) if position else True)
         going = going[still]
         if not going.size:
@@ -159,10 +159,10 @@ class _Walk:
         self._outputs, self._sides = np.ascontiguousarray(outputs), sides
         self._p = np.full((sides.size, self.rows.k), 1 / self.rows.k)
 
-    def keep(self, some: np.ndarray) -> None:
+    def keep(self, kept: np.ndarray) -> None:
         """Go on with some of the data only."""
-        if not some.all():
-            self._outputs, self._sides, self._p = self._outputs[some], self._sides[some], self._p[some]
+        if not kept.all():
+            self._outputs, self._sides, self._p = self._outputs[kept], self._sides[kept], self._p[kept]
 
     def on(self, end: int) -> Floats:
         """Where they are after this many steps."""

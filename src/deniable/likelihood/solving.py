@@ -58,9 +58,9 @@ def solve(
     tolerance: float,
     limit: int | None,
     progress: Progress | None = None,
-    near: Floats | None = None,
+    initial: Floats | None = None,
 ) -> Solution:
-    """Search by this method; `auto` chooses. A search that may begin anywhere begins at `near`."""
+    """Search by this method; `auto` chooses. A search that may begin anywhere begins at `initial`."""
     method = ALIASES.get(method, method)
     if method not in LIMITS:
         raise InvalidParameter(not_among(method, "a method", LIMITS))
@@ -71,7 +71,9 @@ def solve(
                 "'composite' is what a tally gives"
             )
         return _judge(
-            closed.composite(problem.supported, problem.asked, problem.q, problem.gain), tolerance, progress
+            closed.composite(problem.supported, problem.asked_shares, problem.q, problem.gain),
+            tolerance,
+            progress,
         )
     assert isinstance(problem, Listed)
     chosen = choice(problem) if method == "auto" else method
@@ -86,17 +88,17 @@ def solve(
             )
         return _judge(closed.direct(problem.outputs, problem.channel), tolerance, progress)
     most = _UNASKED if method == "auto" and chosen == "squarem" else LIMITS[chosen]
-    search = Search(chosen, tolerance, most if limit is None else limit, progress, near is None)
+    search = Search(chosen, tolerance, most if limit is None else limit, progress, initial is None)
     tables = chosen == "interior" and not _on_a_line(problem)
     with few_threads(problem.rows.work if tables else 0.0):
-        return _search(problem, search, method == "auto", near)
+        return _search(problem, search, method == "auto", initial)
 
 
 def _on_a_line(problem: Listed) -> TypeGuard[Counted]:
     return isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)
 
 
-def _search(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Solution:
+def _search(problem: Listed, search: Search, goes_on: bool, initial: Floats | None) -> Solution:
     if search.method == "iteration":
         return _iteration(problem, search)
     if search.method == "ems":
@@ -106,8 +108,8 @@ def _search(problem: Listed, search: Search, goes_on: bool, near: Floats | None)
         return em(problem.rows, problem.outputs, search)
     if search.method == "squarem":
         guess = problem.guess if isinstance(problem, Reported) else None
-        return squarem(problem.rows, problem.outputs, search, guess if near is None else near)
-    return _interior(problem, search, goes_on, near)
+        return squarem(problem.rows, problem.outputs, search, guess if initial is None else initial)
+    return _interior(problem, search, goes_on, initial)
 
 
 def choice(problem: Listed) -> str:
@@ -126,19 +128,19 @@ def choice(problem: Listed) -> str:
     return "interior" if problem.k <= _MOST_VALUES and problem.rows.work <= most else "squarem"
 
 
-def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | None) -> Solution:
+def _interior(problem: Listed, search: Search, goes_on: bool, initial: Floats | None) -> Solution:
     if isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel):
         positions = np.flatnonzero(problem.counts)
-        named = replace(search, method="banded interior point")
-        start = None if near is None else normal(near[positions])
+        banded_search = replace(search, method="banded interior point")
+        start = None if initial is None else normal(initial[positions])
         outputs = problem.counts[positions] / problem.n
-        found = banded(positions, problem.channel.epsilon, outputs, named, start)
-        if found.stop == "rounding limit" and goes_on:
-            few = replace(search, method="column search", limit=_COLUMN_STEPS)
+        solution = banded(positions, problem.channel.epsilon, outputs, banded_search, start)
+        if solution.stop == "rounding limit" and goes_on:
+            column_settings = replace(search, method="column search", limit=_COLUMN_STEPS)
             kernel = Decaying(positions, problem.channel.epsilon)
-            further = column_search(kernel, outputs, few, found.shares)
-            found = further if further.gap < found.gap else found
-        return replace(found, shares=_spread_over(found.shares, positions, problem.k))
+            further = column_search(kernel, outputs, column_settings, solution.shares)
+            solution = further if further.gap < solution.gap else solution
+        return replace(solution, shares=_spread_over(solution.shares, positions, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(
             f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
@@ -146,17 +148,17 @@ def _interior(problem: Listed, search: Search, goes_on: bool, near: Floats | Non
     newton = None
     if isinstance(problem.rows, Mixture):
         newton = BlockNewton(problem.rows)
-        near = problem.guess if near is None and isinstance(problem, Reported) else near
-    found = interior(
-        problem.rows, problem.outputs, replace(search, method="interior point"), newton, start=near
+        initial = problem.guess if initial is None and isinstance(problem, Reported) else initial
+    solution = interior(
+        problem.rows, problem.outputs, replace(search, method="interior point"), newton, start=initial
     )
-    if found.stop != "rounding limit" or not goes_on:
-        return found
-    inside = 0.999 * found.shares + 0.001 * problem.rows.even
+    if solution.stop != "rounding limit" or not goes_on:
+        return solution
+    inside = 0.999 * solution.shares + 0.001 * problem.rows.even
     further = squarem(
         problem.rows, problem.outputs, replace(search, method="squarem", limit=_UNASKED), inside
     )
-    return further if further.gap < found.gap else found
+    return further if further.gap < solution.gap else solution
 
 
 def _iteration(problem: Listed, search: Search) -> Solution:
@@ -168,17 +170,17 @@ def _iteration(problem: Listed, search: Search) -> Solution:
         )
     positions = np.flatnonzero(problem.counts)
     outputs = problem.counts[positions] / problem.n
-    found = em(Decay(Decaying(positions, problem.channel.epsilon)), outputs, search, outputs)
-    return replace(found, shares=_spread_over(found.shares, positions, problem.k))
+    solution = em(Decay(Decaying(positions, problem.channel.epsilon)), outputs, search, outputs)
+    return replace(solution, shares=_spread_over(solution.shares, positions, problem.k))
 
 
 def _spread_over(shares: Floats, positions: Array, k: int) -> Floats:
-    whole = np.zeros(k)
-    whole[positions] = shares
-    return whole
+    expanded = np.zeros(k)
+    expanded[positions] = shares
+    return expanded
 
 
-def _judge(found: Solution, tolerance: float, progress: Progress | None) -> Solution:
+def _judge(solution: Solution, tolerance: float, progress: Progress | None) -> Solution:
     if progress is not None:
-        progress(found.iterations, found.gap)
-    return found if found.gap <= tolerance else replace(found, stop="rounding limit")
+        progress(solution.iterations, solution.gap)
+    return solution if solution.gap <= tolerance else replace(solution, stop="rounding limit")

@@ -66,9 +66,9 @@ def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -
         )
     low = -wave.width
     high = 1 + wave.width
-    given = unmasked(data)
+    values = unmasked(data)
     try:
-        reports = np.asarray(given, dtype=np.float64)
+        reports = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         reports = np.full(1, np.nan)
     if reports.ndim != 1 or not ((reports >= low - _ROUNDED) & (reports <= high + _ROUNDED)).all():
@@ -87,12 +87,12 @@ def choose_bins(n: int) -> int:
 
 def count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
     """The share of the reports about each value that support it."""
-    asked = np.full(q.size, tally.n) if tally.asked is None else tally.asked
-    if asked.min() < 1:
+    asked_counts = np.full(q.size, tally.n) if tally.asked is None else tally.asked
+    if asked_counts.min() < 1:
         raise InvalidParameter(
             "nobody was asked about some of the values yet, so there is nothing to estimate"
         )
-    return Celled(tally.n, tally.counts / asked, asked / tally.n, q, gain, draw)
+    return Celled(tally.n, tally.counts / asked_counts, asked_counts / tally.n, q, gain, draw)
 
 
 def build_table(source: object) -> Table:

@@ -33,10 +33,10 @@ def _pack_nested_layers(mechanism: BitFlip, reports: Array) -> list[tuple[Array,
     bits = np.empty((2, (k + 7) // 8, len(reports)), dtype=np.uint8)
     step = max(1, _AT_ONCE // k)
     for start in range(0, len(reports), step):
-        some = reports[start : start + step]
-        holds = mechanism.support(some)
+        block = reports[start : start + step]
+        holds = mechanism.support(block)
         bits[0, :, start : start + step] = pack_bits(holds)
-        bits[1, :, start : start + step] = pack_bits(holds | ~mechanism.asked(some))
+        bits[1, :, start : start + step] = pack_bits(holds | ~mechanism.asked(block))
     law = mechanism.law
     up = law.exact_p / law.exact_q
     down = (1 - law.exact_q) / (1 - law.exact_p)
@@ -54,8 +54,8 @@ def _refuse_many(mechanism: SetMechanism, reports: Array, layers: int) -> None:
 def merge_equal(reports: Array) -> tuple[Array, Integers]:
     """Equal reports once, with how often they came, where a look at some says that sorting is worth it."""
     width = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
-    whole = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
-    if len(reports) > _SAMPLED and np.unique(whole[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:
+    raw = reports.reshape(len(reports), -1).view(np.dtype((np.void, width))).reshape(-1)
+    if len(reports) > _SAMPLED and np.unique(raw[:: len(reports) // _SAMPLED]).size > 0.9 * _SAMPLED:
         return reports, np.ones(len(reports), dtype=np.int64)
-    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    _, first, times = np.unique(raw, return_index=True, return_counts=True)
     return reports[first], times.astype(np.int64)

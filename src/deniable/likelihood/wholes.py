@@ -51,17 +51,17 @@ def build_whole_problem(mechanism: Faked, records: Records) -> Reported:
     chance = 1.0 / mechanism.d
     parts = [_build_part(fake, column, chance) for fake, column in zip(mechanism.fakes, columns, strict=True)]
     rows = Mixture(parts, times.size)
-    near = np.concatenate([simplex(found.frequencies) for found in mechanism.estimate(tallies)])
-    guess = rows.normal((1 - _EVEN) * near + _EVEN * rows.even)
+    unbiased = np.concatenate([simplex(estimate.frequencies) for estimate in mechanism.estimate(tallies)])
+    guess = rows.normal((1 - _EVEN) * unbiased + _EVEN * rows.even)
     return Reported(records.n, rows, times / records.n, guess, partial(_draw_again, mechanism, records.n))
 
 
 def _build_part(fake: Fake, reports: Array, chance: float) -> Part:
     mechanism = fake.part
     if mechanism.names_value:
-        every = mechanism.blank(mechanism.k)
-        every[:] = np.arange(mechanism.k)
-        return NamedPart(reports, chance / compute_fake_likelihoods(fake, every), mechanism.odds)
+        all_values = mechanism.blank(mechanism.k)
+        all_values[:] = np.arange(mechanism.k)
+        return NamedPart(reports, chance / compute_fake_likelihoods(fake, all_values), mechanism.odds)
     levels = chance / compute_fake_likelihoods(fake, reports)
     same = levels.size > 0 and bool((levels == levels[0]).all())
     supports = Supports(mechanism.k, pack_layers(mechanism, reports))
@@ -74,16 +74,19 @@ def _merge_records(columns: Sequence[Array]) -> tuple[list[Array], Integers]:
     raw = [np.ascontiguousarray(column).view(np.uint8).reshape(n, -1) for column in columns]
     joined, times = merge_equal(np.concatenate(raw, axis=1))
     ends = np.cumsum([0, *(part.shape[1] for part in raw)]).tolist()
-    found = []
+    merged = []
     for column, start, stop in zip(columns, ends[:-1], ends[1:], strict=True):
         piece = np.ascontiguousarray(joined[:, start:stop]).view(column.dtype)
-        found.append(piece.reshape(len(times), *column.shape[1:]))
-    return found, times
+        merged.append(piece.reshape(len(times), *column.shape[1:]))
+    return merged, times
 
 
 def _draw_again(mechanism: Faked, n: int, shares: Floats, generator: np.random.Generator) -> Reported:
     """Reports depend on the shares of single attributes only, so these are drawn independently."""
     ends = np.cumsum([part.k for part in mechanism.parts])[:-1]
-    table = [generator.choice(own.size, n, p=own / own.sum()) for own in np.split(shares, ends)]
+    table = [
+        generator.choice(shares_of_one.size, n, p=shares_of_one / shares_of_one.sum())
+        for shares_of_one in np.split(shares, ends)
+    ]
     words = seeded(int(generator.integers(1 << 62)))
     return build_whole_problem(mechanism, mechanism.privatize(np.column_stack(table), words))

@@ -162,9 +162,12 @@ class Mechanism(ABC):
         """Bars for these shares, and for guesses."""
         from deniable.plot.charts import Bars, plot_bars
 
-        every = {**shares, "best guess is right": self.success(), "blind guess is right": self.blind}
-        bars = Bars(np.array(list(every.values())), numbers=[format_percent(one) for one in every.values()])
-        return plot_bars(list(every), [bars], self.describe(), "how often")
+        bars_by_name = {**shares, "best guess is right": self.success(), "blind guess is right": self.blind}
+        bars = Bars(
+            np.array(list(bars_by_name.values())),
+            numbers=[format_percent(share) for share in bars_by_name.values()],
+        )
+        return plot_bars(list(bars_by_name), [bars], self.describe(), "how often")
 
     @property
     def outline(self) -> str:
@@ -202,8 +205,8 @@ def _refuse_arguments(loss: Callable[[M], float]) -> Callable[[M], float]:
     """The loss takes no arguments; a distance, given to it, is refused with the way to `loss_at`."""
 
     @wraps(loss)
-    def checked(self: M, *given: object, **named: object) -> float:
-        if given or named:
+    def checked(self: M, *arguments: object, **keywords: object) -> float:
+        if arguments or keywords:
             way = "give the distance to loss_at(distance)" if self.metric else "leave the argument out"
             raise InvalidParameter(f"loss() is the largest loss of any two values and takes nothing; {way}")
         return loss(self)
@@ -250,11 +253,11 @@ class ExactMechanism(Mechanism):
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
-        given = integers(values, self.k)
+        codes = integers(values, self.k)
         # refused before any word is drawn; a large batch is checked block by block, as it is used
-        if given.size < BLOCK:
-            given = in_domain(given, self.k)
-        return self._encode_given(given, checked_source(words).rows(given.size, self.words))
+        if codes.size < BLOCK:
+            codes = in_domain(codes, self.k)
+        return self._encode_given(codes, checked_source(words).rows(codes.size, self.words))
 
     def _encode_given(self, values: Array, rows: Rows) -> Array:
         """Reports of integers that are still to be checked."""
@@ -316,24 +319,24 @@ class ExactMechanism(Mechanism):
 
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
         """Whether each report supports one value, its own; -1, no answer, is never supported."""
-        known, held = np.maximum(values, 0), np.zeros(len(reports), dtype=bool)
-        for here, table in self._tables(reports):
-            held[here] = np.take_along_axis(table, known[here, None], axis=1)[:, 0]
-        return np.asarray(held & (values >= 0))
+        known, is_supported = np.maximum(values, 0), np.zeros(len(reports), dtype=bool)
+        for block, table in self._tables(reports):
+            is_supported[block] = np.take_along_axis(table, known[block, None], axis=1)[:, 0]
+        return np.asarray(is_supported & (values >= 0))
 
     def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
         """Which reports support each of several values, a row per value; -1 is never supported."""
-        found = np.zeros((len(values), len(reports)), dtype=bool)
-        for here, table in self._tables(reports):
-            found[:, here] = (table[:, np.maximum(values, 0)].astype(bool) & (values >= 0)).T
-        return found
+        is_supported = np.zeros((len(values), len(reports)), dtype=bool)
+        for block, table in self._tables(reports):
+            is_supported[:, block] = (table[:, np.maximum(values, 0)].astype(bool) & (values >= 0)).T
+        return is_supported
 
     def _tables(self, reports: Array) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
         """Which values reports support, a block of them at a time."""
         step = max(1, _AT_ONCE // self.k)
         for low in range(0, len(reports), step):
-            here = slice(low, low + step)
-            yield here, self.support(reports[here])
+            block = slice(low, low + step)
+            yield block, self.support(reports[block])
 
 
 def checked_per(per: str) -> None:

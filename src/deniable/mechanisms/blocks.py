@@ -55,17 +55,17 @@ class Blockwise(ExactMechanism):
 
     @final
     def encode(self, values: Integers, rows: Rows) -> Array:
-        return self._encode_blocks(values, rows, given=False)
+        return self._encode_blocks(values, rows, is_checked_late=False)
 
     @final
     def _encode_given(self, values: Array, rows: Rows) -> Array:
-        return self._encode_blocks(values, rows, given=True)
+        return self._encode_blocks(values, rows, is_checked_late=True)
 
     def _choose_rows(self, values: Array, rows: Rows) -> Rows:
         """The words that reports are made from: fresh ones."""
         return rows.forget()
 
-    def _encode_blocks(self, values: Array, rows: Rows, given: bool) -> Array:
+    def _encode_blocks(self, values: Array, rows: Rows, is_checked_late: bool) -> Array:
         """Block by block; values that are `given` from outside are checked as they are used."""
         reports, rows = self.blank(len(values)), self._choose_rows(values, rows)
         compiled = worth_compiling(len(values), self._usual_words)
@@ -74,11 +74,11 @@ class Blockwise(ExactMechanism):
 
         def work(part: int) -> None:
             block = slice(starts[part], starts[part] + step)
-            some = in_domain(values[block], self.k) if given else values[block]
+            block_values = in_domain(values[block], self.k) if is_checked_late else values[block]
             if compiled:
-                self._encode_compiled(some, rows.pick(block), reports[block])
+                self._encode_compiled(block_values, rows.pick(block), reports[block])
             else:
-                self._encode(some, rows.pick(block).array(), reports[block])
+                self._encode(block_values, rows.pick(block).array(), reports[block])
 
         run_parts(work, len(starts), compiled and len(values) * self._usual_words >= PARALLEL)
         return reports

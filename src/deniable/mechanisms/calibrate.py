@@ -67,9 +67,9 @@ def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: in
     if known(first) <= budget < known(last):
         low, high = first, last
         exact = first + int((last - first) * (budget - known(first)) / (known(last) - known(first)))
-        near, far = max(low, exact - 2), min(high, exact + 2)
-        if known(near) <= budget < known(far):
-            low, high = near, far
+        below_exact, far = max(low, exact - 2), min(high, exact + 2)
+        if known(below_exact) <= budget < known(far):
+            low, high = below_exact, far
     return solve(known, epsilon, low, high)
 
 
@@ -77,15 +77,15 @@ def _keep_made(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
     """The same numbers come up again and again; what cannot be looked up is no number, and `make`
     refuses it.
     """
-    found = lru_cache(maxsize=1 << 13, typed=True)(make)
+    cached = lru_cache(maxsize=1 << 13, typed=True)(make)
 
     @wraps(make)
-    def made(*args: _Numbers.args, **named: _Numbers.kwargs) -> _Made:
+    def made(*args: _Numbers.args, **keywords: _Numbers.kwargs) -> _Made:
         try:
-            hash((args, *named.values()))
+            hash((args, *keywords.values()))
         except TypeError:
-            return make(*args, **named)
-        return found(*args, **named)  # type: ignore[arg-type]  # hashable, as was tried
+            return make(*args, **keywords)
+        return cached(*args, **keywords)  # type: ignore[arg-type]  # hashable, as was tried
 
     return made
 
@@ -141,13 +141,18 @@ def hadamard(k: int, epsilon: float) -> Hadamard:
 
 
 @_keep_made
-def unary(k: int, epsilon: float, one: int) -> Unary:
+def unary(k: int, epsilon: float, threshold: int) -> Unary:
     """The smallest threshold for a zero bit, given the one for a one bit."""
     k = checked_k(k, 1 << 20, "unary")
-    if not 1 < one < FULL:
-        raise InvalidParameter(f"p must be further from 0 and 1: its threshold out of 2^64 would be {one}")
+    if not 1 < threshold < FULL:
+        raise InvalidParameter(
+            f"p must be further from 0 and 1: its threshold out of 2^64 would be {threshold}"
+        )
     return Unary(
-        k, one, FULL - largest(lambda t: Unary(k, one, FULL - t).ratio, epsilon, FULL - one + 1, _LARGEST)
+        k,
+        threshold,
+        FULL
+        - largest(lambda t: Unary(k, threshold, FULL - t).ratio, epsilon, FULL - threshold + 1, _LARGEST),
     )
 
 
@@ -155,8 +160,8 @@ def unary(k: int, epsilon: float, one: int) -> Unary:
 def symmetric(k: int, epsilon: float) -> Unary:
     """The largest p with q = 1 - p."""
     k = checked_k(k, 1 << 20, "unary")
-    one = largest(lambda t: Unary(k, t, FULL - t).ratio, epsilon, _MIDDLE + 1, _LARGEST)
-    return Unary(k, one, FULL - one)
+    threshold = largest(lambda t: Unary(k, t, FULL - t).ratio, epsilon, _MIDDLE + 1, _LARGEST)
+    return Unary(k, threshold, FULL - threshold)
 
 
 @_keep_made

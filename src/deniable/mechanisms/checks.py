@@ -60,10 +60,10 @@ def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
             "some values are masked: decide what a missing answer means first, since a mask would be dropped"
         )
     try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "iuf" and given.size:
-            raise TypeError(f"got {_describe_array(given)}")
-        return np.array(given, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" and array.size:
+            raise TypeError(f"got {_describe_array(array)}")
+        return np.array(array, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as problem:
         raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
 

@@ -90,11 +90,13 @@ class Losses:
         return plot_bars(list(bounded), bars, title, "privacy loss (nats)", ticks=None)
 
 
-def add_losses(each: Sequence[Losses], select: Callable[[Sequence[float]], Sequence[float]] = list) -> Losses:
+def add_losses(
+    parts: Sequence[Losses], select: Callable[[Sequence[float]], Sequence[float]] = list
+) -> Losses:
     """The losses of independent parts together, rounded up; of each figure, those that are selected count."""
 
     def together(figure: Callable[[Losses], float]) -> float:
-        counted = select(list(map(figure, each)))
+        counted = select(list(map(figure, parts)))
         return math.inf if math.inf in counted else round_up(sum(map(Fraction, counted), Fraction(0)))
 
     return Losses(
@@ -103,7 +105,7 @@ def add_losses(each: Sequence[Losses], select: Callable[[Sequence[float]], Seque
         one_value_forever=together(lambda losses: losses.one_value_forever),
         changing_values=together(lambda losses: losses.changing_values),
         changing_values_usual=together(lambda losses: losses.changing_values_usual),
-        reports=each[0].reports,
-        rounds=each[0].rounds,
-        changing_values_exact=all(losses.changing_values_exact for losses in each),
+        reports=parts[0].reports,
+        rounds=parts[0].rounds,
+        changing_values_exact=all(losses.changing_values_exact for losses in parts),
     )

@@ -317,10 +317,10 @@ class Protocol:
 
     def make_exact(self, k: int, epsilon: float) -> SetMechanism:
         """Makes it for a plan or a record, which hold only what has an exact loss."""
-        made = self.make(k, epsilon)
-        if not isinstance(made, SetMechanism):
+        mechanism = self.make(k, epsilon)
+        if not isinstance(mechanism, SetMechanism):
             raise NotExact(f"{self.name} has no exact loss; choose another protocol")
-        return made
+        return mechanism
 
     @property
     def title(self) -> str:
@@ -362,8 +362,8 @@ def reference_of(make: Callable[..., object]) -> str | None:
     >>> reference_of(oue), reference_of(print)
     ('wang2017', None)
     """
-    found = re.search(r"^\s*Reference: (\w+)", make.__doc__ or "", re.MULTILINE)
-    return found and found.group(1)
+    match = re.search(r"^\s*Reference: (\w+)", make.__doc__ or "", re.MULTILINE)
+    return match and match.group(1)
 
 
 @lru_cache(maxsize=1024)
@@ -392,24 +392,24 @@ def _may_make(row: Protocol, shape: type) -> bool:
 
 def _is_made_by(row: Protocol, part: ExactMechanism, epsilon: float) -> bool:
     try:
-        made = row.make(part.k, epsilon)
+        mechanism = row.make(part.k, epsilon)
     except InvalidParameter:
         return False
     # a set is the same protocol however it is written
-    return made.title == part.title and all(
-        _nearly_same(name, number, vars(made)[name])
+    return mechanism.title == part.title and all(
+        _nearly_same(name, number, vars(mechanism)[name])
         for name, number in vars(part).items()
         if name in _NUMBERS
     )
 
 
-def _nearly_same(name: str, one: object, other: object) -> bool:
+def _nearly_same(name: str, number: object, other: object) -> bool:
     """Sizes are the same; thresholds are, but for their rounding."""
     if name not in _THRESHOLDS:
-        return one == other
-    assert isinstance(one, int)
+        return number == other
+    assert isinstance(number, int)
     assert isinstance(other, int)
-    return abs(one - other) << 40 <= min(one, FULL - one)
+    return abs(number - other) << 40 <= min(number, FULL - number)
 
 
 _THRESHOLDS = ("keep", "one", "zero")

@@ -149,20 +149,20 @@ def _balance(choose: Callable[[Score], S], n: int, weight: float, cap: float | N
         return choose(lambda m: share * m.law.success() + (1 - share) * m.law.error(n, f))
     target = most = number("cap, the highest guess allowed,", cap, 0.0, 1.0 + 1e-9)
     while True:
-        found = choose(partial(_cap_error, target, n, f))
-        guess = _guess(found)
+        mechanism = choose(partial(_cap_error, target, n, f))
+        guess = _guess(mechanism)
         if guess > target:
-            if most < found.blind:
+            if most < mechanism.blind:
                 raise InvalidParameter(
-                    f"a blind guess is already right for {100 * found.blind:.4g} %; the cap is "
+                    f"a blind guess is already right for {100 * mechanism.blind:.4g} %; the cap is "
                     f"{100 * most:.4g} %"
                 )
             raise InvalidParameter(
-                f"no choice keeps a guess at or below {most:g}; the lowest is {found.success():.4g}"
+                f"no choice keeps a guess at or below {most:g}; the lowest is {mechanism.success():.4g}"
             )
-        if found.success() <= most:
-            return found
-        target = min(target, guess) * min(0.99, most / found.success())
+        if mechanism.success() <= most:
+            return mechanism
+        target = min(target, guess) * min(0.99, most / mechanism.success())
 
 
 def _guess(mechanism: SetShape) -> float:

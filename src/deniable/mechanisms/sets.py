@@ -53,8 +53,8 @@ class SetMechanism(ExactMechanism):
     def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
         """Which values each report supports, as bits: eight values to a row, a column for each report."""
         bits = np.empty(((self.k + 7) // 8, len(reports)), dtype=np.uint8)
-        for here, table in self._tables(reports):
-            bits[:, here] = np.packbits(table, axis=1, bitorder="little").T
+        for block, table in self._tables(reports):
+            bits[:, block] = np.packbits(table, axis=1, bitorder="little").T
         return bits
 
     def estimated(

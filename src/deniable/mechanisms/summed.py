@@ -77,9 +77,9 @@ class Summed(Mechanism):
         step = max(1, _BLOCK // self.k)
         for start in range(0, checked.size, step):
             block = reports[start : start + step]
-            drawn = source.take(block.size).reshape(block.shape)
-            uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-            sign = np.where(drawn & np.uint64(1), self.scale, -self.scale)
+            words_drawn = source.take(block.size).reshape(block.shape)
+            uniform = ((words_drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+            sign = np.where(words_drawn & np.uint64(1), self.scale, -self.scale)
             block[:] = sign * np.log(uniform)
             block[np.arange(len(block)), checked[start : start + step]] += 1
         return reports

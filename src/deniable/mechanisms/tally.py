@@ -31,17 +31,17 @@ class Tally:
     def __post_init__(self) -> None:
         counts = np.asarray(self.counts)
         if self.asked is not None:
-            asked = np.asarray(self.asked)
+            asked_counts = np.asarray(self.asked)
             if (
-                asked.dtype.kind not in "iu"
-                or asked.shape != counts.shape
-                or (asked > self.n).any()
-                or (counts > asked).any()
+                asked_counts.dtype.kind not in "iu"
+                or asked_counts.shape != counts.shape
+                or (asked_counts > self.n).any()
+                or (counts > asked_counts).any()
             ):
                 raise InvalidParameter(
                     "asked is the number of reports about each value: at least its count, at most n"
                 )
-            object.__setattr__(self, "asked", asked.astype(np.int64))
+            object.__setattr__(self, "asked", asked_counts.astype(np.int64))
         object.__setattr__(self, "n", whole_number("n, the number of reports,", self.n, 0))
         if counts.ndim != 1 or counts.size < 2 or counts.dtype.kind not in "iuf":
             raise InvalidParameter("counts is one number per value, for at least two values")

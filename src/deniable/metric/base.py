@@ -183,16 +183,20 @@ class MetricMechanism(ChannelMechanism):
 
         def combined(points: Floats) -> float:
             """The scatter of reports and of one more, from somebody with the commonest value: never 0."""
-            told, row = self._weighing(points), self._rows(commonest, commonest + 1)[0]
-            scatter = float(counts @ (told - float(counts @ told) / n) ** 2)
-            return (scatter + float(row @ (told - float(row @ told)) ** 2)) / max(1, n - 1)
+            weights_of_outputs, row = self._weighing(points), self._rows(commonest, commonest + 1)[0]
+            scatter = float(counts @ (weights_of_outputs - float(counts @ weights_of_outputs) / n) ** 2)
+            return (scatter + float(row @ (weights_of_outputs - float(row @ weights_of_outputs)) ** 2)) / max(
+                1, n - 1
+            )
 
         def cumulated() -> Floats:
             return self._cumulated(counts / n) * n / max(1, n - 1)
 
         def grouped(chosen: Floats) -> tuple[float, float]:
-            told = self._weighing(chosen) ** 2
-            return float(self._sent_by(np.flatnonzero(chosen)) @ told), float(counts @ told)
+            weights_of_outputs = self._weighing(chosen) ** 2
+            return float(self._sent_by(np.flatnonzero(chosen)) @ weights_of_outputs), float(
+                counts @ weights_of_outputs
+            )
 
         moments = Moments(
             self.k, noise, np.nan, combined, cumulated, inside, outside, grouped, self.contributions
@@ -214,11 +218,11 @@ class MetricMechanism(ChannelMechanism):
 
     def _cumulated(self, shares: Floats) -> Floats:
         """The variance, for one report, of every sum of the first shares, by a running sum."""
-        found, told = np.empty(self.k - 1), np.zeros(self.outputs)
+        variances, weights_of_outputs = np.empty(self.k - 1), np.zeros(self.outputs)
         for value in range(self.k - 1):
-            told += self._decoder[value]
-            found[value] = shares @ (told - shares @ told) ** 2
-        return found
+            weights_of_outputs += self._decoder[value]
+            variances[value] = shares @ (weights_of_outputs - shares @ weights_of_outputs) ** 2
+        return variances
 
     @property
     def _own(self) -> Floats:
@@ -392,22 +396,24 @@ class Channel:
             return np.asarray(np.log(column))
 
 
-def steps_between(one: int, other: int, size: int) -> int:
+def steps_between(value: int, other: int, size: int) -> int:
     """How many steps two of `size` values on a line are apart; -1 is as far away as any value is."""
-    if one == other:
+    if value == other:
         return 0
-    if min(one, other) >= 0:
-        return abs(one - other)
-    known = max(one, other)
+    if min(value, other) >= 0:
+        return abs(value - other)
+    known = max(value, other)
     return max(known, size - 1 - known)
 
 
 def sides_between(
-    one: int, other: int, shape: tuple[int, int], steps: tuple[float, float]
+    cell: int, other: int, shape: tuple[int, int], steps: tuple[float, float]
 ) -> tuple[float, float]:
     """How far two cells of a grid are apart, down and across; -1 is as far away as any cell is."""
     rows, columns = shape
-    (row, column), (down, across) = ((-1, -1) if code < 0 else divmod(code, columns) for code in (one, other))
+    (row, column), (down, across) = (
+        (-1, -1) if code < 0 else divmod(code, columns) for code in (cell, other)
+    )
     high, wide = steps
     return steps_between(row, down, rows) * high, steps_between(column, across, columns) * wide
 

@@ -83,9 +83,9 @@ def _falling(first: int, n: int, fall: int, rest: int) -> tuple[list[int], int, 
 def largest_ratio(pairs: Iterable[tuple[int, int]]) -> Fraction:
     """The largest quotient, in integers."""
     best, over = 1, 1
-    for one, other in pairs:
-        if one * over > best * other:
-            best, over = one, other
+    for numerator, other in pairs:
+        if numerator * over > best * other:
+            best, over = numerator, other
     return Fraction(best, over)
 
 
@@ -153,8 +153,8 @@ def unit_loss(weights: WordArray, distances: Floats) -> float:
 
     def exact(x: int, other: int) -> float:
         gaps = _gaps(logs, x)[other]
-        near = np.flatnonzero(gaps >= gaps.max() - 2 * _NEAR)
-        ratio = largest_ratio((int(weights[x, y]), int(weights[other, y])) for y in near.tolist())
+        candidates = np.flatnonzero(gaps >= gaps.max() - 2 * _NEAR)
+        ratio = largest_ratio((int(weights[x, y]), int(weights[other, y])) for y in candidates.tolist())
         return divided_up(Fraction(log_up(ratio)), Fraction(float(distances[x, other])))
 
     return max((exact(x, other) for x, other in pairs.tolist()), default=0.0)
@@ -229,11 +229,11 @@ def calibrated(real: Real, distances: Floats, epsilon: float, low: float, measur
         while measure(real(low), distances) >= target:
             low /= 2
         if measure(real(epsilon), distances) <= target:
-            found = epsilon
+            chosen_rate = epsilon
         else:
             bounds = real, measure, distances, target
-            found = float(brentq(_excess, low, epsilon, bounds, xtol=margin / 16, rtol=1e-14))
-        words = to_words(real(found))
+            chosen_rate = float(brentq(_excess, low, epsilon, bounds, xtol=margin / 16, rtol=1e-14))
+        words = to_words(real(chosen_rate))
         if unit_loss(words, distances) <= epsilon:
             return words
         margin, measure = 2 * margin, rate

@@ -49,10 +49,12 @@ class PlanarLaplace:
 
     def privatize(self, locations: npt.ArrayLike, words: Words | None = None) -> Floats:
         """Moves one location, or a table of them, in degrees of latitude and longitude, by two words each."""
-        given = checked_locations(locations)
-        drawn = checked_source(words).rows(given.reshape(-1, 2).shape[0], self.words).array()
-        uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-        return destination(given, self._radius(uniform[:, 0]), 2 * np.pi * uniform[:, 1]).reshape(given.shape)
+        places = checked_locations(locations)
+        words_drawn = checked_source(words).rows(places.reshape(-1, 2).shape[0], self.words).array()
+        uniform = ((words_drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        return destination(places, self._radius(uniform[:, 0]), 2 * np.pi * uniform[:, 1]).reshape(
+            places.shape
+        )
 
     def _radius(self, uniform: Floats) -> Floats:
         """The distance that is exceeded with this probability: (1 + epsilon r) e^(-epsilon r)."""
@@ -121,7 +123,7 @@ def great_circle(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
 def destination(locations: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLike) -> Floats:
     """Where one gets from locations along a great circle, at a bearing clockwise from north in radians."""
     latitude, longitude = np.radians(locations.reshape(-1, 2)).T
-    here = unit_vectors(locations.reshape(-1, 2))
+    origin = unit_vectors(locations.reshape(-1, 2))
     zero = np.zeros_like(latitude)
     east = np.stack([-np.sin(longitude), np.cos(longitude), zero], axis=-1)
     north = np.stack(
@@ -133,7 +135,7 @@ def destination(locations: Floats, distance: npt.ArrayLike, bearing: npt.ArrayLi
         np.broadcast_to(bearing, zero.shape),
     )
     ahead = np.cos(turn)[:, None] * north + np.sin(turn)[:, None] * east
-    x, y, z = (np.cos(angle)[:, None] * here + np.sin(angle)[:, None] * ahead).T
+    x, y, z = (np.cos(angle)[:, None] * origin + np.sin(angle)[:, None] * ahead).T
     return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=-1)))
 
 

@@ -147,7 +147,7 @@ class GeometricChannel:
 
     def _check(self, numbers: npt.ArrayLike) -> Floats:
         allowed = f"there is one number for each of the {self.k} values and outputs"
-        given = finite(numbers, allowed)
-        if given.shape != (self.k,):
-            raise InvalidParameter(f"{allowed}, got an array of shape {given.shape}")
-        return given
+        array = finite(numbers, allowed)
+        if array.shape != (self.k,):
+            raise InvalidParameter(f"{allowed}, got an array of shape {array.shape}")
+        return array

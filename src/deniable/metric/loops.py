@@ -61,31 +61,31 @@ def _moved(
 @compiled
 def geometric(values: Array, where: Address, guide: Guide, reports: Array) -> None:
     """One word moves one value."""
-    drawn = np.empty((1, SPAN), np.uint64)
+    words_drawn = np.empty((1, SPAN), np.uint64)
     table, low, high, shift = guide
     n = table.size
     for first in range(0, values.size, SPAN):
-        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            out[i] = _moved(some[i], words[i], n, table, low, high, shift)
+        block, out, words = values[first : first + SPAN], reports[first : first + SPAN], words_drawn[0]
+        draw(where, first, block.size, words_drawn)
+        for i in range(block.size):
+            out[i] = _moved(block[i], words[i], n, table, low, high, shift)
 
 
 @compiled
 def product(values: Array, where: Address, down: Guide, across: Guide, reports: Array) -> None:
     """One word moves the row of a cell, the next its column."""
-    drawn = np.empty((2, SPAN), np.uint64)
+    words_drawn = np.empty((2, SPAN), np.uint64)
     table, low, high, shift = down
     table_2, low_2, high_2, shift_2 = across
     last, columns = table.size, table_2.size + 1
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            row = some[i] // columns
-            moved = _moved(row, drawn[0, i], last, table, low, high, shift)
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words_drawn)
+        for i in range(block.size):
+            row = block[i] // columns
+            moved = _moved(row, words_drawn[0, i], last, table, low, high, shift)
             column = _moved(
-                some[i] - row * columns, drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2
+                block[i] - row * columns, words_drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2
             )
             out[i] = moved * columns + column
 
@@ -93,17 +93,17 @@ def product(values: Array, where: Address, down: Guide, across: Guide, reports: 
 @compiled
 def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int, reports: Array) -> None:
     """One word moves a cell in both directions at once."""
-    drawn = np.empty((1, SPAN), np.uint64)
+    words_drawn = np.empty((1, SPAN), np.uint64)
     table, low, high, shift = guide
     wide = 2 * columns - 1
     for first in range(0, values.size, SPAN):
-        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
+        block, out, words = values[first : first + SPAN], reports[first : first + SPAN], words_drawn[0]
+        draw(where, first, block.size, words_drawn)
+        for i in range(block.size):
             position = _position(words[i], table, low, high, shift)
             down = position // wide
-            row = some[i] // columns
-            column = some[i] - row * columns + position - down * wide - columns + 1
+            row = block[i] // columns
+            column = block[i] - row * columns + position - down * wide - columns + 1
             row += down - rows + 1
             out[i] = min(max(row, 0), rows - 1) * columns + min(max(column, 0), columns - 1)
 
@@ -111,12 +111,12 @@ def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int,
 @compiled
 def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
     """One word finds its output in the row of a value."""
-    drawn = np.empty((1, SPAN), np.uint64)
+    words_drawn = np.empty((1, SPAN), np.uint64)
     for first in range(0, values.size, SPAN):
-        some, out, words = values[first : first + SPAN], reports[first : first + SPAN], drawn[0]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            row, word = sums[some[i]], words[i]
+        block, out, words = values[first : first + SPAN], reports[first : first + SPAN], words_drawn[0]
+        draw(where, first, block.size, words_drawn)
+        for i in range(block.size):
+            row, word = sums[block[i]], words[i]
             low, high = 0, row.size
             while low < high:
                 middle = (low + high) >> 1
@@ -132,16 +132,16 @@ def window(
     values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array
 ) -> None:
     """A bin of the window that begins at the value, or one of the others."""
-    drawn = np.empty((2, SPAN), np.uint64)
+    words_drawn = np.empty((2, SPAN), np.uint64)
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            value = np.uint64(some[i])
-            if drawn[0, i] < keep:
-                out[i] = value + below(drawn[1, i], width)
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words_drawn)
+        for i in range(block.size):
+            value = np.uint64(block[i])
+            if words_drawn[0, i] < keep:
+                out[i] = value + below(words_drawn[1, i], width)
             else:
-                other = below(drawn[1, i], others)
+                other = below(words_drawn[1, i], others)
                 out[i] = other + (width if other >= value else ZERO)
 
 

@@ -95,14 +95,14 @@ class Mean(ABC):
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         """One report per number from -1 to 1; anything else is refused."""
-        given = floats(values, "a list of numbers from -1 to 1")
-        if given.ndim != 1 or not (np.abs(given) <= 1).all():
+        numbers = floats(values, "a list of numbers from -1 to 1")
+        if numbers.ndim != 1 or not (np.abs(numbers) <= 1).all():
             raise InvalidValue("values are a list of numbers from -1 to 1; nothing was reported")
-        rows = checked_source(words).rows(given.size, self.words)
-        reports = np.empty(given.size, dtype=smallest(self.outputs))
-        for start in range(0, given.size, _BLOCK):
+        rows = checked_source(words).rows(numbers.size, self.words)
+        reports = np.empty(numbers.size, dtype=smallest(self.outputs))
+        for start in range(0, numbers.size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            positions = np.rint((given[block] + 1) * (LAST_POSITION / 2)).astype(np.uint64)
+            positions = np.rint((numbers[block] + 1) * (LAST_POSITION / 2)).astype(np.uint64)
             reports[block] = self.draw_reports(positions, rows.pick(block).array())
         return reports
 
@@ -237,8 +237,8 @@ class Piecewise(Mean):
         """The mean square of a bin about a number, for the window at a value."""
         inside, w, m = self.keep / FULL, self.window, self.outputs
         center, middle = value + (w - 1) / 2 - about, (m - 1) / 2 - about
-        near, every = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
-        return np.asarray(inside * near / w + (1 - inside) * (every - near) / (self.k - 1))
+        window_bins, all_bins = w * (center**2 + (w * w - 1) / 12), m * (middle**2 + (m * m - 1) / 12)
+        return np.asarray(inside * window_bins / w + (1 - inside) * (all_bins - window_bins) / (self.k - 1))
 
     def draw_reports(self, positions: WordArray, words: WordArray) -> Array:
         fine = positions * np.uint64(self.k - 1)  # of 2^32 parts of a bin

@@ -178,7 +178,7 @@ class Geometric(MetricMechanism):
         # an output adds to its own value and to its neighbors, in the middle as everywhere between the ends
         outputs = {0, 1, self.n // 2, self.n - 1, self.n}
         added = [self._ideal.inverse((np.arange(self.k) == output).astype(np.float64)) for output in outputs]
-        return min(float(one.min()) for one in added), max(float(one.max()) for one in added)
+        return min(float(weights.min()) for weights in added), max(float(weights.max()) for weights in added)
 
     def _squares(self, shares: Floats) -> Floats:
         return self._ideal.squares(shares) if self.is_geometric else super()._squares(shares)
@@ -202,11 +202,11 @@ class Geometric(MetricMechanism):
         stay, step = np.full(self.k, single[0]), np.full(self.k, single[1] if self.n > 1 else 0.0)
         stay[0] = stay[-1] = table[0]
         step[0] = step[-1] = table[1]  # into an end, from its neighbor
-        own = (main / self._ideal.ends) ** 2 * stay
+        variances = (main / self._ideal.ends) ** 2 * stay
         nearby = (side[0] / self._ideal.ends) ** 2 * step
-        own[:-1] += nearby[1:]
-        own[1:] += nearby[:-1]
-        return np.asarray(own)
+        variances[:-1] += nearby[1:]
+        variances[1:] += nearby[:-1]
+        return np.asarray(variances)
 
     def _cumulated(self, shares: Floats) -> Floats:
         """Up to a count every output adds 1, except the last one and the next, which depend on a neighbor."""

@@ -104,7 +104,9 @@ class ProductGeometric(MetricMechanism):
 
     def _weights(self, value: int) -> tuple[int, ...]:
         row, column = divmod(value, self.across.k)
-        return tuple(one * other for one in self.down._weights(row) for other in self.across._weights(column))
+        return tuple(
+            weight * other for weight in self.down._weights(row) for other in self.across._weights(column)
+        )
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         rows, columns = np.divmod(values, self.across.k)
@@ -119,7 +121,11 @@ class ProductGeometric(MetricMechanism):
 
     @property
     def contributions(self) -> tuple[float, float]:
-        added = [one * other for one in self.down.contributions for other in self.across.contributions]
+        added = [
+            contribution * other
+            for contribution in self.down.contributions
+            for other in self.across.contributions
+        ]
         return min(added), max(added)
 
     def _inverse(self, shares: Floats) -> Floats:
@@ -133,10 +139,10 @@ class ProductGeometric(MetricMechanism):
 
     def _cumulated(self, shares: Floats) -> Floats:
         """Cells go row by row: each sum is weighed by itself."""
-        told = (
+        weighings = (
             self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1)
         )
-        return np.array([shares @ (one - shares @ one) ** 2 for one in told])
+        return np.array([shares @ (weights - shares @ weights) ** 2 for weights in weighings])
 
     @property
     def _own(self) -> Floats:

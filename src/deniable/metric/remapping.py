@@ -120,14 +120,14 @@ def _tabulate_matrix(channel: Matrix) -> Floats:
 
 def _median(weights: Floats, points: Floats, start: Floats, apart: Floats) -> Floats:
     """The point of least mean distance: Weiszfeld's steps, then the best of their end and the points."""
-    here = start
+    center = start
     for _ in range(200):
-        gaps = np.linalg.norm(points - here, axis=1)
+        gaps = np.linalg.norm(points - center, axis=1)
         pull = weights / np.maximum(gaps, 1e-12 * (gaps.max() + 1e-300))
         there = pull @ points / pull.sum()
-        if np.linalg.norm(there - here) <= 1e-12 * (np.abs(there).max() + 1e-300):
+        if np.linalg.norm(there - center) <= 1e-12 * (np.abs(there).max() + 1e-300):
             break
-        here = there
+        center = there
     costs = apart @ weights
     best = int(costs.argmin())
-    return points[best] if costs[best] <= np.linalg.norm(points - here, axis=1) @ weights else here
+    return points[best] if costs[best] <= np.linalg.norm(points - center, axis=1) @ weights else center

@@ -89,8 +89,8 @@ def _least(noise: Floats) -> float:
 def _is_as_made(noise: WordArray, steps: tuple[float, float], epsilon: float) -> bool:
     """Whether these words are those made for epsilon, up to the last digit: then its bound holds."""
     rows, columns = noise.shape
-    made = planar_noise(rows, columns, steps, epsilon)
-    return bool((np.abs(noise / made.astype(np.float64) - 1) < 4 * 2.0**-_DIGITS).all())
+    ideal = planar_noise(rows, columns, steps, epsilon)
+    return bool((np.abs(noise / ideal.astype(np.float64) - 1) < 4 * 2.0**-_DIGITS).all())
 
 
 def _folded_sums(rows: int, columns: int, steps: tuple[float, float], rate: float) -> Floats:
@@ -123,8 +123,8 @@ def _far(first: int, rate: float) -> tuple[Floats, Floats]:
     start = max(first, _ONE_BY_ONE)
     while rate * start < _BEYOND or start == first:
         size = max(_NODES, min(start, math.ceil(2 / rate)))
-        found, counts = _gauss(size)
-        points.append(start + found)
+        nodes, counts = _gauss(size)
+        points.append(start + nodes)
         weights.append(counts)
         start += size
     return np.concatenate(points), np.concatenate(weights)
@@ -148,13 +148,13 @@ def _flat(size: int, rate: float) -> Floats:
 
 def _total(noise: Floats) -> float:
     """Over all displacements, up and left included."""
-    every, top, side = (math.fsum(part.ravel()) for part in (noise, noise[0], noise[:, 0]))
-    return 4 * every - 2 * top - 2 * side + float(noise[0, 0])
+    total, top, side = (math.fsum(part.ravel()) for part in (noise, noise[0], noise[:, 0]))
+    return 4 * total - 2 * top - 2 * side + float(noise[0, 0])
 
 
 def _exact_total(words: WordArray) -> int:
-    every, top, side = (sum(map(int, part.ravel())) for part in (words, words[0], words[:, 0]))
-    return 4 * every - 2 * top - 2 * side + int(words[0, 0])
+    total, top, side = (sum(map(int, part.ravel())) for part in (words, words[0], words[:, 0]))
+    return 4 * total - 2 * top - 2 * side + int(words[0, 0])
 
 
 def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, float], epsilon: float) -> float:
@@ -170,25 +170,25 @@ def shell_loss(noise: WordArray, sums: list[WordArray], steps: tuple[float, floa
     inside, top, side, corner = sums
     arrays = [_mirror(inside, True, True), _mirror(top, False, True), _mirror(side, True, False), corner]
     logs = [logarithms(words) for words in arrays]
-    found = []
+    gaps = []
     for down, right in product(range(reach[0] + 1), range(-reach[1], reach[1] + 1)):
         if down == 0 and right <= 0:
             continue
         length = math.hypot(down * steps[0], right * steps[1])
         for number, log in enumerate(logs):
-            one, other = _pair_shifted(log, down, right)
-            if one.size:
-                found.append((float(np.abs(one - other).max()), length, down, right, number))
-    worst = max((gap - _ERROR) / length for gap, length, *_ in found)
+            first, other = _pair_shifted(log, down, right)
+            if first.size:
+                gaps.append((float(np.abs(first - other).max()), length, down, right, number))
+    worst = max((gap - _ERROR) / length for gap, length, *_ in gaps)
     best, count = 0.0, 0
-    for gap, length, down, right, number in found:
+    for gap, length, down, right, number in gaps:
         if (gap + _ERROR) / length < worst:
             continue
-        one, other = _pair_shifted(logs[number], down, right)
-        at = np.nonzero(np.abs(one - other) >= gap - 2 * _ERROR)
+        first, other = _pair_shifted(logs[number], down, right)
+        at = np.nonzero(np.abs(first - other) >= gap - 2 * _ERROR)
         count += at[0].size
         if count > _CANDIDATES:
-            return math.nextafter(max((gap + _ERROR) / length for gap, length, *_ in found), math.inf)
+            return math.nextafter(max((gap + _ERROR) / length for gap, length, *_ in gaps), math.inf)
         words, others = (part[at].tolist() for part in _pair_shifted(arrays[number], down, right))
         ratio = largest_ratio((max(pair), min(pair)) for pair in zip(words, others, strict=True))
         squared = (down * Fraction(steps[0])) ** 2 + (right * Fraction(steps[1])) ** 2
@@ -214,7 +214,7 @@ def _pair_shifted(
     rows, columns = array.shape
     if down >= rows or abs(right) >= columns:
         return array[:0], array[:0]
-    one, other = array[: rows - down], array[down:]
+    first, other = array[: rows - down], array[down:]
     if right >= 0:
-        return one[:, : columns - right], other[:, right:]
-    return one[:, -right:], other[:, : columns + right]
+        return first[:, : columns - right], other[:, right:]
+    return first[:, -right:], other[:, : columns + right]

@@ -69,5 +69,5 @@ _ALL = (
     Distanced(piecewise, "any two numbers", instead=_MEANS),
     Distanced(hybrid, "any two numbers", instead=_MEANS),
 )
-DISTANCED: dict[str, Distanced] = {one.name: one for one in _ALL}
+DISTANCED: dict[str, Distanced] = {entry.name: entry for entry in _ALL}
 """Every one of them, in the order in which they are listed."""

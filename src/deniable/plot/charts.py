@@ -72,15 +72,15 @@ def plot_bars(
     require_matplotlib()
     from deniable.plot.picture import Picture
 
-    shown = np.arange(len(labels))
+    indices = np.arange(len(labels))
     if len(labels) > _MOST_BARS:
-        shown = np.sort(np.argsort(-bars[0].values, kind="stable")[:_LARGEST])
+        indices = np.sort(np.argsort(-bars[0].values, kind="stable")[:_LARGEST])
         title = f"{title}; the {_LARGEST} largest of {len(labels):,}"
-    names = [_shorten(str(labels[i])) for i in shown.tolist()]
+    names = [_shorten(str(labels[i])) for i in indices.tolist()]
     left = 0.3 + _LEFT * max(map(len, names))
     heading = fill_paragraph(title, round((left + _WIDE) / 0.078))
     wide = left + _WIDE + 0.3
-    keys = [_shorten(one.name) for one in bars] if len(bars) > 1 or line is not None else []
+    keys = [_shorten(series.name) for series in bars] if len(bars) > 1 or line is not None else []
     keys += [] if line is None else [_shorten(line.name)]
     columns = max(1, int(wide / (_KEY + _LEFT * max(map(len, keys), default=0))))
     below = 0.6 + (0.08 + _KEY_LINE * math.ceil(len(keys) / columns) if keys else 0.0)
@@ -90,7 +90,7 @@ def plot_bars(
         figure = Picture(figsize=(wide, tall))
         figure.suptitle(heading, x=0.1 / wide, y=1 - 0.1 / tall, ha="left", va="top", fontsize=10)
         axes = figure.add_axes((left / wide, below / tall, _WIDE / wide, body / tall))
-        _draw_bars(axes, bars, shown)
+        _draw_bars(axes, bars, indices)
         if line is not None:
             axes.axvline(line.position, color=INK, linewidth=1, linestyle="--", label=_shorten(line.name))
         axes.set_yticks(np.arange(len(names)), names)
@@ -111,19 +111,21 @@ def write_noisy(axes: Axes, at: float, ends: str = "") -> None:
     axes.text(0.02, at, words, color=NOISE_TEXT, fontsize=7.5, va="center", transform=where)
 
 
-def _draw_bars(axes: Axes, bars: Sequence[Bars], shown: np.typing.NDArray[np.intp]) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[Bars], indices: np.typing.NDArray[np.intp]) -> None:
     height = 0.8 / len(bars)
-    for i, one in enumerate(bars):
-        positions = np.arange(len(shown)) + (i - (len(bars) - 1) / 2) * height
-        noisy = np.isin(shown, np.flatnonzero(one.noisy))
-        values = np.where(noisy, np.nan, one.values[shown])
+    for i, series in enumerate(bars):
+        positions = np.arange(len(indices)) + (i - (len(bars) - 1) / 2) * height
+        noisy = np.isin(indices, np.flatnonzero(series.noisy))
+        values = np.where(noisy, np.nan, series.values[indices])
         color = _COLORS[i % len(_COLORS)]
-        drawn = axes.barh(positions, values, height=height, color=color, alpha=0.7, label=_shorten(one.name))
-        if one.numbers:
-            axes.bar_label(drawn, [one.numbers[i] for i in shown.tolist()], padding=3, fontsize=8)
+        patches = axes.barh(
+            positions, values, height=height, color=color, alpha=0.7, label=_shorten(series.name)
+        )
+        if series.numbers:
+            axes.bar_label(patches, [series.numbers[i] for i in indices.tolist()], padding=3, fontsize=8)
             axes.margins(x=0.15)
-        if one.low is not None and one.high is not None:
-            ends = np.stack([values - one.low[shown], one.high[shown] - values])
+        if series.low is not None and series.high is not None:
+            ends = np.stack([values - series.low[indices], series.high[indices] - values])
             axes.errorbar(
                 values, positions, xerr=ends, color=ESTIMATE, linestyle="none", capsize=2, elinewidth=1
             )
@@ -142,8 +144,8 @@ def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
     with style():
         figure = Picture(figsize=(5.4, max(2.4, min(5.2, 1.2 + 3.6 * rows / columns))), layout="constrained")
         axes = figure.subplots()
-        drawn = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-        figure.colorbar(drawn, ax=axes, label="probability", format=format_tick)
+        image = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+        figure.colorbar(image, ax=axes, label="probability", format=format_tick)
         axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
         axes.set_xlabel(across)
         axes.set_ylabel(down)

@@ -28,8 +28,8 @@ class Curve(NamedTuple):
 
 def find_ends(heights: Sequence[float]) -> tuple[float, float]:
     """Where a logarithmic axis begins and ends that has room for these."""
-    shown = [y for y in heights if math.isfinite(y) and y > 0]
-    return min(shown, default=0.1) / _BEYOND, max(shown, default=1.0) * _BEYOND
+    positive = [y for y in heights if math.isfinite(y) and y > 0]
+    return min(positive, default=0.1) / _BEYOND, max(positive, default=1.0) * _BEYOND
 
 
 def draw_curves(
@@ -45,7 +45,7 @@ def draw_curves(
     axes.set_yscale("log" if log else "linear")
     axes.set_ylim(low, high)
     for curve in curves:
-        x, y, reach = (np.asarray(each, dtype=np.float64) for each in (curve.x, curve.y, curve.reach))
+        x, y, reach = (np.asarray(numbers, dtype=np.float64) for numbers in (curve.x, curve.y, curve.reach))
         least = np.maximum(y / _LONGEST, low) if log else np.full(y.size, low)
         nothing = log & (y <= 0)
         y = np.where(nothing, np.nan, y)

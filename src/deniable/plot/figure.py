@@ -142,13 +142,13 @@ def panels(
             axes.set_axis_off()
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
         if legend_columns:
-            named = {
+            handles = {
                 label: handle
                 for axes in grid
                 for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
             }
             figure.legend(
-                named.values(), named.keys(), loc="outside lower center", ncols=legend_columns * wide
+                handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns * wide
             )
     return figure
 

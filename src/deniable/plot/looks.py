@@ -84,8 +84,8 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     What is reported by a protocol, such as "SMP[GRR]", looks as the protocol does unless it has a look of its
     own. Names that are no methods take the looks that are left, in their order.
     """
-    asked = list(dict.fromkeys(names))
-    known = {name: found for name in asked if (found := _find(name)) is not None}
+    methods = list(dict.fromkeys(names))
+    known = {name: look for name in methods if (look := _find(name)) is not None}
     left = _list_free(set(known.values()))
     return {
         name: dict(
@@ -93,7 +93,7 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             markersize=4.0,
             linewidth=1.2,
         )
-        for name in asked
+        for name in methods
     }
 
 

@@ -68,9 +68,9 @@ def find_cache() -> Path | None:
 
 def _user_cache() -> Path:
     """Where programs keep what they can make again."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named):
-        return Path(named)
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(folder):
+        return Path(folder)
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA", "")
         return Path(local) if local else Path.home() / "AppData" / "Local"

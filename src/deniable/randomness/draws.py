@@ -32,13 +32,13 @@ def below(word: int | WordArray, bound: int | WordArray) -> WordArray:
     >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 6).tolist()
     [0, 3, 5]
     """
-    given = np.asarray(bound)
-    if given.dtype.kind not in "iu" or bool((given < 1).any()) or bool((given > FULL >> 32).any()):
+    bounds = np.asarray(bound)
+    if bounds.dtype.kind not in "iu" or bool((bounds < 1).any()) or bool((bounds > FULL >> 32).any()):
         raise InvalidParameter(f"a bound is an integer from 1 to 2^32, got {bound}")
-    scale = given.astype(np.uint64)
-    drawn = np.asarray(word, dtype=np.uint64)
-    high = (drawn >> _HALF) * scale
-    return np.asarray((high + (((drawn & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)
+    scale = bounds.astype(np.uint64)
+    words = np.asarray(word, dtype=np.uint64)
+    high = (words >> _HALF) * scale
+    return np.asarray((high + (((words & _LOW) * scale) >> _HALF)) >> _HALF, dtype=np.uint64)
 
 
 def cell(bound: int) -> tuple[int, int]:

@@ -63,9 +63,9 @@ def occupied_buckets(k: int, g: float) -> float:
     goes by k / g alone, and is taken from a smaller problem of that proportion (the two differ by less than
     one in a million).
     """
-    some = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
-    if some <= _IN_NUMPY:
-        return float(g * (1 - _uncovered_share(k, g, some)))
+    limit = min(k, math.ceil(g))  # the smaller denominator of a pair that matters is below
+    if limit <= _IN_NUMPY:
+        return float(g * (1 - _uncovered_share(k, g, limit)))
     if k <= _WALKED:
         from deniable.randomness import kernels
 
@@ -73,9 +73,9 @@ def occupied_buckets(k: int, g: float) -> float:
     return occupied_buckets(_WALKED, g * _WALKED / k) * k / _WALKED
 
 
-def _uncovered_share(k: int, g: float, some: int) -> float:
+def _uncovered_share(k: int, g: float, limit: int) -> float:
     """The share of the circle that no arc covers, over pairs of denominators c <= d with c < some."""
-    c = np.arange(1, some)
+    c = np.arange(1, limit)
     first = np.maximum(c, k - c)  # d runs from here to k - 1
     left = np.repeat(c, k - first)
     starts = np.cumsum(k - first) - (k - first)

@@ -64,22 +64,22 @@ def row_start(position: np.uint64, stride: np.uint64, rows: Array, i: int) -> np
 
 
 @compiled
-def draw(where: Address, first: int, size: int, drawn: Array) -> None:
+def draw(where: Address, first: int, size: int, words_drawn: Array) -> None:
     """drawn[c, j] = word c of report first + j."""
     key, gamma, position, stride, rows, words = (
         where  # taken apart once: a part of a tuple is costly to reach in a loop
     )
     step = gamma * stride
-    some = rows[first : first + size]
-    for c in range(drawn.shape[0]):
-        into = drawn[c]
+    numbers = rows[first : first + size]
+    for c in range(words_drawn.shape[0]):
+        into = words_drawn[c]
         if gamma == ZERO:
             for j in range(size):
                 into[j] = words[row_start(position, stride, rows, first + j) + np.uint64(c)]
         elif rows.size:
             state = key + gamma * (position + np.uint64(c) + ONE)
             for j in range(size):
-                into[j] = mix(state + step * np.uint64(some[j]))
+                into[j] = mix(state + step * np.uint64(numbers[j]))
         else:
             state = key + gamma * (row_start(position, stride, rows, first) + np.uint64(c) + ONE)
             for j in range(size):
@@ -91,19 +91,19 @@ def draw(where: Address, first: int, size: int, drawn: Array) -> None:
 def draw_attributes(where: Address, d: np.uint64, attributes: Array) -> None:
     """attributes[i] = the attributes of record i, all different, by Floyd's sampling."""
     n, count = attributes.shape
-    drawn = np.empty((count, SPAN), np.uint64)
+    words_drawn = np.empty((count, SPAN), np.uint64)
     for first in range(0, n, SPAN):
-        some = attributes[first : first + SPAN]
-        draw(where, first, len(some), drawn)
+        block = attributes[first : first + SPAN]
+        draw(where, first, len(block), words_drawn)
         for number in range(count):
             last = d - np.uint64(count) + np.uint64(number)
-            for i in range(len(some)):
-                found = below(drawn[number, i], last + ONE)
+            for i in range(len(block)):
+                attribute = below(words_drawn[number, i], last + ONE)
                 for earlier in range(number):
-                    if some[i, earlier] == found:
-                        found = last
+                    if block[i, earlier] == attribute:
+                        attribute = last
                         break
-                some[i, number] = found
+                block[i, number] = attribute
 
 
 @compiled

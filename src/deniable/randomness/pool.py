@@ -112,17 +112,17 @@ class HashPool:
 
         Only the lowest digit with a multiple that is not 0 matters: along it, values go round all buckets.
         """
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for digit in range(self.digits):
             step = self.g**digit  # values that are alike in this digit and those above
             functions = self.g ** (self.digits - 1 - digit)
             rounds, left = divmod(self.k, step * self.g)
             filled, more = divmod(left, step)
-            for held, buckets in ((step, filled), (more, 1), (0, self.g - filled - 1)):
-                size = rounds * step + held
-                found[size] = found.get(size, 0) + functions * buckets
-        sizes = sorted(size for size, buckets in found.items() if buckets)
-        return np.array(sizes), np.array([found[size] for size in sizes])
+            for extra, buckets in ((step, filled), (more, 1), (0, self.g - filled - 1)):
+                size = rounds * step + extra
+                counts[size] = counts.get(size, 0) + functions * buckets
+        sizes = sorted(size for size, buckets in counts.items() if buckets)
+        return np.array(sizes), np.array([counts[size] for size in sizes])
 
     def sum_buckets(self, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum of the weights of the values in each bucket, as a table of functions by buckets.
@@ -130,14 +130,14 @@ class HashPool:
         Of a table of weights, each row is answered by a table.
         """
         rows = weights.reshape(-1, self.k)
-        found = np.empty((len(rows), self.size, self.g), dtype=weights.dtype)
-        for here, hashed in self._blocks:
+        sums = np.empty((len(rows), self.size, self.g), dtype=weights.dtype)
+        for functions, hashed in self._blocks:
             if hashed:
-                for some in self._split(here):
-                    found[:, some] = self._sum_directly(rows, some)
+                for part in self._split(functions):
+                    sums[:, part] = self._sum_directly(rows, part)
             else:
-                found[:, here] = self._turn(self._fold(rows, here.stop - here.start), -1)
-        return found.reshape(*weights.shape[:-1], self.size, self.g)
+                sums[:, functions] = self._turn(self._fold(rows, functions.stop - functions.start), -1)
+        return sums.reshape(*weights.shape[:-1], self.size, self.g)
 
     def sum_support(self, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The sum, over all functions, of the cell of each value's bucket; of several tables, one by one."""
@@ -145,18 +145,18 @@ class HashPool:
         if self.size * self.k <= _FEW:
             added = np.take_along_axis(tables, self._table, axis=2).sum(axis=1)
             return np.asarray(added.reshape(*cells.shape[:-2], self.k))
-        found = np.zeros((len(tables), self.k), dtype=cells.dtype)
-        for here, hashed in self._blocks:
+        sums = np.zeros((len(tables), self.k), dtype=cells.dtype)
+        for functions, hashed in self._blocks:
             if hashed:
-                for some in self._split(here):
-                    at = self.buckets(np.arange(some.start, some.stop)[:, None], np.arange(self.k))
-                    for table, total in zip(tables, found, strict=True):
-                        total += np.take_along_axis(table[some], at, axis=1).sum(axis=0)
+                for part in self._split(functions):
+                    at = self.buckets(np.arange(part.start, part.stop)[:, None], np.arange(self.k))
+                    for table, total in zip(tables, sums, strict=True):
+                        total += np.take_along_axis(table[part], at, axis=1).sum(axis=0)
             else:
                 # a function of a block leaves the digits above out: what it adds comes again and again
-                added = self._turn(tables[:, here], 1).swapaxes(1, 2).reshape(len(tables), -1)
-                found += np.tile(added, -(-self.k // added.shape[1]))[:, : self.k]
-        return found.reshape(*cells.shape[:-2], self.k)
+                added = self._turn(tables[:, functions], 1).swapaxes(1, 2).reshape(len(tables), -1)
+                sums += np.tile(added, -(-self.k // added.shape[1]))[:, : self.k]
+        return sums.reshape(*cells.shape[:-2], self.k)
 
     @cached_property
     def _table(self) -> Integers:
@@ -214,11 +214,11 @@ class HashPool:
         steps = np.arange(g)
         span = 1
         while span < size:
-            found = np.empty((rows, size // (span * g), g, span, g), dtype=table.dtype)
+            turned = np.empty((rows, size // (span * g), g, span, g), dtype=table.dtype)
             parts = table.reshape(rows, -1, g, span, g).swapaxes(2, 3).reshape(rows, -1, span, g * g)
             for x in range(g):
                 at = steps[:, None] * g + (steps + sign * x * steps[:, None]) % g
-                found[:, :, x] = parts[..., at].sum(axis=3)
-            table = found.reshape(rows, size, g)
+                turned[:, :, x] = parts[..., at].sum(axis=3)
+            table = turned.reshape(rows, size, g)
             span *= g
         return table

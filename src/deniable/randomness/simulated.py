@@ -137,9 +137,9 @@ class Seeded(Words):
         return words
 
     def rows(self, n: int, width: int) -> SeededRows:
-        found = SeededRows(self._key, self._gamma, self._position, width, n, width)
+        rows = SeededRows(self._key, self._gamma, self._position, width, n, width)
         self._position += n * width
-        return found
+        return rows
 
 
 @final

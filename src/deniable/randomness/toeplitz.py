@@ -34,8 +34,8 @@ def count_random(bits: int, rows: int) -> int:
 
 def mask_words(bits: int, rows: int) -> tuple[np.uint64, np.uint64]:
     """Which bits of the low and of the high word a hash has."""
-    whole = (1 << count_random(bits, rows)) - 1
-    return np.uint64(whole & 0xFFFFFFFFFFFFFFFF), np.uint64(whole >> 64)
+    mask = (1 << count_random(bits, rows)) - 1
+    return np.uint64(mask & 0xFFFFFFFFFFFFFFFF), np.uint64(mask >> 64)
 
 
 def count_leading(bits: int, rows: int) -> int:
@@ -51,11 +51,11 @@ def fix_hash(bits: int) -> int:
 def list_rows(low: Array, high: Array, bits: int, rows: int) -> npt.NDArray[np.uint64]:
     """The rows of each hash: an array of rows by hashes."""
     mask = np.uint64((1 << bits) - 1)
-    found = np.empty((rows, len(low)), dtype=np.uint64)
-    found[0] = low & mask
+    hash_rows = np.empty((rows, len(low)), dtype=np.uint64)
+    hash_rows[0] = low & mask
     for j in range(1, rows):
-        found[j] = ((low >> np.uint64(j)) | (high << np.uint64(64 - j))) & mask
-    return found
+        hash_rows[j] = ((low >> np.uint64(j)) | (high << np.uint64(64 - j))) & mask
+    return hash_rows
 
 
 def are_fair(rows: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.bool_]:
@@ -84,15 +84,15 @@ def hash_codes(rows: npt.NDArray[np.uint64], codes: Array) -> npt.NDArray[np.uin
 
 def to_bytes(low: Array, high: Array, size: int) -> npt.NDArray[np.uint8]:
     """Hashes as rows of this many bytes, the lowest first."""
-    both = np.stack([low, high], axis=1).astype("<u8")
-    return both.view(np.uint8)[:, :size]
+    pairs = np.stack([low, high], axis=1).astype("<u8")
+    return pairs.view(np.uint8)[:, :size]
 
 
 def from_bytes(written: Array) -> Halves:
     """Back from `to_bytes`."""
-    both = np.zeros((len(written), 16), dtype=np.uint8)
-    both[:, : written.shape[1]] = written
-    words = both.view("<u8")
+    pairs = np.zeros((len(written), 16), dtype=np.uint8)
+    pairs[:, : written.shape[1]] = written
+    words = pairs.view("<u8")
     return words[:, 0].astype(np.uint64), words[:, 1].astype(np.uint64)
 
 

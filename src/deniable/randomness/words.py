@@ -297,8 +297,8 @@ class _Stream:
     def take(self, count: int) -> WordArray:
         words = np.empty(count, dtype=np.uint64)
         for start in range(0, count, _ZEROS.size):
-            some = words[start : start + _ZEROS.size]
-            self._cipher.update_into(_ZEROS[: some.size].data.cast("B"), some.data.cast("B"))
+            block = words[start : start + _ZEROS.size]
+            self._cipher.update_into(_ZEROS[: block.size].data.cast("B"), block.data.cast("B"))
         return words
 
 

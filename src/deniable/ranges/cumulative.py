@@ -55,12 +55,12 @@ class CumulativeShares:
         from deniable.plot.figure import ESTIMATE, TRUTH, format_tick, style
         from deniable.plot.picture import Picture
 
-        shown = np.unique(np.linspace(0, self.edges.size - 1, _DRAWN).astype(np.int64))
-        across = self.edges[shown]
+        indices = np.unique(np.linspace(0, self.edges.size - 1, _DRAWN).astype(np.int64))
+        across = self.edges[indices]
         # a share below 0 is below the truth: its interval reaches as far as it would from 0
         beyond = self.unbiased - np.clip(self.unbiased, 0, 1)
         low, high = self.low - np.maximum(beyond, 0), self.high - np.minimum(beyond, 0)
-        ends = np.clip(low[shown], 0, 1), np.clip(high[shown], 0, 1)
+        ends = np.clip(low[indices], 0, 1), np.clip(high[indices], 0, 1)
         whose = f"{self.name}, " if self.name else ""
         reports = format_count(self.n, "report")
         title = f"{whose}{reports}: cumulative shares with {100 * self.level:g} % intervals"
@@ -68,7 +68,7 @@ class CumulativeShares:
             figure = Picture(figsize=(5.4, 3.2), layout="constrained")
             axes = figure.subplots()
             axes.fill_between(across, *ends, color=TRUTH, alpha=0.35, linewidth=0, label="interval of each")
-            axes.plot(across, self.shares[shown], color=ESTIMATE, label="people below")
+            axes.plot(across, self.shares[indices], color=ESTIMATE, label="people below")
             axes.set_xlim(float(across[0]), float(across[-1]))
             axes.set_ylim(0.0, 1.0)
             axes.yaxis.set_major_formatter(format_tick)

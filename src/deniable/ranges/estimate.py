@@ -76,13 +76,13 @@ class RangeEstimate:
 
     @cached_property
     def _laws(self) -> tuple[Law, ...]:
-        found = list[Law]()
+        laws = list[Law]()
         for estimate in self.estimates:
             if not isinstance(estimate.law, Law):
                 text = "levels are reported as values, sets or hashes, each by a law of its own"
                 raise InvalidParameter(text)
-            found.append(estimate.law)
-        return tuple(found)
+            laws.append(estimate.law)
+        return tuple(laws)
 
     @cached_property
     def squares(self) -> LeastSquares:
@@ -149,11 +149,11 @@ class RangeEstimate:
 
     def weigh(self, points: npt.ArrayLike, level: float = 0.95) -> Summary:
         """The sum of each share times a number, such as a mean of positions, with its interval."""
-        given = finite(points, f"points are {self.k:,} numbers")
-        if given.shape != (self.k,):
-            raise InvalidParameter(f"points are {self.k:,} numbers, got {given.size:,}")
-        variance = self._variances.of_sum(given)
-        return self._normal(float(self.shares @ given), variance, level)
+        numbers = finite(points, f"points are {self.k:,} numbers")
+        if numbers.shape != (self.k,):
+            raise InvalidParameter(f"points are {self.k:,} numbers, got {numbers.size:,}")
+        variance = self._variances.of_sum(numbers)
+        return self._normal(float(self.shares @ numbers), variance, level)
 
     def _normal(self, value: float, variance: float, level: float) -> Summary:
         error = math.sqrt(variance)
@@ -163,8 +163,8 @@ class RangeEstimate:
     def _find_errors(self, first: int, last: int) -> Floats:
         """The standard errors of the shares below each edge from one up to, but without, another."""
         stop = min(last, self.k)
-        found = np.sqrt(self._variances.of_curve(np.arange(first, stop)))
-        return np.append(found, np.zeros(last - stop))  # below the last edge are all
+        errors = np.sqrt(self._variances.of_curve(np.arange(first, stop)))
+        return np.append(errors, np.zeros(last - stop))  # below the last edge are all
 
     @cached_property
     def curve(self) -> Floats:
@@ -189,12 +189,12 @@ class RangeEstimate:
         The interval is from the first to the last value that may be the one: the unbiased share below it may
         be less than `share`, and that up to its end may be more. It reaches to the outer edges of these.
         """
-        wanted = number("share", share, 0.0, 1.0)
+        target = number("share", share, 0.0, 1.0)
         z = normal_quantile(level)
-        first, last = self._find_possible(wanted, z)
+        first, last = self._find_possible(target, z)
         edges = self._bins.ends
         low, high = float(edges[first]), float(edges[last + 1])
-        value = min(max(self._invert(wanted), low), high)
+        value = min(max(self._invert(target), low), high)
         error = (high - low) / (2 * z) if math.isfinite(value) else math.inf
         return Summary(value, error, low, high)
 
@@ -205,19 +205,19 @@ class RangeEstimate:
         than any error, and what is between the two does not matter.
         """
         most = z * _MARGIN * self._largest_error
-        near = np.flatnonzero((self._below[:-1] - most <= share) & (self._below[1:] + most >= share))
-        return self._look(near, share, z), self._look(near[::-1], share, z)
+        candidates = np.flatnonzero((self._below[:-1] - most <= share) & (self._below[1:] + most >= share))
+        return self._look(candidates, share, z), self._look(candidates[::-1], share, z)
 
-    def _look(self, near: Integers, share: float, z: float) -> int:
+    def _look(self, candidates: Integers, share: float, z: float) -> int:
         """The first of some values that may be the one."""
-        for low in range(0, near.size, _AT_ONCE):
-            some = near[low : low + _AT_ONCE]
-            start, stop = int(some.min()), int(some.max()) + 2
+        for low in range(0, candidates.size, _AT_ONCE):
+            block = candidates[low : low + _AT_ONCE]
+            start, stop = int(block.min()), int(block.max()) + 2
             below, reach = self._below[start:stop], z * self._find_errors(start, stop)
             is_possible = ((below - reach)[:-1] <= share) & ((below + reach)[1:] >= share)
-            found = some[is_possible[some - start]]
-            if found.size:
-                return int(found[0])
+            possible = block[is_possible[block - start]]
+            if possible.size:
+                return int(possible[0])
         raise AssertionError("the curve begins at 0 and ends at 1, so that some value is possible")
 
     @cached_property

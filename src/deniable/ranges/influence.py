@@ -27,9 +27,9 @@ def _bound_level(variances: Variances, level: int, people: int) -> float:
     squares, law = variances.squares, variances.laws[level]
     tree = squares.tree
     edges = np.minimum(np.arange(tree.sizes[level] + 1) * tree.divisors[level], tree.k)
-    found = np.empty((edges.size, 4))
-    loops.reach(squares.nodes, variances.crowd.sums, _list_factors(variances, level), edges, found)
-    sums, largest = found[:, :2], found[:, 2:]
+    reaches = np.empty((edges.size, 4))
+    loops.reach(squares.nodes, variances.crowd.sums, _list_factors(variances, level), edges, reaches)
+    sums, largest = reaches[:, :2], reaches[:, 2:]
     q, always = float(np.max(law.q)), sums[:, 0] - sums[:, 1]
     up, down = np.minimum(sums, float(law.sizes.max()) * largest).T
     most = float((up - q * always).max() + (down + q * always).max())
@@ -38,8 +38,8 @@ def _bound_level(variances: Variances, level: int, people: int) -> float:
 
 def _list_factors(variances: Variances, level: int) -> Floats:
     """How much of a node's coefficient a node of the level weighs at most, for each level from the top on."""
-    own = variances.squares.own_parts
-    left = [float(own[level].max())]
+    own_parts = variances.squares.own_parts
+    left = [float(own_parts[level].max())]
     for above in reversed(range(level)):
-        left.insert(0, left[0] * float(1 - own[above].min()))
+        left.insert(0, left[0] * float(1 - own_parts[above].min()))
     return np.array(left)

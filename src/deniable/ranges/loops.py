@@ -93,9 +93,9 @@ def take(nodes: Nodes, first: int, last: int, cuts: Array, taken: Array) -> None
             row = nodes.starts[level - 1] + above // fanout
             left = taken[level - 1, 0 if is_one else end, above % fanout]
             left *= 1 - nodes.own[row, above % fanout]
-            here = nodes.starts[level] + cuts[level, end] // fanout
+            row_below = nodes.starts[level] + cuts[level, end] // fanout
             for j in range(fanout):
-                if nodes.noise[here, j] > 0:
+                if nodes.noise[row_below, j] > 0:
                     taken[level, end, j] += left
 
 
@@ -140,21 +140,21 @@ def vary(nodes: Nodes, crowd: Crowd, firsts: Array, lasts: Array, out: Array) ->
             for end in range(2):
                 row = nodes.starts[level] + cuts[level, end] // fanout
                 for j in range(fanout):
-                    one = taken[level, end, j]
-                    if one == 0.0:
+                    coefficient = taken[level, end, j]
+                    if coefficient == 0.0:
                         continue
                     if is_cut(cuts, fanout, level, end, j):
-                        own = nodes.own[row, j]
-                        noise += one * one * nodes.noise[row, j] * own
-                        people += one * one * max(crowd.own_slopes[row, j], 0.0)
-                        sums[level, 0] += one * own
-                        sums[level, 1] += one * own * crowd.shares[row, j]
+                        measured = nodes.own[row, j]
+                        noise += coefficient * coefficient * nodes.noise[row, j] * measured
+                        people += coefficient * coefficient * max(crowd.own_slopes[row, j], 0.0)
+                        sums[level, 0] += coefficient * measured
+                        sums[level, 1] += coefficient * measured * crowd.shares[row, j]
                     else:
-                        noise += one * one * nodes.noise[row, j]
-                        people += one * one * max(crowd.slopes[row, j], 0.0)
+                        noise += coefficient * coefficient * nodes.noise[row, j]
+                        people += coefficient * coefficient * max(crowd.slopes[row, j], 0.0)
                         for m in range(level, levels):
-                            sums[m, 0] += one * crowd.sums[row, j, m, 0]
-                            sums[m, 1] += one * crowd.sums[row, j, m, 1]
+                            sums[m, 0] += coefficient * crowd.sums[row, j, m, 0]
+                            sums[m, 1] += coefficient * crowd.sums[row, j, m, 1]
         for m in range(levels):
             weights, shares = sums[m, 0], sums[m, 1]
             people += crowd.rates[0, m] * weights * weights + crowd.rates[1, m] * weights * shares
@@ -227,14 +227,14 @@ def tie(nodes: Nodes, lines: Lines, firsts: Array, lasts: Array, out: Array) -> 
     for i in range(firsts.size):
         take(nodes, firsts[i], lasts[i], cuts, taken)
         ends = 1 if cuts[top, 0] // fanout == cuts[top, 1] // fanout else 2
-        total = own = 0.0
+        total = squares_total = 0.0
         for end in range(ends):
             where = lines.level, lines.depth, end
             bases[end], many[end] = fill_window(nodes, cuts, taken, where, windows[end])
             for j in range(many[end]):
                 total += windows[end, j]
-                own += windows[end, j] ** 2
-        found = 0.0
+                squares_total += windows[end, j] ** 2
+        added = 0.0
         for value in range(lines.values.size):
             mine = squares = 0.0
             through = lines.through[value]
@@ -253,10 +253,10 @@ def tie(nodes: Nodes, lines: Lines, firsts: Array, lasts: Array, out: Array) -> 
                 at = lines.values[value] - bases[end]
                 if 0 <= at < many[end]:
                     windows[end, at] = mine
-            rest = own - mine**2
+            rest = squares_total - mine**2
             others = (total - mine) ** 2 - rest
-            found += lines.shares[value] * (lines.rates[0] * (squares - rest) + lines.rates[1] * others)
-        out[i] = found
+            added += lines.shares[value] * (lines.rates[0] * (squares - rest) + lines.rates[1] * others)
+        out[i] = added
 
 
 @compiled
@@ -277,10 +277,10 @@ def reach(nodes: Nodes, sums: Array, factors: Array, lasts: Array, out: Array) -
             for end in range(2):
                 row = nodes.starts[level] + cuts[level, end] // fanout
                 for j in range(fanout):
-                    one = taken[level, end, j]
-                    if one == 0.0 or (level < last and is_cut(cuts, fanout, level, end, j)):
+                    coefficient = taken[level, end, j]
+                    if coefficient == 0.0 or (level < last and is_cut(cuts, fanout, level, end, j)):
                         continue
-                    held = nodes.own[row, j] if level == last else sums[row, j, last, 0]
-                    side = 0 if one > 0 else 1
-                    out[i, side] += abs(one) * held
-                    out[i, side + 2] = max(out[i, side + 2], abs(one) * factors[level])
+                    weight = nodes.own[row, j] if level == last else sums[row, j, last, 0]
+                    side = 0 if coefficient > 0 else 1
+                    out[i, side] += abs(coefficient) * weight
+                    out[i, side + 2] = max(out[i, side + 2], abs(coefficient) * factors[level])

@@ -58,8 +58,8 @@ def _find_pooled(k: int, epsilon: float) -> Pooled | None:
     """The pool's mechanism, unless its reports take long to count."""
     if k > MOST_VALUES:
         return None
-    found = plh(k, epsilon)
-    return found if found.pool.cells * found.g <= _WORK else None
+    mechanism = plh(k, epsilon)
+    return mechanism if mechanism.pool.cells * mechanism.g <= _WORK else None
 
 
 def _noise(part: SetMechanism) -> float:

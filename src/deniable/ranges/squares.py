@@ -40,7 +40,7 @@ class LeastSquares:
 
     def __post_init__(self) -> None:
         variances = tuple(float(variance) for variance in self.variances)
-        if len(variances) != self.tree.levels or not all(0 < one < np.inf for one in variances):
+        if len(variances) != self.tree.levels or not all(0 < variance < np.inf for variance in variances):
             text = f"a tree of {self.tree.levels} levels needs as many positive variances, got {variances}"
             raise InvalidParameter(text)
         object.__setattr__(self, "variances", variances)
@@ -48,7 +48,7 @@ class LeastSquares:
     @cached_property
     def _upward(self) -> tuple[list[Floats], list[Floats]]:
         """For each level, the variance of its nodes after the pass upward, and their own part of the mean."""
-        up, own = list[Floats](), list[Floats]()
+        up, own_parts = list[Floats](), list[Floats]()
         for level in reversed(range(self.tree.levels)):
             noise = np.full(self.tree.sizes[level], self.variances[level])
             if up:
@@ -57,8 +57,8 @@ class LeastSquares:
             else:
                 part = np.ones_like(noise)
             up.insert(0, np.asarray(noise * part))
-            own.insert(0, part)
-        return up, own
+            own_parts.insert(0, part)
+        return up, own_parts
 
     @property
     def upward(self) -> list[Floats]:
@@ -70,10 +70,10 @@ class LeastSquares:
         """How much each node's own measurement counts beside those below."""
         return self._upward[1]
 
-    def carry(self, level: int, here: Array, below: Array) -> Array:
+    def carry(self, level: int, measured: Array, below: Array) -> Array:
         """What a node makes of its own number and those of its children: their mean, by precision."""
         part = self.own_parts[level]
-        return np.asarray(part * here + (1 - part) * self.tree.fold(below))
+        return np.asarray(part * measured + (1 - part) * self.tree.fold(below))
 
     def solve(self, measured: Sequence[Floats]) -> Floats:
         """The share of every leaf."""
@@ -121,9 +121,9 @@ class LeastSquares:
         """The variances of sums of leaves, each from one up to, but without, another."""
         from deniable.ranges import loops
 
-        found, ends = np.empty(len(firsts)), np.array([firsts, lasts], dtype=np.int64)
-        loops.sum_noise(self.nodes, ends[0], ends[1], found)
-        return found
+        variances, ends = np.empty(len(firsts)), np.array([firsts, lasts], dtype=np.int64)
+        loops.sum_noise(self.nodes, ends[0], ends[1], variances)
+        return variances
 
     def weights_of(self, points: Floats) -> list[Floats]:
         """What the sum of each leaf times a number takes of each measurement, level by level."""
@@ -132,9 +132,9 @@ class LeastSquares:
             table, noise = self.tree.group(means), self.tree.group(variances)
             means = (table * noise).sum(axis=1) / noise.sum(axis=1)
             contrasts.insert(0, (table - means[:, None]).ravel()[: variances.size])
-        found, left = list[Floats](), np.zeros(1)
+        weights, left = list[Floats](), np.zeros(1)
         for contrast, part in zip(contrasts, self.own_parts, strict=True):
             taken = contrast + np.repeat(left, self.tree.fanout)[: contrast.size]
-            found.append(taken * part)
+            weights.append(taken * part)
             left = taken * (1 - part)
-        return found
+        return weights

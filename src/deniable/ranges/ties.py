@@ -38,9 +38,9 @@ class Level:
         """What each sum of leaves takes of each measurement of the level, by rows."""
         from deniable.ranges import loops
 
-        found = np.empty((len(firsts), self.squares.tree.sizes[self.index]))
-        loops.weigh_level(self.squares.nodes, self.index, firsts, lasts, found)
-        return found
+        weights = np.empty((len(firsts), self.squares.tree.sizes[self.index]))
+        loops.weigh_level(self.squares.nodes, self.index, firsts, lasts, weights)
+        return weights
 
     def find_edges(self, leaves: Integers) -> tuple[Integers, Integers]:
         """The edges of the nodes that hold these leaves, from the first on, and the node of each leaf among
@@ -54,12 +54,12 @@ class Level:
     def cover(self, leaves: Integers) -> Floats:
         """Which part of its node is below each leaf, by the variances of what the node holds."""
         tree, nodes = self.squares.tree, self.squares.nodes
-        found = np.zeros(len(leaves))
+        covered = np.zeros(len(leaves))
         for level in reversed(range(self.index + 1, tree.levels)):
             row, place = np.divmod(leaves // tree.divisors[level], tree.fanout)
             row += nodes.starts[level]
-            found = self._before[row, place] + nodes.parts[row, place] * found
-        return found
+            covered = self._before[row, place] + nodes.parts[row, place] * covered
+        return covered
 
     @cached_property
     def _before(self) -> Floats:
@@ -97,8 +97,8 @@ class Ties:
         least = max(_HEAVY, 4 * math.sqrt(Scatter.of(law).own / n))
         heaviest = np.argsort(-shares, kind="stable")[:_MANY]
         heaviest = heaviest[shares[heaviest] > least]
-        found = Ties(level, law.pairs, pairs, law.gain, shares, heaviest)
-        return found if found._is_tabled or heaviest.size else None
+        ties = Ties(level, law.pairs, pairs, law.gain, shares, heaviest)
+        return ties if ties._is_tabled or heaviest.size else None
 
     @property
     def _is_tabled(self) -> bool:
@@ -109,28 +109,28 @@ class Ties:
         if self._is_tabled:
             return float(weights @ self._table @ weights)
         rates = self._rates
-        total, own = float(weights.sum()), float(np.square(weights).sum())
-        found = 0.0
+        total, squares = float(weights.sum()), float(np.square(weights).sum())
+        added = 0.0
         for node, lines in zip(self.heaviest.tolist(), self._lines.through, strict=True):
             mine = float(weights[node])
-            on_lines = float(np.square(np.bincount(lines, weights)).sum()) - own
-            others = (total - mine) ** 2 - (own - mine**2)
-            found += float(self.shares[node]) * (rates[0] * on_lines + rates[1] * others)
-        return found
+            on_lines = float(np.square(np.bincount(lines, weights)).sum()) - squares
+            others = (total - mine) ** 2 - (squares - mine**2)
+            added += float(self.shares[node]) * (rates[0] * on_lines + rates[1] * others)
+        return added
 
     def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
         """How much it adds to sums of leaves, each from one up to, but without, another."""
         from deniable.ranges import loops
 
-        found = np.empty(len(firsts))
+        added = np.empty(len(firsts))
         if not self._is_tabled:
-            loops.tie(self.level.squares.nodes, self._lines, firsts, lasts, found)
-            return found
+            loops.tie(self.level.squares.nodes, self._lines, firsts, lasts, added)
+            return added
         for low in range(0, len(firsts), _AT_ONCE):
-            some = slice(low, low + _AT_ONCE)
-            weights = self.level.weigh(firsts[some], lasts[some])
-            found[some] = ((weights @ self._table) * weights).sum(axis=1)
-        return found
+            block = slice(low, low + _AT_ONCE)
+            weights = self.level.weigh(firsts[block], lasts[block])
+            added[block] = ((weights @ self._table) * weights).sum(axis=1)
+        return added
 
     def of_curve(self, leaves: Integers) -> Floats:
         """How much it adds to the sums of all leaves before each of these, which follow each other.
@@ -176,6 +176,6 @@ class Ties:
             tied[node] = np.bincount(lines, self.shares)[lines] - self.shares  # of others on the line of two
         # a person is on no line with oneself, so that two others are all that count
         others = self.shares.sum() - self.shares[:, None] - self.shares
-        found = self._rates[0] * tied + self._rates[1] * others
-        found[kept, kept] = 0.0
-        return np.asarray(found)
+        table = self._rates[0] * tied + self._rates[1] * others
+        table[kept, kept] = 0.0
+        return np.asarray(table)

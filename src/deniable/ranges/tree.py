@@ -37,10 +37,10 @@ class Tree:
     @cached_property
     def divisors(self) -> tuple[int, ...]:
         """How many values a node of each level holds; the coarsest level has at least two nodes."""
-        found = [1]
-        while found[-1] * self.fanout < self.k:
-            found.append(found[-1] * self.fanout)
-        return tuple(reversed(found))
+        divisors = [1]
+        while divisors[-1] * self.fanout < self.k:
+            divisors.append(divisors[-1] * self.fanout)
+        return tuple(reversed(divisors))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

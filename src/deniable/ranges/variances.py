@@ -45,43 +45,49 @@ class Variances:
 
     def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
         """Of sums of leaves, each from one up to, but without, another."""
-        ties = sum(one.of_ranges(firsts, lasts) / n for one, n in self._tied)
+        ties = sum(ties_of_level.of_ranges(firsts, lasts) / n for ties_of_level, n in self._tied)
         return self._vary(firsts, lasts, ties)
 
     def of_curve(self, leaves: Integers) -> Floats:
         """Of the sums of all leaves before each of these, which follow each other."""
-        ties = sum(one.of_curve(leaves) / n for one, n in self._tied)
+        ties = sum(ties_of_level.of_curve(leaves) / n for ties_of_level, n in self._tied)
         return self._vary(np.zeros_like(leaves), leaves, ties)
 
     def of_sum(self, points: Floats) -> float:
         """Of the sum of each leaf times a number."""
         weights, shares = self.squares.weights_of(points), self._node_shares
         noise = people = 0.0
-        for one, held, scatter, n in zip(weights, shares, self.scatters, self.people, strict=True):
-            noise += scatter.own * float(one @ one) / n
-            people += scatter.slope * float(one**2 @ held) / n
+        for level_weights, node_shares, scatter, n in zip(
+            weights, shares, self.scatters, self.people, strict=True
+        ):
+            noise += scatter.own * float(level_weights @ level_weights) / n
+            people += scatter.slope * float(level_weights**2 @ node_shares) / n
         pairs = zip(weights, shares, strict=True)
-        sums = np.array([[[one.sum()], [one @ held]] for one, held in pairs])
+        sums = np.array(
+            [[[level_weights.sum()], [level_weights @ node_shares]] for level_weights, node_shares in pairs]
+        )
         people = max(people + float(self._add_sums(sums)[0]), 0.0)
-        ties = sum(one.of_sum(weights[one.level.index]) / n for one, n in self._tied)
+        ties = sum(
+            ties_of_level.of_sum(weights[ties_of_level.level.index]) / n for ties_of_level, n in self._tied
+        )
         return max(noise + people + ties, noise / 2)
 
     def _vary(self, firsts: Integers, lasts: Integers, ties: Floats | int) -> Floats:
         from deniable.ranges import loops
 
-        found = np.empty((len(firsts), 2))
-        loops.vary(self.squares.nodes, self.crowd, firsts, lasts, found)
-        noise, people = found.T
+        variances = np.empty((len(firsts), 2))
+        loops.vary(self.squares.nodes, self.crowd, firsts, lasts, variances)
+        noise, people = variances.T
         return np.asarray(np.maximum(noise + people + ties, noise / 2))
 
     @cached_property
     def _tied(self) -> list[tuple[Ties, int]]:
         """The levels of pools in which people tie nodes together, and how many report each."""
-        found = list[tuple[Ties, int]]()
+        tied = list[tuple[Ties, int]]()
         for level, (law, shares, n) in enumerate(zip(self.laws, self._node_shares, self.people, strict=True)):
             ties = Ties.find(Level(self.squares, level), law, shares, n)
-            found += [] if ties is None else [(ties, n)]
-        return found
+            tied += [] if ties is None else [(ties, n)]
+        return tied
 
     @cached_property
     def scatters(self) -> tuple[Scatter, ...]:
@@ -98,8 +104,8 @@ class Variances:
     def _add_sums(self, sums: Floats) -> Floats:
         """What the sums of weights, and of shares times weights, of each level add to a variance."""
         weights, shares = sums[:, 0], sums[:, 1]
-        square, cross, own = self._rates
-        return np.asarray(square @ weights**2 + cross @ (weights * shares) - own @ shares**2)
+        square, cross, shares_rate = self._rates
+        return np.asarray(square @ weights**2 + cross @ (weights * shares) - shares_rate @ shares**2)
 
     @cached_property
     def _rates(self) -> Floats:
@@ -110,10 +116,10 @@ class Variances:
     @cached_property
     def _node_shares(self) -> list[Floats]:
         """The unbiased shares of the nodes of each level."""
-        found = [self.shares]
+        shares_by_level = [self.shares]
         for _ in range(self._tree.levels - 1):
-            found.insert(0, self._tree.fold(found[0]))
-        return found
+            shares_by_level.insert(0, self._tree.fold(shares_by_level[0]))
+        return shares_by_level
 
     @cached_property
     def _shares(self) -> Floats:
@@ -130,19 +136,19 @@ class Variances:
     @cached_property
     def _slopes(self) -> Floats:
         """The same by all that was measured of the node, there and below."""
-        found, starts = self._own_slopes.copy(), self.squares.first_parents
+        slopes, starts = self._own_slopes.copy(), self.squares.first_parents
         for level in reversed(range(self._tree.levels - 1)):
             rows = slice(starts[level], starts[level + 1])
-            below = found[starts[level + 1] : starts[level + 1] + self._tree.sizes[level]].sum(axis=1)
-            found[rows] += (1 - self.squares.own[rows]) ** 2 * self._tree.group(below)
-        return found
+            below = slopes[starts[level + 1] : starts[level + 1] + self._tree.sizes[level]].sum(axis=1)
+            slopes[rows] += (1 - self.squares.own[rows]) ** 2 * self._tree.group(below)
+        return slopes
 
     @cached_property
     def _sums(self) -> Floats:
         """What a node's coefficient adds to the sum of weights, and of shares times weights, of each level:
         a table of parents by nodes by levels, of all levels but the finest.
         """
-        levels, found = self._tree.levels, list[Floats]()
+        levels, sums = self._tree.levels, list[Floats]()
         if levels == 1:
             return np.zeros((0, self._tree.fanout, 1, 2))
         below = np.zeros((self._tree.sizes[-2], levels, 2))
@@ -151,6 +157,6 @@ class Variances:
             part, shares = self.squares.own_parts[level], self._node_shares[level]
             below *= (1 - part)[:, None, None]
             below[:, level] = part[:, None] * np.stack([np.ones_like(shares), shares], axis=1)
-            found.insert(0, self._tree.group(below))
+            sums.insert(0, self._tree.group(below))
             below = self._tree.fold(below)
-        return np.concatenate(found)
+        return np.concatenate(sums)

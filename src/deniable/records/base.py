@@ -123,8 +123,8 @@ class RecordMechanism(ABC):
         """What a person's reports give away together, with `reports` reports of one record and `rounds`
         reports of changing ones. Which attributes they hold is drawn once and kept.
         """
-        each = [part.losses(reports, rounds) for part in self.mechanisms]
-        return add_losses(each, self.select_largest)
+        losses = [part.losses(reports, rounds) for part in self.mechanisms]
+        return add_losses(losses, self.select_largest)
 
     @property
     def name_bytes(self) -> int:
@@ -203,11 +203,14 @@ class RecordMechanism(ABC):
         for cut in self.cut_bodies(bodies, Cut(np.arange(len(bodies)), (), 0), 0):
             good = cut.who[lengths[cut.who] == cut.end]
             sound[good] = True
-            some = bodies if good.size == len(bodies) else [bodies[i] for i in good.tolist()]
-            table = np.frombuffer(b"".join(some), dtype=np.uint8).reshape(good.size, cut.end)
+            kept_bodies = bodies if good.size == len(bodies) else [bodies[i] for i in good.tolist()]
+            table = np.frombuffer(b"".join(kept_bodies), dtype=np.uint8).reshape(good.size, cut.end)
             for span in cut.spans:
                 pieces[span.attribute].append((good, table[:, span.start : span.stop]))
-        return [join_pieces(part, some) for part, some in zip(self.mechanisms, pieces, strict=True)], sound
+        return [
+            join_pieces(part, pieces_of_part)
+            for part, pieces_of_part in zip(self.mechanisms, pieces, strict=True)
+        ], sound
 
     @property
     @abstractmethod
@@ -382,11 +385,11 @@ class RecordMechanism(ABC):
             raise InvalidValue(f"a table has a row per record and {self.d} columns, got shape {array.shape}")
         if array.dtype.kind not in "iu":
             array = self._read_columns(table, array)
-        whole = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
-        turned = turn_table(whole) if self._reads_all else whole.T
+        integers = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
+        turned = turn_table(integers) if self._reads_all else integers.T
         columns = turned.view(np.uint64)  # a negative one is huge without its sign
         if (find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
-            self._refuse(whole)
+            self._refuse(integers)
         return columns.view(np.int64)
 
     def _read_columns(self, table: Any, array: Array) -> Array:
@@ -412,7 +415,7 @@ class RecordMechanism(ABC):
 
 def quote_names(names: Sequence[str]) -> str:
     """Names in quotes, those of a long list counted: 'age', 'color' and 'town'."""
-    shown = [repr(name) for name in names[:_NAMED]]
+    quoted = [repr(name) for name in names[:_NAMED]]
     if len(names) > _NAMED:
-        shown.append(f"{len(names) - _NAMED} more")
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        quoted.append(f"{len(names) - _NAMED} more")
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

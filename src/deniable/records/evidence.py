@@ -44,10 +44,10 @@ def weigh_values(rounds: Rounds, fakes: list[Fraction]) -> list[Evidence]:
         gain = power_up(second.exact_p / second.exact_q, rounds.reports) - 1
         kept, fewest = 1 + gain * law.exact_p, 1 + gain * law.exact_q
         fakes, most = [1 + gain * fake for fake in fakes], fewest
-    found = []
+    evidence = []
     for fake in fakes:
-        found += [*pair_extremes(kept / fake, fewest / fake), Evidence(most / fake, fewest / fake)]
-    return found
+        evidence += [*pair_extremes(kept / fake, fewest / fake), Evidence(most / fake, fewest / fake)]
+    return evidence
 
 
 def weigh_imitated_bits(rounds: Rounds, shares: list[Fraction]) -> list[Evidence]:
@@ -57,11 +57,11 @@ def weigh_imitated_bits(rounds: Rounds, shares: list[Fraction]) -> list[Evidence
     set: at least one value's, at most all but one's.
     """
     more, less = weigh_bits(rounds)
-    found = []
+    evidence = []
     for covered in {*shares, *(1 - share for share in shares)}:
         average = less + (more - less) * covered
-        found += pair_extremes(more / average, less / average)
-    return found
+        evidence += pair_extremes(more / average, less / average)
+    return evidence
 
 
 def weigh_bits(rounds: Rounds) -> tuple[Fraction, Fraction]:

@@ -97,8 +97,8 @@ class Faked(RecordMechanism):
     def ratio_after(self, reports: int, per: Per = "record") -> Fraction:
         """The largest ratio after this many reports of one record, whose first answers are kept."""
         whole_number("reports", reports, 1, MOST_REPORTS)
-        found = self._find_ratios(reports)[0 if per == "record" else 1]
-        return min(found, self.permanent.ratio(per)) if self.repeated else power_up(found, reports)
+        ratio = self._find_ratios(reports)[0 if per == "record" else 1]
+        return min(ratio, self.permanent.ratio(per)) if self.repeated else power_up(ratio, reports)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         """Those of `permanent` and of what is fresh; where nothing is kept, every report adds its whole loss.
@@ -107,7 +107,7 @@ class Faked(RecordMechanism):
         that change lose at most what those of a single attribute do.
         """
         whole_number("reports", reports, 1)
-        each = [part.losses(reports, rounds) for part in self.parts]
+        losses = [part.losses(reports, rounds) for part in self.parts]
         one_report = self.loss()
         if not self.repeated:
             same, changing = times_up(one_report, reports), times_up(one_report, rounds)
@@ -116,8 +116,8 @@ class Faked(RecordMechanism):
             one_report=one_report,
             same_value=log_up(self.ratio_after(reports)),
             one_value_forever=self.permanent.loss(),
-            changing_values=one_report if rounds == 1 else max(one.changing_values for one in each),
-            changing_values_usual=max(one.changing_values_usual for one in each),
+            changing_values=one_report if rounds == 1 else max(figures.changing_values for figures in losses),
+            changing_values_usual=max(figures.changing_values_usual for figures in losses),
             reports=reports,
             rounds=rounds,
             changing_values_exact=rounds == 1,
@@ -162,8 +162,8 @@ class Faked(RecordMechanism):
         return (*known, "arcolezi2023") if any(fake.has_prior for fake in self.fakes) else known
 
     def describe_reported(self, names: Sequence[str]) -> str:
-        some = quote_names(names)
-        return f"one of {some}, drawn at random and not named, among fakes of the others ({self.acronym})"
+        quoted = quote_names(names)
+        return f"one of {quoted}, drawn at random and not named, among fakes of the others ({self.acronym})"
 
     def explain(self, names: Sequence[str]) -> str:
         return (
@@ -192,10 +192,10 @@ class Faked(RecordMechanism):
         reports, start = [], 1
         for j, (fake, width) in enumerate(zip(self.fakes, self._widths, strict=True)):
             who, values = groups[j]
-            made = fake.encode(rows.columns(start, start + fake.words).key_noise(j))
-            own = rows.pick(who).columns(start, start + fake.part.words)
-            made[who] = fake.part.encode(values, own.key_noise(j, values))
-            reports.append(made)
+            reports_of_part = fake.encode(rows.columns(start, start + fake.words).key_noise(j))
+            words = rows.pick(who).columns(start, start + fake.part.words)
+            reports_of_part[who] = fake.part.encode(values, words.key_noise(j, values))
+            reports.append(reports_of_part)
             start += width
         return Records(rows.n, tuple(reports))
 
@@ -222,7 +222,7 @@ def _shorten(evidence: Sequence[Evidence]) -> list[Evidence]:
     Exact sums of thousands of different fractions would take minutes.
     """
     unit = Fraction(1, 1 << _BITS)
-    return [Evidence(ceil(one / unit) * unit, floor(other / unit) * unit) for one, other in evidence]
+    return [Evidence(ceil(larger / unit) * unit, floor(other / unit) * unit) for larger, other in evidence]
 
 
 def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
@@ -241,7 +241,7 @@ def _find_largest_single_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fracti
     least = [min(pair.other for pair in pairs) for pairs in evidence]
     total = sum(least)
     worst = Fraction(1)
-    for own, pairs in zip(least, evidence, strict=True):
-        rest = total - own
+    for smallest, pairs in zip(least, evidence, strict=True):
+        rest = total - smallest
         worst = max(worst, max((pair.one + rest) / (pair.other + rest) for pair in pairs))
     return worst

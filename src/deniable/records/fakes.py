@@ -212,10 +212,10 @@ class Guessed(Fake):
         return f"a value from a prior, {'kept' if self.part.repeated else 'sent'} as it is"
 
     def encode(self, rows: Rows) -> Array:
-        drawn = self._draw_values(rows).astype(self.part.blank(0).dtype)
+        values = self._draw_values(rows).astype(self.part.blank(0).dtype)
         if not self.part.repeated:
-            return drawn
-        return self.second.encode_again(drawn, rows.columns(1, self.words))
+            return values
+        return self.second.encode_again(values, rows.columns(1, self.words))
 
     @property
     def supported(self) -> Floats:
@@ -276,8 +276,8 @@ class Imitated(Fake):
         if not self.part.names_value:
             return weigh_imitated_bits(self._rounds(reports), shares)
         law = self.first.law
-        drawn = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
-        return weigh_values(self._rounds(reports), drawn)
+        chances = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
+        return weigh_values(self._rounds(reports), chances)
 
 
 @final

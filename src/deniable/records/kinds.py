@@ -9,6 +9,6 @@ from deniable.records.single import Single
 from deniable.records.split import Split
 
 RECORD_MECHANISMS: dict[str, type[RecordMechanism]] = {
-    one.kind: one for one in (Single, Split, Sample, Faked)
+    kind.kind: kind for kind in (Single, Split, Sample, Faked)
 }
 """All of them. A new one is added here, and its class says the rest."""

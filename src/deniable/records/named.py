@@ -112,8 +112,11 @@ def rsfd(
     choices = {tuple(_least_error(k, len(sizes), budget) for k in sizes) for budget in budgets}
     if calibration == "attribute":
         choices |= {("grr",) * len(sizes), ("oue-z",) * len(sizes)}
-    made = [calibrated(names) for names in sorted(choices)]
-    return min(made, key=lambda one: sum(float(one.marginal(j).error(1, 0.0)) for j in range(len(sizes))))
+    mechanisms = [calibrated(names) for names in sorted(choices)]
+    return min(
+        mechanisms,
+        key=lambda mechanism: sum(float(mechanism.marginal(j).error(1, 0.0)) for j in range(len(sizes))),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -121,8 +124,8 @@ def _least_error(k: int, d: int, budget: float) -> str:
     """GRR or OUE-z for k values among d attributes, whichever errs less at f = 0 with this budget."""
 
     def error(name: str) -> float:
-        made = _build_faked([FAKES[name]] * d, [k] * d, None, budget, budget)
-        return float(made.marginal(0).error(1, 0.0))
+        mechanism = _build_faked([FAKES[name]] * d, [k] * d, None, budget, budget)
+        return float(mechanism.marginal(0).error(1, 0.0))
 
     return min(("grr", "oue-z"), key=error)
 
@@ -195,10 +198,10 @@ def largest_budget(loss: Callable[[float], float], epsilon: float, d: int) -> fl
         middle = math.log1p(x + (y - x) * at_low / (at_low - at_high))
         if not low < middle < high:
             middle = (low + high) / 2
-        found, at_middle = over(middle)
-        if found <= epsilon:
+        spent_there, at_middle = over(middle)
+        if spent_there <= epsilon:
             at_high /= 2 if moved == "low" else 1
-            low, spent, at_low, moved = middle, found, min(at_middle, 0.0), "low"
+            low, spent, at_low, moved = middle, spent_there, min(at_middle, 0.0), "low"
         else:
             at_low /= 2 if moved == "high" else 1
             high, at_high, moved = middle, at_middle, "high"
@@ -227,9 +230,9 @@ def _build_faked(
     kinds: Sequence[_Kind], ks: Sequence[int], priors: Sequence[Prior] | None, budget: float, claim: float
 ) -> Faked:
     believed = [Prior.uniform(k) for k in ks] if priors is None else priors
-    made = ((make(k, budget), around) for (make, around), k in zip(kinds, ks, strict=True))
+    parts = ((make(k, budget), around) for (make, around), k in zip(kinds, ks, strict=True))
     return Faked(
-        tuple(around(part, prior) for (part, around), prior in zip(made, believed, strict=True)), claim
+        tuple(around(part, prior) for (part, around), prior in zip(parts, believed, strict=True)), claim
     )
 
 
@@ -254,12 +257,12 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
         epsilon = epsilon.item()
     if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Iterable):
         return (equal_part(epsilon, reported),) * d  # type: ignore[arg-type]  # refused there
-    each = list(epsilon)
-    if len(each) != d:
+    epsilons = list(epsilon)
+    if len(epsilons) != d:
         raise InvalidParameter(
-            f"there are {d} attributes, but {len(each)} epsilons; give one for all, or one for each"
+            f"there are {d} attributes, but {len(epsilons)} epsilons; give one for all, or one for each"
         )
-    return [positive_epsilon(one, f"epsilon of attribute {j}") for j, one in enumerate(each)]
+    return [positive_epsilon(budget, f"epsilon of attribute {j}") for j, budget in enumerate(epsilons)]
 
 
 def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[ExactMechanism, ...]:

@@ -55,18 +55,20 @@ class Records:
         """The records of several blocks, one after the other, with the same attributes."""
         if len(blocks) == 1:
             return blocks[0]
-        columns = tuple(np.concatenate(parts) for parts in zip(*(one.columns for one in blocks), strict=True))
-        n = sum(one.n for one in blocks)
-        known = [one.groups for one in blocks if one.groups is not None]
+        columns = tuple(
+            np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)
+        )
+        n = sum(block.n for block in blocks)
+        known = [block.groups for block in blocks if block.groups is not None]
         groups = np.concatenate(known) if known and len(known) == len(blocks) else None
-        if all(one.reporters is None for one in blocks):
+        if all(block.reporters is None for block in blocks):
             return Records(n, columns, None, groups)
-        starts = np.cumsum([0, *(one.n for one in blocks)]).tolist()
+        starts = np.cumsum([0, *(block.n for block in blocks)]).tolist()
         reporters = [
             np.concatenate(
                 [
-                    start + (np.arange(one.n) if one.reporters is None else one.reporters[j])
-                    for start, one in zip(starts, blocks, strict=False)
+                    start + (np.arange(block.n) if block.reporters is None else block.reporters[j])
+                    for start, block in zip(starts, blocks, strict=False)
                 ]
             )
             for j in range(len(columns))
@@ -103,7 +105,7 @@ def join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) 
     like = part.blank(0)
     if not pieces:
         return np.zeros(0, dtype=np.int64), like
-    who = np.concatenate([some for some, _ in pieces])
+    who = np.concatenate([numbers for numbers, _ in pieces])
     table = np.concatenate([raw for _, raw in pieces])
     if len(pieces) > 1:
         order = np.argsort(who)

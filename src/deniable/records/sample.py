@@ -138,13 +138,13 @@ class Sample(RecordMechanism):
 
     def describe_reported(self, names: Sequence[str]) -> str:
         number = "one" if self.reported == 1 else f"{self.reported}"
-        drawn = f"drawn at random{self._chances(names)} and named in the report (SMP)"
-        return f"{number} of {quote_names(names)}, {drawn}"
+        how = f"drawn at random{self._chances(names)} and named in the report (SMP)"
+        return f"{number} of {quote_names(names)}, {how}"
 
     def explain(self, names: Sequence[str]) -> str:
         number = "one attribute" if self.reported == 1 else f"{self.reported} attributes"
-        drawn = f"{number} of {self.d}, drawn at random{self._chances(names)} and named in the report"
-        return f"Each person reports {drawn} ({self.acronym})."
+        attributes = f"{number} of {self.d}, drawn at random{self._chances(names)} and named in the report"
+        return f"Each person reports {attributes} ({self.acronym})."
 
     @property
     def name_bytes(self) -> int:
@@ -168,8 +168,8 @@ class Sample(RecordMechanism):
         return [b"".join(name + part) for name, part in zip(names, said, strict=True)]
 
     def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
-        named = [j for j, piece in enumerate(pieces) if piece is not None]
-        return np.array(named, dtype=self._name_type).tobytes() + super().join_body(pieces)
+        attributes = [j for j, piece in enumerate(pieces) if piece is not None]
+        return np.array(attributes, dtype=self._name_type).tobytes() + super().join_body(pieces)
 
     def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
         """By the attributes that they name: there are few, and bodies that name the same are cut at once."""
@@ -180,11 +180,11 @@ class Sample(RecordMechanism):
         for head, who in groups.items():
             if len(head) < self.name_bytes:
                 continue
-            named = np.frombuffer(head, dtype=self._name_type).tolist()
-            if named[-1] >= self.d or any(a >= b for a, b in pairwise(named)):
+            attributes = np.frombuffer(head, dtype=self._name_type).tolist()
+            if attributes[-1] >= self.d or any(a >= b for a, b in pairwise(attributes)):
                 continue
             spans, end = list(cut.spans), start
-            for j in named:
+            for j in attributes:
                 spans.append(Span(first + j, end, end + self.parts[j].report_bytes))
                 end += self.parts[j].report_bytes
             yield Cut(np.array(who, dtype=np.int64), tuple(spans), end)
@@ -198,10 +198,10 @@ class Sample(RecordMechanism):
         return draw_attributes(first, self.d) if self.weights is None else draw_weighted(first, self.weights)
 
     def draw_reported(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        held = np.zeros((self.d, rows.n), dtype=np.bool_)
-        for drawn in self._draw(rows).T:
-            held[drawn, np.arange(rows.n)] = True
-        return held
+        is_held = np.zeros((self.d, rows.n), dtype=np.bool_)
+        for attributes in self._draw(rows).T:
+            is_held[attributes, np.arange(rows.n)] = True
+        return is_held
 
     def encode(self, columns: Integers, rows: Rows) -> Records:
         picked = self._draw(rows)
@@ -209,15 +209,15 @@ class Sample(RecordMechanism):
         groups = [group_people(picked[:, draw], columns) for draw in range(self.reported)]
         reports, reporters = [], []
         for j, part in enumerate(self.parts):
-            made = []
+            blocks = []
             for draw in range(self.reported):
                 (who, values), start = groups[draw][j], self.reported + draw * room
                 checked = in_domain(values, part.k)  # the table itself may have changed since it was checked
-                own = rows.pick(who).columns(start, start + part.words)
-                made.append(part.encode(checked, own.key_noise(j, checked)))
+                words_of_reporters = rows.pick(who).columns(start, start + part.words)
+                blocks.append(part.encode(checked, words_of_reporters.key_noise(j, checked)))
             who = np.concatenate([group[j][0] for group in groups])
             order = np.argsort(who, kind="stable") if self.reported > 1 else slice(None)
-            reports.append(np.concatenate(made)[order])
+            reports.append(np.concatenate(blocks)[order])
             reporters.append(who[order])
         return Records(rows.n, tuple(reports), tuple(reporters))
 

@@ -50,7 +50,7 @@ def draw_attributes(rows: Rows, d: int) -> npt.NDArray[np.unsignedinteger]:
     words = rows.array()
     for draw in range(rows.width):
         last = d - rows.width + draw
-        found = below(words[:, draw], last + 1)
-        taken = (attributes[:, :draw] == found[:, None]).any(axis=1)
-        attributes[:, draw] = np.where(taken, last, found)
+        drawn_attributes = below(words[:, draw], last + 1)
+        taken = (attributes[:, :draw] == drawn_attributes[:, None]).any(axis=1)
+        attributes[:, draw] = np.where(taken, last, drawn_attributes)
     return attributes

@@ -79,13 +79,13 @@ class Single(RecordMechanism):
         return Records(rows.n, (self.part.encode(columns[0], rows.key_noise(0, columns[0])),))
 
 
-def as_record_mechanism(given: object) -> RecordMechanism:
+def as_record_mechanism(mechanism: object) -> RecordMechanism:
     """A record mechanism as it is; a mechanism becomes that of a single attribute."""
-    if isinstance(given, RecordMechanism):
-        return given
-    if isinstance(given, ExactMechanism):
-        return Single(given)
+    if isinstance(mechanism, RecordMechanism):
+        return mechanism
+    if isinstance(mechanism, ExactMechanism):
+        return Single(mechanism)
     raise InvalidParameter(
         "a record is reported by a mechanism with an exact loss, or by a record mechanism, got "
-        f"{type(given).__name__}"
+        f"{type(mechanism).__name__}"
     )

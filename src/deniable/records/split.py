@@ -84,7 +84,7 @@ class Split(RecordMechanism):
 
     @cached_property
     def mechanisms(self) -> tuple[ExactMechanism, ...]:
-        return tuple(one for member in self._members for one in member.mechanisms)
+        return tuple(mechanism for member in self._members for mechanism in member.mechanisms)
 
     @property
     def reported(self) -> int:
@@ -102,17 +102,17 @@ class Split(RecordMechanism):
         return _combine([member.ratio(per) for member in self._members], per)
 
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        some = ((member, attributes[first : first + member.d]) for member, first, _ in self.members)
-        return _combine([member.ratio_among(among, per) for member, among in some], per)
+        pairs = ((member, attributes[first : first + member.d]) for member, first, _ in self.members)
+        return _combine([member.ratio_among(among, per) for member, among in pairs], per)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         return add_losses([member.losses(reports, rounds) for member in self._members])
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         return [
-            one
+            figure
             for member, first, _ in self.members
-            for one in member.select_largest(figures[first : first + member.d])
+            for figure in member.select_largest(figures[first : first + member.d])
         ]
 
     def marginal(self, attribute: int) -> ReportLaw:
@@ -140,8 +140,8 @@ class Split(RecordMechanism):
     def describe_reported(self, names: Sequence[str]) -> str:
         """Those of everybody first, then what each part with several attributes reports."""
         parts = [(member, names[first : first + member.d]) for member, first, _ in self.members]
-        everybody = [some[0] for member, some in parts if member.d == 1]
-        several = [member.describe_reported(some) for member, some in parts if member.d > 1]
+        everybody = [names_of_part[0] for member, names_of_part in parts if member.d == 1]
+        several = [member.describe_reported(names_of_part) for member, names_of_part in parts if member.d > 1]
         phrases = [*([quote_names(everybody)] if everybody else []), *several]
         if len(phrases) < 3:
             return ", and ".join(phrases)
@@ -161,7 +161,7 @@ class Split(RecordMechanism):
         return member.source(j)
 
     def drop_claim(self) -> Split:
-        kept = (one.drop_claim() if isinstance(one, RecordMechanism) else one for one in self.parts)
+        kept = (part.drop_claim() if isinstance(part, RecordMechanism) else part for part in self.parts)
         return replace(self, parts=tuple(kept))
 
     @property
@@ -178,17 +178,17 @@ class Split(RecordMechanism):
     def encode(self, columns: Integers, rows: Rows) -> Records:
         pieces = []
         for member, first, start in self.members:
-            some = rows.columns(start, start + member.words).shift_attributes(first)
-            pieces.append(member.encode(columns[first : first + member.d], some))
+            words = rows.columns(start, start + member.words).shift_attributes(first)
+            pieces.append(member.encode(columns[first : first + member.d], words))
         return Records.join(rows.n, pieces)
 
     def to_bodies(self, records: Records) -> list[bytes]:
         if self.reports_all:
             return super().to_bodies(records)
-        each = [
+        bodies_of_parts = [
             member.to_bodies(records.select(first, first + member.d)) for member, first, _ in self.members
         ]
-        return [b"".join(pieces) for pieces in zip(*each, strict=True)]
+        return [b"".join(pieces) for pieces in zip(*bodies_of_parts, strict=True)]
 
     def join_body(self, pieces: Sequence[bytes | None]) -> bytes:
         return b"".join(
@@ -198,12 +198,16 @@ class Split(RecordMechanism):
     def cut_bodies(self, bodies: Sequence[bytes], cut: Cut, first: int) -> Iterator[Cut]:
         cuts = [cut]
         for member, start, _ in self.members:
-            cuts = [longer for one in cuts for longer in member.cut_bodies(bodies, one, first + start)]
+            cuts = [
+                longer
+                for cut_before in cuts
+                for longer in member.cut_bodies(bodies, cut_before, first + start)
+            ]
         yield from cuts
 
     def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        each = [member.can_hold(here[first : first + member.d]) for member, first, _ in self.members]
-        return np.asarray(np.logical_and.reduce(each))
+        holds = [member.can_hold(here[first : first + member.d]) for member, first, _ in self.members]
+        return np.asarray(np.logical_and.reduce(holds))
 
 
 def _combine(ratios: Sequence[Fraction], per: Per) -> Fraction:

@@ -107,13 +107,13 @@ class BitFlip(Repeated):
     def _sample_values(self, rows: Rows) -> Integers:
         """Which values each person is asked about, in order, by Floyd's sampling."""
         words = rows.array()
-        asked = np.zeros((rows.n, self.k), dtype=bool)
+        is_asked = np.zeros((rows.n, self.k), dtype=bool)
         everyone = np.arange(rows.n)
         for draw in range(self.bits):
             last = self.k - self.bits + draw
-            found = below(words[:, draw], last + 1).astype(np.int64)
-            asked[everyone, np.where(asked[everyone, found], last, found)] = True
-        return np.nonzero(asked)[1].reshape(rows.n, self.bits)
+            value = below(words[:, draw], last + 1).astype(np.int64)
+            is_asked[everyone, np.where(is_asked[everyone, value], last, value)] = True
+        return np.nonzero(is_asked)[1].reshape(rows.n, self.bits)
 
     @cached_property
     def odds(self) -> float:
@@ -157,6 +157,6 @@ class BitFlip(Repeated):
             raise InvalidReport(f"a report is not in its canonical form: {self.form}")
         about = array["about"]
         bits = np.unpackbits(array["bits"], axis=1, count=self.bits, bitorder="little")
-        asked = np.bincount(about.reshape(-1), minlength=self.k)
+        asked_counts = np.bincount(about.reshape(-1), minlength=self.k)
         counts = np.bincount(about.reshape(-1), weights=bits.reshape(-1), minlength=self.k)
-        return Tally(len(array), counts.astype(np.int64), asked)
+        return Tally(len(array), counts.astype(np.int64), asked_counts)

@@ -40,16 +40,16 @@ class ChangesLoss(NamedTuple):
 @lru_cache(maxsize=1024)
 def bound_changes(first: Direct | Unary, second: Direct | Unary, rounds: int) -> ChangesLoss:
     """What this many reports give away, compared with any other sequence of values."""
-    few = min(rounds, MOST_ROUNDS)
+    exact_rounds = min(rounds, MOST_ROUNDS)
     if isinstance(first, Direct) and isinstance(second, Direct):
-        ratio, exact = _direct_ratio(first, second, few)
+        ratio, exact = _direct_ratio(first, second, exact_rounds)
         loss = Fraction(log_up(ratio))
     else:
         assert isinstance(first, Unary)
         assert isinstance(second, Unary)
-        loss, exact = _unary_loss(first, second, few), False
-    more = (rounds - few) * second.kept_parts * Fraction(log_up(second.part_ratio))
-    return ChangesLoss(round_up(loss + more), exact and rounds == few)
+        loss, exact = _unary_loss(first, second, exact_rounds), False
+    more = (rounds - exact_rounds) * second.kept_parts * Fraction(log_up(second.part_ratio))
+    return ChangesLoss(round_up(loss + more), exact and rounds == exact_rounds)
 
 
 def _direct_ratio(first: Direct, second: Direct, rounds: int) -> tuple[Fraction, bool]:
@@ -80,10 +80,10 @@ class _DirectTable:
 
     def __init__(self, first: Direct, second: Direct, rounds: int) -> None:
         self.k = first.k
-        near, far = second.keep * (self.k - 1), FULL - second.keep
+        kept, far = second.keep * (self.k - 1), FULL - second.keep
         self.unit: int = FULL * (self.k - 1) * far**rounds
         gains: list[int] = [
-            near**count * far ** (rounds - count) - far**rounds for count in range(rounds + 1)
+            kept**count * far ** (rounds - count) - far**rounds for count in range(rounds + 1)
         ]
         self.own = [first.keep * (self.k - 1) * gain for gain in gains]
         self.other = [(FULL - first.keep) * gain for gain in gains]
@@ -127,9 +127,9 @@ class _DirectTable:
         """How many values are reported and can have any counts: all, but the last of all k takes the rest."""
         return len(counts) - (len(counts) == self.k)
 
-    def _row(self, counts: _Counts, own: int) -> int:
+    def _row(self, counts: _Counts, value: int) -> int:
         others = sum(self.other[count] for count in counts)
-        return self.unit + others + self.own[counts[own]] - self.other[counts[own]]
+        return self.unit + others + self.own[counts[value]] - self.other[counts[value]]
 
     def _even(self, counts: _Counts, rows: int, most: int | None = None) -> int:
         """Divided evenly among values of which none is reported, larger parts together.
@@ -137,10 +137,10 @@ class _DirectTable:
         Of two such values, the likelihood of both grows with the difference of any two of their counts.
         """
         used = min(rows, max(counts) if most is None else most)
-        found = 1
+        product = 1
         for row in range(used):
-            found *= self.unit + sum(self.other[-(-max(count - row, 0) // rows)] for count in counts)
-        return found
+            product *= self.unit + sum(self.other[-(-max(count - row, 0) // rows)] for count in counts)
+        return product
 
 
 def _partitions(total: int, parts: int, largest: int) -> Iterator[_Counts]:
@@ -160,25 +160,28 @@ def _unary_loss(first: Unary, second: Unary, rounds: int) -> Fraction:
     bits the same sequences are the worst. A sequence has at most `rounds` values whose bits can do more.
     """
     k = first.k
-    neutral, own = (_bit_chances(threshold, second, rounds) for threshold in (first.zero, first.one))
+    neutral, own_chances = (_bit_chances(threshold, second, rounds) for threshold in (first.zero, first.one))
     rows = min(k - 1, rounds)
     without, within = [], []  # the bit's value is not in the sequence, or is: the likeliest and the least
     for pick in (max, min):
         apart = _divide(neutral, rows, pick)
         totals = [(ones, rounds - ones) for ones in range(rounds + 1)]
         without.append([FULL * apart[total] for total in totals])
-        within.append([pick(_with_own(own, apart, total)) for total in totals])
+        within.append([pick(_with_own(own_chances, apart, total)) for total in totals])
     pairs = {
-        (one, other): Fraction(log_up(max(map(Fraction, likeliest, least))))
-        for one, likeliest in enumerate((without[0], within[0]))
+        (has_value, other): Fraction(log_up(max(map(Fraction, likeliest, least))))
+        for has_value, likeliest in enumerate((without[0], within[0]))
         for other, least in enumerate((without[1], within[1]))
     }
     most = min(k, rounds)
     return max(
-        one * pairs[1, 0] + other * pairs[0, 1] + both * pairs[1, 1] + (k - one - other - both) * pairs[0, 0]
-        for both in range(most + 1)
-        for one in range(both == 0, most - both + 1)
-        for other in range(both == 0, min(most - both, k - both - one) + 1)
+        in_first * pairs[1, 0]
+        + other * pairs[0, 1]
+        + in_both * pairs[1, 1]
+        + (k - in_first - other - in_both) * pairs[0, 0]
+        for in_both in range(most + 1)
+        for in_first in range(in_both == 0, most - in_both + 1)
+        for other in range(in_both == 0, min(most - in_both, k - in_both - in_first) + 1)
     )
 
 
@@ -197,19 +200,19 @@ def _divide(chances: _Bits, rows: int, pick: _Pick) -> _Bits:
     if rows == 1:
         return chances
     half = _divide(chances, rows // 2, pick)
-    whole = {total: pick(_split(half, half, total)) for total in half}
-    return {total: pick(_split(chances, whole, total)) for total in whole} if rows % 2 else whole
+    joined = {total: pick(_split(half, half, total)) for total in half}
+    return {total: pick(_split(chances, joined, total)) for total in joined} if rows % 2 else joined
 
 
-def _split(some: _Bits, rest: _Bits, total: tuple[int, int]) -> Iterator[int]:
+def _split(first: _Bits, rest: _Bits, total: tuple[int, int]) -> Iterator[int]:
     """The likelihoods of all ways to divide ones and zeros in two."""
     return (
-        some[ones, zeros] * rest[total[0] - ones, total[1] - zeros]
+        first[ones, zeros] * rest[total[0] - ones, total[1] - zeros]
         for ones in range(total[0] + 1)
         for zeros in range(total[1] + 1)
     )
 
 
-def _with_own(own: _Bits, apart: _Bits, total: tuple[int, int]) -> Iterator[int]:
+def _with_own(own_chances: _Bits, apart: _Bits, total: tuple[int, int]) -> Iterator[int]:
     """The same where the value of the bit has at least one report."""
-    return itertools.islice(_split(own, apart, total), 1, None)
+    return itertools.islice(_split(own_chances, apart, total), 1, None)

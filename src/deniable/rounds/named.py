@@ -151,12 +151,12 @@ def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
 
     Reference: ding2017.
     """
-    drawn = whole_number("bits, the number of values that each person is asked about,", bits, 1)
+    sampled = whole_number("bits, the number of values that each person is asked about,", bits, 1)
 
-    def make(one: int) -> BitFlip:
-        return BitFlip(k, drawn, one, FULL - one)
+    def make(threshold: int) -> BitFlip:
+        return BitFlip(k, sampled, threshold, FULL - threshold)
 
-    return make(calibrate.largest(lambda one: make(one).ratio, epsilon, _HALF + 1, _LARGEST))
+    return make(calibrate.largest(lambda threshold: make(threshold).ratio, epsilon, _HALF + 1, _LARGEST))
 
 
 def allomfree(
@@ -214,13 +214,15 @@ def l_rsfd(
 
     def best(k: int) -> Fake:
         names = ("l_grr", "l_osue-z") if protocol == "adaptive" else (protocol,)
-        made = [fake_again(name, k, epsilon_first, epsilon_forever) for name in names]
-        return min(made, key=lambda one: float(Faked((one,) * len(sizes)).marginal(0).error(1, 0.0)))
+        fakes = [fake_again(name, k, epsilon_first, epsilon_forever) for name in names]
+        return min(fakes, key=lambda fake: float(Faked((fake,) * len(sizes)).marginal(0).error(1, 0.0)))
 
     if priors is None:
         return Faked(tuple(map(best, sizes)))
     public = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
-    return Faked(tuple(fake_again(protocol, one.k, epsilon_first, epsilon_forever, one) for one in public))
+    return Faked(
+        tuple(fake_again(protocol, prior.k, epsilon_first, epsilon_forever, prior) for prior in public)
+    )
 
 
 FAKES_AGAIN: dict[str, tuple[Callable[[int, float, float], Memoized], Callable[[Memoized, Prior], Fake]]] = {
@@ -246,10 +248,12 @@ def fake_again(
 def _symmetric_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:
     _checked_budgets(epsilon_first, epsilon_forever)
 
-    def chain(one: int) -> Memoized:
-        return Memoized(first, Unary(first.k, one, FULL - one))
+    def chain(threshold: int) -> Memoized:
+        return Memoized(first, Unary(first.k, threshold, FULL - threshold))
 
-    return chain(calibrate.largest(lambda one: chain(one).ratio, epsilon_first, _HALF + 1, _LARGEST))
+    return chain(
+        calibrate.largest(lambda threshold: chain(threshold).ratio, epsilon_first, _HALF + 1, _LARGEST)
+    )
 
 
 def _half_second(first: Unary, epsilon_first: float, epsilon_forever: float) -> Memoized:

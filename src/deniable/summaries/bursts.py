@@ -99,20 +99,20 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
     """
     if isinstance(estimate.law, Moments) or not burst.n or not others.n:
         return None
-    k, (here, there) = burst.counts.size, (_asked(tally) for tally in (burst, others))
-    p_value, worst = _least(burst.counts, here, burst.counts + others.counts, here + there)
+    k, (inside, there) = burst.counts.size, (_asked(tally) for tally in (burst, others))
+    p_value, worst = _least(burst.counts, inside, burst.counts + others.counts, inside + there)
     label = repr(estimate.labels[worst]) if estimate.labels is not None else f"value {worst}"
-    seen, usual = burst.counts / np.maximum(1, here), others.counts / np.maximum(1, there)
+    seen, usual = burst.counts / np.maximum(1, inside), others.counts / np.maximum(1, there)
     typical = int(np.argsort(usual)[k // 2])
     error = math.sqrt(usual[typical] * (1 - usual[typical]) * (1 / burst.n + 1 / others.n))
-    found = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
+    share_noticed = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
     return Check(
         attribute,
         "answers of one minute",
         several(p_value, 2 * k),
         f"{100 * seen[worst]:.3g} % of the {burst.n:,} reports of the busiest minute support {label}, "
         f"{100 * usual[worst]:.3g} % of the others do",
-        1.0 if found >= 1 else found * burst.n / (burst.n + others.n),
+        1.0 if share_noticed >= 1 else share_noticed * burst.n / (burst.n + others.n),
         ONE_MINUTE_ONE_VALUE,
     )
 
@@ -122,16 +122,20 @@ def _asked(tally: Tally) -> Integers:
     return np.full(tally.counts.size, tally.n) if tally.asked is None else tally.asked
 
 
-def _least(counts: Integers, drawn: Integers, totals: Integers, n: Integers) -> tuple[float, int]:
+def _least(counts: Integers, sampled: Integers, totals: Integers, n: Integers) -> tuple[float, int]:
     """The least p-value of any value, on one side, and which value that is: of all n reports so many support
     it, and of those drawn so many.
     """
     from scipy.stats import hypergeom
 
     shares = totals / np.maximum(1, n)
-    scatter = np.sqrt(np.maximum(drawn * shares * (1 - shares) * (n - drawn) / np.maximum(1, n - 1), 1e-12))
-    chosen = np.argsort(-np.abs(counts - drawn * shares) / scatter, kind="stable")[:_WORST]
-    given = n[chosen], totals[chosen], drawn[chosen]
-    p_values = np.minimum(hypergeom.sf(counts[chosen] - 1, *given), hypergeom.cdf(counts[chosen], *given))
+    scatter = np.sqrt(
+        np.maximum(sampled * shares * (1 - shares) * (n - sampled) / np.maximum(1, n - 1), 1e-12)
+    )
+    chosen = np.argsort(-np.abs(counts - sampled * shares) / scatter, kind="stable")[:_WORST]
+    parameters = n[chosen], totals[chosen], sampled[chosen]
+    p_values = np.minimum(
+        hypergeom.sf(counts[chosen] - 1, *parameters), hypergeom.cdf(counts[chosen], *parameters)
+    )
     worst = int(np.argmin(p_values))
     return float(p_values[worst]), int(chosen[worst])

@@ -45,9 +45,9 @@ def nearer_variances(result: Estimate) -> Floats:
     """The variances, for one report, of all cumulative shares but the last, from the end that is nearer."""
     law, reached = result.law, nearer_sums(result.frequencies)
     if result.asked is not None:
-        alone, moved, both = bit_variances(result)
+        alone, moved, asked_twice = bit_variances(result)
         pairs = nearer_sums(moved) ** 2 - nearer_sums(moved**2)
-        return result.n * (nearer_sums(alone) - both * pairs)
+        return result.n * (nearer_sums(alone) - asked_twice * pairs)
     if isinstance(law, Moments):
         if law.cumulated is not None:
             return law.cumulated()
@@ -97,15 +97,19 @@ def bit_variances(result: Estimate) -> tuple[Floats, Floats, float]:
     """
     assert isinstance(result.law, Law)
     assert result.asked is not None
-    law, shares, asked, k = result.law, result.frequencies, result.asked, result.k
+    law, shares, asked_counts, k = result.law, result.frequencies, result.asked, result.k
     supported = np.clip(law.q + law.gain * shares, 0.0, 1.0)
-    bits = asked.sum() / result.n
-    both = result.n * bits * (bits - 1) / (k * (k - 1))
-    return supported * (1 - supported) / (law.gain**2 * asked), shares / asked, float(both)
+    bits = asked_counts.sum() / result.n
+    asked_twice = result.n * bits * (bits - 1) / (k * (k - 1))
+    return (
+        supported * (1 - supported) / (law.gain**2 * asked_counts),
+        shares / asked_counts,
+        float(asked_twice),
+    )
 
 
 def _bit_variance(result: Estimate, points: Floats) -> float:
     """The variance of the sum of frequency times point: two bits depend on each other by the person alone."""
-    alone, moved, both = bit_variances(result)
-    each = points * moved
-    return float(points**2 @ alone - both * (each.sum() ** 2 - each @ each))
+    alone, moved, asked_twice = bit_variances(result)
+    weighted = points * moved
+    return float(points**2 @ alone - asked_twice * (weighted.sum() ** 2 - weighted @ weighted))

@@ -169,18 +169,18 @@ def total_variation(one: Shares, other: Shares) -> float:
     return float(np.abs(left - right).sum() / 2)
 
 
-def _shares(given: Shares) -> Floats:
+def _shares(source: Shares) -> Floats:
     """Shares as they are, or those of a result."""
     try:
-        shares = np.asarray(getattr(given, "frequencies", given), dtype=np.float64)
+        shares = np.asarray(getattr(source, "frequencies", source), dtype=np.float64)
     except (ValueError, TypeError):
         raise InvalidParameter(
-            f"shares are a list of numbers, or a result that has frequencies, got {type(given).__name__}"
+            f"shares are a list of numbers, or a result that has frequencies, got {type(source).__name__}"
         ) from None
     if not np.isfinite(shares).all():
         raise InvalidParameter("shares must be finite")
     # a result's are shares, however far an unbiased estimate is off
-    if shares.ndim == 1 and not hasattr(given, "frequencies") and abs(shares.sum() - 1) > _OFF + _SAME:
+    if shares.ndim == 1 and not hasattr(source, "frequencies") and abs(shares.sum() - 1) > _OFF + _SAME:
         raise InvalidParameter(
             f"shares add up to 1, these to {shares.sum():.6g}; divide counts by their sum, and project "
             "unbiased estimates first"
@@ -196,17 +196,17 @@ def _steps(step: float | tuple[float, float] | Grid, shape: tuple[int, int]) -> 
                 f"the grid has {step.rows} rows and {step.columns} columns, and shape is {shape}"
             )
         step = step.steps
-    both = tuple(step) if isinstance(step, tuple | list | np.ndarray) else (step, step)
-    if len(both) != 2:
+    steps = tuple(step) if isinstance(step, tuple | list | np.ndarray) else (step, step)
+    if len(steps) != 2:
         raise InvalidParameter(
             f"step is one number, or two (from row to row, and from column to column), got {step!r}"
         )
-    down, across = (number("step", one, 0.0, math.inf, "a positive number, or two") for one in both)
+    down, across = (number("step", length, 0.0, math.inf, "a positive number, or two") for length in steps)
     return down, across
 
 
-def _excess(one: Shares, other: Shares) -> Floats:
-    left, right = _shares(one), _shares(other)
+def _excess(first: Shares, other: Shares) -> Floats:
+    left, right = _shares(first), _shares(other)
     if left.ndim != 1 or left.shape != right.shape or left.size < 2:
         raise InvalidParameter(
             f"both must have the same values, at least two, got shapes {left.shape} and {right.shape}"
@@ -256,12 +256,12 @@ def _grid_flow(excess: Floats, shape: tuple[int, int], steps: tuple[float, float
     cells = np.arange(excess.size).reshape(shape)
     start = np.concatenate([cells[:, :-1].reshape(-1), cells[:-1, :].reshape(-1)])
     end = np.concatenate([cells[:, 1:].reshape(-1), cells[1:, :].reshape(-1)])
-    both = np.concatenate([start, end]), np.concatenate([end, start])
+    links = np.concatenate([start, end]), np.concatenate([end, start])
     edges = np.arange(2 * start.size)
     ones, (down, across), unit = np.ones(edges.size), steps, max(steps)
-    cost = np.where(both[1] // shape[1] == both[0] // shape[1], across / unit, down / unit)
-    leaves = coo_array((ones, (both[0], edges)), shape=(excess.size, edges.size))
-    arrives = coo_array((ones, (both[1], edges)), shape=(excess.size, edges.size))
+    cost = np.where(links[1] // shape[1] == links[0] // shape[1], across / unit, down / unit)
+    leaves = coo_array((ones, (links[0], edges)), shape=(excess.size, edges.size))
+    arrives = coo_array((ones, (links[1], edges)), shape=(excess.size, edges.size))
     return unit * _program(cost, [leaves - arrives], excess)
 
 

@@ -93,8 +93,8 @@ def compare_with_alike(estimate: Estimate) -> float | None:
     seen = _sum_squares(estimate.frequencies)
     if seen == 0:
         return 1.0
-    drawn = _draw_alike(_Alike(estimate, int(np.argmax(estimate.frequencies))))
-    return float(1 + np.count_nonzero(drawn >= seen)) / (1 + _DRAWS)
+    simulated = _draw_alike(_Alike(estimate, int(np.argmax(estimate.frequencies))))
+    return float(1 + np.count_nonzero(simulated >= seen)) / (1 + _DRAWS)
 
 
 @final

@@ -107,11 +107,11 @@ def _compare_others(
     if freedom < 1:
         return 1.0, 1.0, fullest, usual
     beyond = np.maximum(np.abs(seen - rest * even * sizes) - rest * off * sizes, 0.0)
-    found = float((beyond**2 / (rest * even * sizes)).sum()) / (1 + off / even)
+    statistic = float((beyond**2 / (rest * even * sizes)).sum()) / (1 + off / even)
     inside = min(1.0, cells_noticed(float(sizes[-1]) * even, rest, freedom, tail) + off * float(sizes[-1]))
     part = rest / n  # fakes are among the reports of these buckets
     noticed = inside * part / (1 - inside + inside * part)
-    return float(chdtrc(freedom, found)), noticed, fullest, usual
+    return float(chdtrc(freedom, statistic)), noticed, fullest, usual
 
 
 def check_levels(question: str, counts: Sequence[int], chances: Sequence[float], tail: float) -> Check:

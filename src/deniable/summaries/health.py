@@ -128,30 +128,32 @@ def _check_groups(attribute: str, estimate: Estimate, law: Law, tail: float) -> 
 
     order = np.argsort(-estimate.frequencies, kind="stable")
     sizes = 2 ** np.arange(1, int(math.log2(law.k - 1)) + 1)
-    found = []
+    tests = []
     for size in sizes.tolist():
         chosen = np.zeros(law.k)
         chosen[order[:size]] = 1.0
         inside, outside, _ = known_squares(estimate, chosen, chosen)
-        full, empty = (math.sqrt(max(float(one), 1e-300) / estimate.n) for one in (inside - 1, outside))
+        full, empty = (
+            math.sqrt(max(float(variance), 1e-300) / estimate.n) for variance in (inside - 1, outside)
+        )
         total = float(estimate.frequencies @ chosen)
         groups = float(gammaln(law.k + 1) - gammaln(size + 1) - gammaln(law.k - size + 1))
         p_value = math.exp(min(0.0, log_one_sided((total - 1) / full) + groups + math.log(sizes.size)))
         pushed = (min(size, int(law.sizes.max())) - size * law.q) / law.gain
         beyond = reach_of_log(math.log(tail / sizes.size) - groups) * full + POWER * max(full, empty)
         noticed = min(1.0, (1 + beyond) / pushed) if pushed > 0 else 1.0
-        found.append((p_value, noticed, size, total))
-    p_value, _, size, total = min(found)
-    _, noticed, kind, _ = min(found, key=lambda one: one[1])
+        tests.append((p_value, noticed, size, total))
+    p_value, _, size, total = min(tests)
+    _, noticed, kind, _ = min(tests, key=lambda row: row[1])
     saw = f"the {size} largest shares add up to {format_digits(100 * total, 4)} %"
     return Check(attribute, "sums of groups", p_value, saw, noticed, SEVERAL_VALUES.format(kind))
 
 
 def _impossible(law: Law | Marginal, n: int, tail: float) -> tuple[float, str]:
     """The share of fakes that pushes any value above 1, or one that nobody has below 0; whichever is less."""
-    none, every = (np.sqrt(law.variance(n, share)) for share in (0.0, 1.0))
+    none, everybody = (np.sqrt(law.variance(n, share)) for share in (0.0, 1.0))
     reach = reach_of(tail)
-    above = (1 + reach * every + POWER * np.maximum(none, every)) * law.gain / (1 - law.q)
+    above = (1 + reach * everybody + POWER * np.maximum(none, everybody)) * law.gain / (1 - law.q)
     below = (reach + POWER) * none * law.gain / law.q
     return min((min(1.0, float(np.max(above))), FOR_VALUE), (min(1.0, float(np.max(below))), AGAINST_VALUE))
 
@@ -309,63 +311,73 @@ class Together(Watch):
         law = estimate.law
         assert isinstance(law, Law)
         assert self.values is not None
-        one, other = np.triu_indices(self.values.size, 1)
-        pairs = self.values[one], self.values[other]
+        first, other = np.triu_indices(self.values.size, 1)
+        pairs = self.values[first], self.values[other]
         usual = law.pairs.joint(estimate.frequencies)[pairs]
-        alone, both = np.diagonal(self.counts) / self.n, self.counts[one, other] / self.n
-        error = self._errors(law, alone[one] + alone[other], both)
-        few = self.n * usual < _NORMAL
-        p_values = self._p_values(both, usual, error, few)
+        alone, together = np.diagonal(self.counts) / self.n, self.counts[first, other] / self.n
+        error = self._errors(law, alone[first] + alone[other], together)
+        is_rare = self.n * usual < _NORMAL
+        p_values = self._p_values(together, usual, error, is_rare)
         worst = int(np.argmin(p_values))
         labels = " and ".join(_label(estimate, int(side[worst])) for side in pairs)
         pushed = law.pairs.joint_if_pushed(law.k, law.q, law.gain)[pairs]
         slow = error / np.maximum(1 - pushed, 1e-12)
         # the last to be noticed of the pairs that are tested alike
-        last = [int(np.argmax(np.where(some, slow, -1.0))) for some in (few, ~few) if some.any()]
+        last = [
+            int(np.argmax(np.where(is_group, slow, -1.0)))
+            for is_group in (is_rare, ~is_rare)
+            if is_group.any()
+        ]
         noticed = [
-            self._noticed(law, alone[one[i]] + alone[other[i]], usual[i], pushed[i], few[i], tail / both.size)
+            self._noticed(
+                law, alone[first[i]] + alone[other[i]], usual[i], pushed[i], is_rare[i], tail / together.size
+            )
             for i in last
         ]
         return Check(
             attribute,
             "pairs of values",
-            several(float(p_values[worst]), both.size),
-            f"{labels} are supported together by {100 * both[worst]:.3g} % of reports, usual are "
+            several(float(p_values[worst]), together.size),
+            f"{labels} are supported together by {100 * together[worst]:.3g} % of reports, usual are "
             f"{100 * float(usual[worst]):.3g} %",
             max(noticed),
             TWO_VALUES if self.values.size == law.k else TWO_COMMON_VALUES,
         )
 
-    def _p_values(self, both: Floats, usual: Floats, error: Floats, few: Array) -> Floats:
+    def _p_values(self, together: Floats, usual: Floats, error: Floats, is_rare: Array) -> Floats:
         """How often a pair is seen so often, each by itself; where few are expected, by their counts."""
         from scipy.special import betainc
 
-        seen = np.maximum(self.n * both, 0.0)
+        seen = np.maximum(self.n * together, 0.0)
         above = np.clip(usual + 2 * error, 1e-300, 1.0)
         counted = np.where(seen > 0, betainc(np.maximum(seen, 1), self.n - seen + 1, above), 1.0)
-        return np.where(few, counted, one_sided((both - usual) / error))
+        return np.where(is_rare, counted, one_sided((together - usual) / error))
 
-    def _errors(self, law: Law, alone: Floats, both: Floats) -> Floats:
+    def _errors(self, law: Law, alone: Floats, together: Floats) -> Floats:
         """How far off pairs are by chance, given how often a report supports one of the two and both.
 
         What is expected is linear in the shares, and so in how often each value is supported. What remains of
         a pair, less a multiple of both values and one of all values, has a known mean, whatever the shares.
         """
-        own, others = (slope / law.gain for slope in law.pairs.slopes)
-        either = alone - 2 * both
-        mean = both * (1 - 2 * own) - either * own
-        scatter = np.sqrt(np.maximum(both * (1 - 2 * own) ** 2 + either * own**2 - mean**2, 0.0))
+        slope_alone, others = (slope / law.gain for slope in law.pairs.slopes)
+        either = alone - 2 * together
+        mean = together * (1 - 2 * slope_alone) - either * slope_alone
+        scatter = np.sqrt(
+            np.maximum(together * (1 - 2 * slope_alone) ** 2 + either * slope_alone**2 - mean**2, 0.0)
+        )
         sizes = math.sqrt(_size_variance(law))
         return np.asarray(np.maximum(scatter + others * sizes, 1e-12) / math.sqrt(self.n))
 
-    def _noticed(self, law: Law, alone: float, usual: float, pushed: float, few: Array, tail: float) -> float:
+    def _noticed(
+        self, law: Law, alone: float, usual: float, pushed: float, is_rare: Array, tail: float
+    ) -> float:
         """The share of fakes for a pair that is noticed. They move the shares, too, and so what is usual."""
 
         def beyond(fakes: Floats) -> Floats:
-            both = usual + fakes * (1 - usual)
-            error = self._errors(law, alone + fakes * (2 - alone), both)
+            together = usual + fakes * (1 - usual)
+            error = self._errors(law, alone + fakes * (2 - alone), together)
             expected = usual + fakes * (pushed - usual)
-            return self._p_values(both - POWER * error, expected, error, few) - tail
+            return self._p_values(together - POWER * error, expected, error, is_rare) - tail
 
         return least_noticed(beyond)
 

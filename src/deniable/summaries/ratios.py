@@ -92,12 +92,12 @@ def _find_ends(
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(inside)
         roots = [
-            np.where((low < one) & (one < high), one, np.nan) for one in ((b - root) / a, (b + root) / a)
+            np.where((low < root) & (root < high), root, np.nan) for root in ((b - root) / a, (b + root) / a)
         ]
     far = a <= 0 if math.isinf(high) else a * high**2 - 2 * b * high + c <= 0
-    near = a * low**2 - 2 * b * low + c <= 0
-    held = np.array([np.where(near, low, np.nan), *roots, np.where(far, high, np.nan)])
-    return np.fmin.reduce(held), np.fmax.reduce(held)
+    holds_low = a * low**2 - 2 * b * low + c <= 0
+    candidates = np.array([np.where(holds_low, low, np.nan), *roots, np.where(far, high, np.nan)])
+    return np.fmin.reduce(candidates), np.fmax.reduce(candidates)
 
 
 def ratio_error(top: float, bottom: float, variances: tuple[float, float], covariance: float = 0.0) -> float:

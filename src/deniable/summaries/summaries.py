@@ -84,7 +84,9 @@ class Summary:
         if math.isnan(self.value):
             return "not known"
         if self.points_of:
-            value, low, high = (f"{100 * one:+.1f}" for one in (self.value, self.low, self.high))
+            value, low, high = (
+                f"{100 * number_shown:+.1f}" for number_shown in (self.value, self.low, self.high)
+            )
             error = format_digits(100 * self.stderr, 2)
             return f"{self.points_of}: {value} points, from {low} to {high} (standard error {error})"
         within = f"; bins add up to {format_digits(self.within, 6)} either way" if self.within else ""
@@ -132,11 +134,11 @@ def mean_of(
         )
     if isinstance(result, Likelihood):
         ends = float(points.min()), float(points.max())
-        found = _bootstrap(result, lambda rows: rows @ points, ends, level, repeats, seed)
+        summary = _bootstrap(result, lambda rows: rows @ points, ends, level, repeats, seed)
     else:
         weighed = weigh(result, points, float(points.min() + points.max()) / 2)
-        found = _normal(weighed.value, error_of(result, weighed.weights), level, result.n)
-    return found if bins is None else replace(found, within=bins.half)
+        summary = _normal(weighed.value, error_of(result, weighed.weights), level, result.n)
+    return summary if bins is None else replace(summary, within=bins.half)
 
 
 def sum_of(
@@ -233,15 +235,18 @@ def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, 
         float(chosen.all()),
         float(chosen.any()),
     )
-    found = _bootstrap(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
+    summary = _bootstrap(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
-        return found
+        return summary
     single, ends = chosen.sum() == 1, result.interval(level, repeats, seed)
     errors = result.standard_errors(repeats, seed)
-    error = float(errors[np.argmax(chosen)]) if single else max(found.stderr, 0.5 if result.flat else 0.0)
+    error = float(errors[np.argmax(chosen)]) if single else max(summary.stderr, 0.5 if result.flat else 0.0)
     low = ends.low[chosen > 0].min() if single else 1 - ends.high[chosen == 0].max()
     return Summary(
-        found.value, error, max(0.0, min(found.low, low)), max(found.high, float(ends.high[chosen > 0].max()))
+        summary.value,
+        error,
+        max(0.0, min(summary.low, low)),
+        max(summary.high, float(ends.high[chosen > 0].max())),
     )
 
 
@@ -270,15 +275,15 @@ def circular_mean_of(
             )
 
         half = scale * math.pi
-        found = _bootstrap(
+        summary = _bootstrap(
             result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed
         )
     else:
         size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
         moved = error_of(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
-        found = _normal(scale * angle, scale * moved, level, result.n)
-    shift = scale * 2 * math.pi if found.value < 0 else 0.0
-    return Summary(found.value + shift, found.stderr, found.low + shift, found.high + shift)
+        summary = _normal(scale * angle, scale * moved, level, result.n)
+    shift = scale * 2 * math.pi if summary.value < 0 else 0.0
+    return Summary(summary.value + shift, summary.stderr, summary.low + shift, summary.high + shift)
 
 
 def quantile_of(
@@ -298,62 +303,62 @@ def quantile_of(
     """
     _refuse_other(result)
     points, bins = _points(result, positions), _bins(result, positions)
-    wanted = number("share", share, 0.0, 1.0)
+    target = number("share", share, 0.0, 1.0)
     if (np.diff(points) < 0).any():
         raise InvalidParameter("positions on a line must be in ascending order")
 
     def first(cumulative: Floats) -> npt.NDArray[np.int64]:
-        return np.asarray(np.minimum((cumulative < wanted - 1e-12).sum(axis=-1), result.k - 1))
+        return np.asarray(np.minimum((cumulative < target - 1e-12).sum(axis=-1), result.k - 1))
 
     z = normal_quantile(level)
     if isinstance(result, Likelihood):
         tail, cumulative = (1 - level) / 2, np.cumsum(result.frequencies)
         if not result.has_errors:
             at = int(first(cumulative))
-            return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, wanted))
+            return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, target))
         # both ends: repeats of a flat likelihood say nothing
         low, high = (
             first(cumulative * 0 + 1),
             first(cumulative * 0),
         )
         if not result.flat:
-            drawn = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
-            low, high = np.quantile(drawn, [tail, 1 - tail], method="nearest").astype(np.int64)
+            repeated = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
+            low, high = np.quantile(repeated, [tail, 1 - tail], method="nearest").astype(np.int64)
             low, high = min(low, first(cumulative)), max(high, first(cumulative))
     else:
-        curve = cumulate(result, wanted)
+        curve = cumulate(result, target)
         cumulative, errors = rising(curve.below), np.append(curve.errors, 0.0)
         if bins is not None:
-            return quantile_between(bins, cumulative, errors, wanted, level)
+            return quantile_between(bins, cumulative, errors, target, level)
         low, high = first(cumulative + z * errors), first(cumulative - z * errors)
     at = int(first(cumulative))
     ends = points[at], points[low], points[high]
     if bins is not None:
-        ends = np.float64(_inside(bins, cumulative, at, wanted)), bins.ends[low], bins.ends[high + 1]
+        ends = np.float64(_inside(bins, cumulative, at, target)), bins.ends[low], bins.ends[high + 1]
     value, lowest, highest = (float(end) for end in ends)
     return Summary(value, (highest - lowest) / (2 * z) if math.isfinite(value) else math.inf, lowest, highest)
 
 
-def quantile_between(bins: Bins, cumulative: Floats, errors: Floats, wanted: float, level: float) -> Summary:
+def quantile_between(bins: Bins, cumulative: Floats, errors: Floats, target: float, level: float) -> Summary:
     """A quantile by cumulative shares of bins whose errors are known, one for each bin, the last 0."""
 
     def first(shares: Floats) -> int:
-        return int(min((shares < wanted - 1e-12).sum(), cumulative.size - 1))
+        return int(min((shares < target - 1e-12).sum(), cumulative.size - 1))
 
     z = normal_quantile(level)
-    value = _inside(bins, cumulative, first(cumulative), wanted)
+    value = _inside(bins, cumulative, first(cumulative), target)
     low = float(bins.ends[first(cumulative + z * errors)])
     high = float(bins.ends[first(cumulative - z * errors) + 1])
     return Summary(value, (high - low) / (2 * z) if math.isfinite(value) else math.inf, low, high)
 
 
-def _inside(bins: Bins, cumulative: Floats, at: int, wanted: float) -> float:
+def _inside(bins: Bins, cumulative: Floats, at: int, target: float) -> float:
     """Where in a bin the cumulative share is reached, if its people are spread evenly."""
     low, high = float(bins.ends[at]), float(bins.ends[at + 1])
     if not (math.isfinite(low) and math.isfinite(high)):
         return low if math.isinf(low) else high
     before = float(cumulative[at - 1]) if at else 0.0
-    part = (wanted - before) / max(float(cumulative[at]) - before, 1e-300)
+    part = (target - before) / max(float(cumulative[at]) - before, 1e-300)
     return low + (high - low) * min(max(part, 0.0), 1.0)
 
 
@@ -413,9 +418,9 @@ def _bootstrap(
     least, most = min(ends[0], value), max(ends[1], value)  # a rounding beyond them
     if result.flat:
         return Summary(value, (most - least) / 2, least, most)
-    drawn = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    error = float(drawn.std(ddof=1))
+    repeated = np.asarray(function(result.bootstrap(repeats, seed)), dtype=np.float64)
+    low, high = np.quantile(repeated, [tail, 1 - tail])
+    error = float(repeated.std(ddof=1))
     reach = reach_of(tail) * error
     return Summary(
         value, error, max(least, min(float(low), value - reach)), min(most, max(float(high), value + reach))

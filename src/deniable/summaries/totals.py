@@ -47,7 +47,7 @@ def weigh(result: Estimate, points: Floats, center: float = 0.0) -> Weighed:
     return Weighed(offset + float(result.frequencies @ weights), weights)
 
 
-def cumulate(result: Estimate, wanted: float) -> Curve:
+def cumulate(result: Estimate, target: float) -> Curve:
     """The share of people up to every value but the last, and the errors by which each is told from `wanted`.
 
     The people alone scatter as that share says, and the noise comes on top, as it was seen.
@@ -55,13 +55,13 @@ def cumulate(result: Estimate, wanted: float) -> Curve:
     k, shares, ties = result.k, result.frequencies, _ties_of(result)
     reached, variances = nearer_sums(shares), nearer_variances(result)
     if ties is not None:
-        together, every = nearer_sums(ties), float(ties.sum())
-        offsets = np.clip(together / every, 0.0, 1.0)
+        together, total = nearer_sums(ties), float(ties.sum())
+        offsets = np.clip(together / total, 0.0, 1.0)
         reached = reached + offsets * (1 - shares.sum())
-        variances = variances - 2 * offsets * together + offsets**2 * every
+        variances = variances - 2 * offsets * together + offsets**2 * total
     noise = np.maximum(variances - reached * (1 - reached), 0.0)
     is_left = 2 * np.arange(1, k) <= k
-    errors = np.sqrt((noise + wanted * (1 - wanted)) / result.n)
+    errors = np.sqrt((noise + target * (1 - target)) / result.n)
     return Curve(np.where(is_left, reached, 1 - reached), errors)
 
 
@@ -75,8 +75,8 @@ def _ties_of(result: Estimate) -> Floats | None:
     """The covariance, for one report, of each share with the sum of all; None where that is always 1."""
     law = result.law
     if result.asked is not None:
-        alone, moved, both = bit_variances(result)
-        return np.asarray(result.n * (alone - both * moved * (moved.sum() - moved)))
+        alone, moved, asked_twice = bit_variances(result)
+        return np.asarray(result.n * (alone - asked_twice * moved * (moved.sum() - moved)))
     if isinstance(law, Moments):
         return None if law.combined is not None else np.full(law.k, float(law.noise))
     shares = balance(result.frequencies)

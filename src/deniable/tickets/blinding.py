@@ -36,11 +36,15 @@ class Blinding:
             words = keyed(secret, plan_id, "ticket", invitation, number).take(-(-size // 8))
             return words.astype("<u8").tobytes()[:size]
 
-        drawn = stream(0, PREFIX_BYTES + SALT_BYTES)
+        prefix_and_salt = stream(0, PREFIX_BYTES + SALT_BYTES)
         factors = (int.from_bytes(stream(number, key.size)) for number in count(1))
-        factor = next(one for one in factors if 0 < one < key.modulus and math.gcd(one, key.modulus) == 1)
-        prepared = drawn[:PREFIX_BYTES] + message_of(plan_id)
-        return Blinding(key, plan_id, prepared, drawn[PREFIX_BYTES:], factor)
+        factor = next(
+            candidate
+            for candidate in factors
+            if 0 < candidate < key.modulus and math.gcd(candidate, key.modulus) == 1
+        )
+        prepared = prefix_and_salt[:PREFIX_BYTES] + message_of(plan_id)
+        return Blinding(key, plan_id, prepared, prefix_and_salt[PREFIX_BYTES:], factor)
 
     @property
     def blinded(self) -> bytes:

@@ -84,12 +84,12 @@ def read_code(text: str) -> str:
     symbols = _strip_marks(text).translate(_ALIKE)
     if len(symbols) != LENGTH:
         raise InvalidParameter(f"a code has {LENGTH} letters and digits, got {len(symbols)}: {text!r}")
-    wrong = [one for one in symbols if one not in SYMBOLS]
+    wrong = [symbol for symbol in symbols if symbol not in SYMBOLS]
     if wrong:
         raise InvalidParameter(
             f"no code has the letter {wrong[0]!r}, got {text!r}; compare it with the letter"
         )
-    number = reduce(lambda rest, one: 32 * rest + SYMBOLS.index(one), symbols, 0)
+    number = reduce(lambda rest, symbol: 32 * rest + SYMBOLS.index(symbol), symbols, 0)
     if number % MODULUS or number % 2**_CHECK_BITS >= MODULUS:
         raise InvalidParameter(f"there is a slip in the code {text!r}; compare it with the letter")
     return symbols
@@ -98,7 +98,9 @@ def read_code(text: str) -> str:
 def _strip_marks(text: str) -> str:
     """What is left of a code without the marks that people put between its symbols or after them."""
     kept = "".join(
-        one for one in text if one != "\N{MINUS SIGN}" and unicodedata.category(one) not in _IGNORED
+        letter
+        for letter in text
+        if letter != "\N{MINUS SIGN}" and unicodedata.category(letter) not in _IGNORED
     )
     return kept.removesuffix(".").upper()
 

@@ -38,10 +38,10 @@ class PublicKey:
     def __post_init__(self) -> None:
         bits = self.modulus.bit_length()
         if not LEAST_BITS <= bits <= MOST_BITS or bits % 8 or self.modulus % 2 == 0:
-            found = f"an {'odd' if self.modulus % 2 else 'even'} one of {bits:,} bits"
+            kind = f"an {'odd' if self.modulus % 2 else 'even'} one of {bits:,} bits"
             raise InvalidParameter(
                 f"a ticket key is an odd modulus of {LEAST_BITS:,} to {MOST_BITS:,} bits, in whole bytes, "
-                f"got {found}",
+                f"got {kind}",
                 "ticket-key",
             )
 
@@ -86,8 +86,8 @@ class PublicKey:
         self._check_factor(factor)
         if len(blind_signature) != self.size:
             raise InvalidParameter(f"a signature has {self.size} bytes, got {len(blind_signature)}")
-        found = int.from_bytes(blind_signature) * pow(factor, -1, self.modulus) % self.modulus
-        return found.to_bytes(self.size)
+        signature = int.from_bytes(blind_signature) * pow(factor, -1, self.modulus) % self.modulus
+        return signature.to_bytes(self.size)
 
     def verify(self, prepared: bytes, signature: bytes, salt_bytes: int = SALT_BYTES) -> bool:
         """Whether the owner of the key signed this, without knowing what it was."""

@@ -61,13 +61,13 @@ class SigningKey:
     def read_plan_id(path: Path) -> str:
         """The id of the only plan that the key in a file is for."""
         file = files.require_file(path, "deniable plan --ticket-key makes one")
-        found = _LABEL.match(file.read_bytes())
-        if found is None:
+        match = _LABEL.match(file.read_bytes())
+        if match is None:
             raise InvalidParameter(
                 f"{path} is not a ticket key: its first line names no plan; deniable plan "
                 "--ticket-key makes one"
             )
-        return found[1].decode()
+        return match[1].decode()
 
     def write(self, path: Path, plan_id: str) -> None:
         """Write the key of this plan to a new file that only its owner reads."""
@@ -91,10 +91,10 @@ class SigningKey:
         number = self.public.check_blinded(blinded)
         mask = self._draw_mask()
         masked = number * pow(mask, EXPONENT, modulus) % modulus
-        found = self._apply(masked) * pow(mask, -1, modulus) % modulus
-        if pow(found, EXPONENT, modulus) != number:
+        signature = self._apply(masked) * pow(mask, -1, modulus) % modulus
+        if pow(signature, EXPONENT, modulus) != number:
             raise DeniableError("a signature went wrong and was not sent; is the machine damaged?")
-        return found.to_bytes(self.public.size)
+        return signature.to_bytes(self.public.size)
 
     def _draw_mask(self) -> int:
         modulus = self.public.modulus

@@ -26,15 +26,17 @@ def unpack_members(reports: Array, k: int) -> npt.NDArray[np.bool_]:
 def hold_values(reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Whether each report supports one value, its own; -1 is never supported."""
     known = np.maximum(values, 0)
-    held = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
-    return np.asarray(held.astype(bool) & (values >= 0))
+    is_supported = reports[np.arange(len(reports)), known >> 3] >> (known & 7).astype(np.uint8) & 1
+    return np.asarray(is_supported.astype(bool) & (values >= 0))
 
 
 def hold_each_value(reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
     """Which reports support each of several values, a row per value; -1 is never supported."""
     bits = np.ascontiguousarray(reports.T)
-    held = [bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()]
-    return np.array(held) > 0
+    is_supported = [
+        bits[value >> 3] & (1 << (value & 7)) if value >= 0 else bits[0] & 0 for value in values.tolist()
+    ]
+    return np.array(is_supported) > 0
 
 
 def leave_unused(reports: Array, k: int) -> npt.NDArray[np.bool_]:
@@ -56,12 +58,12 @@ def count_members(reports: Array, k: int, compiled: bool) -> Integers:
     # fastest
     width = count_bytes(k)
     at_once = 8 * max(1, 128 // width)
-    whole = len(reports) // at_once * at_once if compiled else 0
-    counts = np.unpackbits(reports[whole:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
-    if whole:
+    even = len(reports) // at_once * at_once if compiled else 0
+    counts = np.unpackbits(reports[even:], axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    if even:
         from deniable.mechanisms.shapes import coins
 
-        rows = reports[:whole].reshape(whole // at_once, -1).view(np.uint64)
+        rows = reports[:even].reshape(even // at_once, -1).view(np.uint64)
         columns = np.zeros((8, 8 * rows.shape[1]), dtype=np.int64)
         coins.count_bits(rows, columns)
         counts += columns.reshape(8, at_once, width).sum(axis=1).T.reshape(-1)

@@ -76,7 +76,7 @@ def unary_bits(
     total = values.shape[0] * groups
     used = np.int64(0)
     # numbers of one type: a number that is written in a call would be compiled for by itself
-    none, one, second, third, last = np.int64(0), np.int64(1), np.int64(8), np.int64(16), np.int64(64)
+    none, single, second, third, last = np.int64(0), np.int64(1), np.int64(8), np.int64(16), np.int64(64)
     for first in range(start, total, SPAN):
         size = min(SPAN, total - first)
         if gamma == ZERO and words.size - used < 64 * size:
@@ -87,21 +87,21 @@ def unary_bits(
             result[j] = ZERO
         j, report, group = 0, first // groups, first % groups
         while j < size:
-            here = min(groups - group, size - j)  # groups of this report
+            count = min(groups - group, size - j)  # groups of this report
             state = key + gamma * (row_start(position, stride, rows, report) + np.uint64(64 * group) + ONE)
-            for c in range(here):
+            for c in range(count):
                 states[j + c] = state
                 state += gamma * np.uint64(64)
             if values.shape[1] > 1:
-                for c in range(here):
+                for c in range(count):
                     truth[j + c] = np.uint64(values[report, 1 + group + c])
             else:
                 offset = (values[report, 0] >> 6) - group
-                if 0 <= offset < here:  # a fake report comes from no value at all, -1
+                if 0 <= offset < count:  # a fake report comes from no value at all, -1
                     truth[j + offset] = ONE << np.uint64(values[report, 0] & 63)
-            if group + here == groups:
-                undecided[j + here - 1] = last_lanes
-            j, report, group = j + here, report + 1, 0
+            if group + count == groups:
+                undecided[j + count - 1] = last_lanes
+            j, report, group = j + count, report + 1, 0
         used = _toss(states, truth, undecided, result, size, none, second, ones, zeros, gamma, words, used)
         open_groups = np.int64(0)
         for j in range(size):
@@ -128,12 +128,12 @@ def unary_bits(
         for i in range(open_groups):
             if late_undecided[i] != ZERO:
                 late_some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
-                used = _toss(*late_some, one, third, last, ones, zeros, gamma, words, used)
+                used = _toss(*late_some, single, third, last, ones, zeros, gamma, words, used)
             result[late[i]] = late_result[i]
         j, report, group = 0, first // groups, first % groups
         while j < size:
-            here = min(groups - group, size - j)
-            for c in range(here):
+            count = min(groups - group, size - j)
+            for c in range(count):
                 bits = result[j + c]
                 into = out[report, 8 * (group + c) :]
                 if into.size >= 8:
@@ -142,7 +142,7 @@ def unary_bits(
                 else:
                     for byte in range(into.size):
                         into[byte] = np.uint8(bits >> np.uint64(8 * byte))
-            j, report, group = j + here, report + 1, 0
+            j, report, group = j + count, report + 1, 0
     return total, used
 
 

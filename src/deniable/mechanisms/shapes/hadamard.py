@@ -102,8 +102,8 @@ class Hadamard(SetShape):
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable.mechanisms.shapes import loops
 
-        drawn = rows.address()
-        loops.hadamard(values, drawn, np.uint64(self.bits), np.uint64(self.keep), reports)
+        words = rows.address()
+        loops.hadamard(values, words, np.uint64(self.bits), np.uint64(self.keep), reports)
 
     @property
     def outline(self) -> str:

@@ -86,8 +86,8 @@ class Hashed(SetShape):
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
         known = (np.maximum(values, 0) + 1).astype(np.uint64)
         a, b, bucket = (reports[name].astype(np.uint64) for name in ("a", "b", "bucket"))
-        held = (a * known + b) % np.uint64(PRIME) % np.uint64(self.g) == bucket
-        return np.asarray(held & (values >= 0))
+        is_supported = (a * known + b) % np.uint64(PRIME) % np.uint64(self.g) == bucket
+        return np.asarray(is_supported & (values >= 0))
 
     def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
         return np.array([self.supports(reports, np.full(len(reports), value)) for value in values.tolist()])
@@ -104,9 +104,9 @@ class Hashed(SetShape):
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable.mechanisms.shapes import loops
 
-        drawn = rows.address()
+        words = rows.address()
         as_bytes = reports.view(np.uint8).reshape(values.size, self.report_bytes)
-        loops.hashed(values, drawn, np.uint32(self.g), np.uint64(self.keep), as_bytes)
+        loops.hashed(values, words, np.uint32(self.g), np.uint64(self.keep), as_bytes)
 
     @property
     def outline(self) -> str:

@@ -135,25 +135,27 @@ class Linear(Blockwise):
                 f"the values that a report supports are too many to list, 2^{self.bits - self.rows}; "
                 "supports(reports, values) looks at given ones"
             )
-        rows, found = self._read_rows(reports), np.empty((len(reports), self.k), dtype=bool)
+        rows, is_supported = self._read_rows(reports), np.empty((len(reports), self.k), dtype=bool)
         for code in range(self.k):
-            found[:, code] = toeplitz.hash_codes(rows, np.array(code)) == reports["bucket"]
-        return found
+            is_supported[:, code] = toeplitz.hash_codes(rows, np.array(code)) == reports["bucket"]
+        return is_supported
 
     def likelihoods(self, reports: Array) -> Floats:
         p = Fraction(self.keep, FULL)
         return np.where(self.support(reports), float(p * (self.g - 1) / (1 - p)), 1.0)
 
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        held = toeplitz.hash_codes(self._read_rows(reports), np.maximum(values, 0)) == reports["bucket"]
-        return np.asarray(held & (values >= 0))
+        is_supported = (
+            toeplitz.hash_codes(self._read_rows(reports), np.maximum(values, 0)) == reports["bucket"]
+        )
+        return np.asarray(is_supported & (values >= 0))
 
     def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        rows, found = self._read_rows(reports), np.zeros((len(values), len(reports)), dtype=bool)
+        rows, is_supported = self._read_rows(reports), np.zeros((len(values), len(reports)), dtype=bool)
         for i, value in enumerate(values.tolist()):
             if value >= 0:
-                found[i] = toeplitz.hash_codes(rows, np.array(value)) == reports["bucket"]
-        return found
+                is_supported[i] = toeplitz.hash_codes(rows, np.array(value)) == reports["bucket"]
+        return is_supported
 
     def _read_rows(self, reports: Array) -> npt.NDArray[np.uint64]:
         return toeplitz.list_rows(*toeplitz.from_bytes(reports["bits"]), self.bits, self.rows)

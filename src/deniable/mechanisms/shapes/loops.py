@@ -26,14 +26,14 @@ from deniable.randomness.kernels import (
 @compiled
 def direct(values: Array, where: Address, k: np.uint64, keep: np.uint64, reports: Array) -> None:
     """Keep the value, or report one of the k - 1 others."""
-    drawn = np.empty((2, SPAN), np.uint64)
-    coin, rest = drawn[0], drawn[1]
+    words = np.empty((2, SPAN), np.uint64)
+    coin, rest = words[0], words[1]
     others = k - ONE
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            value = np.uint64(some[i])
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words)
+        for i in range(block.size):
+            value = np.uint64(block[i])
             other = below(rest[i], others)
             other += np.uint64(other >= value)
             out[i] = value if coin[i] < keep else other
@@ -75,18 +75,18 @@ def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports
         shift += ONE
     magic = ((ONE << shift) // np.uint64(g) + ONE) & LOW
     buckets, others = np.uint64(g), np.uint64(np.uint32(g - np.uint32(1)))
-    drawn = np.empty((3, SPAN), np.uint64)
-    function, coin, rest = drawn[0], drawn[1], drawn[2]
-    scales, offsets, found = np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32)
+    words = np.empty((3, SPAN), np.uint64)
+    function, coin, rest = words[0], words[1], words[2]
+    scales, offsets, hashes = np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32), np.empty(SPAN, np.uint32)
     for first in range(0, values.size, SPAN):
-        some = values[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
+        block = values[first : first + SPAN]
+        draw(where, first, block.size, words)
+        for i in range(block.size):
             scale = function[i] >> np.uint64(33)
             scale = ((scale - most if scale >= most else scale) + ONE) & LOW
             offset = (function[i] >> np.uint64(2)) & prime
             offset = ZERO if offset == prime else offset
-            true = scale * ((np.uint64(some[i]) + ONE) & LOW) + offset
+            true = scale * ((np.uint64(block[i]) + ONE) & LOW) + offset
             true = (true & prime) + (true >> np.uint64(31))
             true = (true - prime if true >= prime else true) & LOW
             true -= (((true * magic) >> shift) & LOW) * buckets
@@ -94,17 +94,17 @@ def hashed(values: Array, where: Address, g: np.uint32, keep: np.uint64, reports
             other += np.uint64(other >= true)
             scales[i] = scale
             offsets[i] = offset
-            found[i] = true if coin[i] < keep else other
+            hashes[i] = true if coin[i] < keep else other
         out = reports[first : first + SPAN]  # as bytes: whole reports are stored faster than single fields
-        for i in range(some.size):
-            both = np.uint64(scales[i]) | (np.uint64(offsets[i]) << HALF)
+        for i in range(block.size):
+            function_bits = np.uint64(scales[i]) | (np.uint64(offsets[i]) << HALF)
             for byte in range(8):
-                out[i, byte] = np.uint8(both >> np.uint64(8 * byte))
-            out[i, 8] = np.uint8(found[i])
+                out[i, byte] = np.uint8(function_bits >> np.uint64(8 * byte))
+            out[i, 8] = np.uint8(hashes[i])
         if out.shape[1] > 9:
-            for i in range(some.size):
+            for i in range(block.size):
                 for byte in range(9, out.shape[1]):
-                    out[i, byte] = np.uint8(found[i] >> np.uint32(8 * (byte - 8)))
+                    out[i, byte] = np.uint8(hashes[i] >> np.uint32(8 * (byte - 8)))
 
 
 @compiled
@@ -116,14 +116,14 @@ def pooled(
     The functions with d digits before the last come after those with fewer, and are g times as many.
     """
     others = g - ONE
-    drawn = np.empty((3, SPAN), np.uint64)
-    function, coin, rest = drawn[0], drawn[1], drawn[2]
+    words = np.empty((3, SPAN), np.uint64)
+    function, coin, rest = words[0], words[1], words[2]
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words)
+        for i in range(block.size):
             chosen = below(function[i], size)
-            left, many, value, true = chosen, ONE, np.uint64(some[i]), ZERO
+            left, many, value, true = chosen, ONE, np.uint64(block[i]), ZERO
             while left >= many:
                 left -= many
                 many *= g
@@ -203,25 +203,25 @@ def linear(
     mask = ((ONE << np.uint64(leading)) - ONE) << np.uint64(bits - leading)
     others = (ONE << np.uint64(rows)) - ONE
     reduced = np.empty(rows, np.uint64)
-    drawn = np.empty((6, SPAN), np.uint64)
+    words = np.empty((6, SPAN), np.uint64)
     last = reports.shape[1] - 1
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            low, high = drawn[0, i] & low_mask, drawn[1, i] & high_mask
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words)
+        for i in range(block.size):
+            low, high = words[0, i] & low_mask, words[1, i] & high_mask
             if not is_fair(low, high, rows, mask, reduced):
-                low, high = drawn[2, i] & low_mask, drawn[3, i] & high_mask
+                low, high = words[2, i] & low_mask, words[3, i] & high_mask
                 if not is_fair(low, high, rows, mask, reduced):
                     low, high = ONE << np.uint64(bits - 1), ZERO
             true = ZERO
             for j in range(rows):
-                true |= parity(shift_pair(low, high, j) & np.uint64(some[i])) << np.uint64(j)
-            other = below(drawn[5, i], others)
+                true |= parity(shift_pair(low, high, j) & np.uint64(block[i])) << np.uint64(j)
+            other = below(words[5, i], others)
             other += np.uint64(other >= true)
             for byte in range(last):
                 out[i, byte] = np.uint8(low >> np.uint64(8 * byte) if byte < 8 else high)
-            out[i, last] = np.uint8(true if drawn[4, i] < keep else other)
+            out[i, last] = np.uint8(true if words[4, i] < keep else other)
 
 
 @compiled
@@ -249,11 +249,11 @@ def mark_members(
     for last in range(first, k - ONE):
         state += gamma
         row += ONE
-        drawn = below(words[row] if gamma == ZERO else mix(state), last + ONE)
-        drawn += np.uint64(drawn >= value)
-        taken = marks[drawn]
+        member = below(words[row] if gamma == ZERO else mix(state), last + ONE)
+        member += np.uint64(member >= value)
+        taken = marks[member]
         marks[last + np.uint64(last >= value)] = taken
-        marks[drawn] = 1
+        marks[member] = 1
 
 
 @compiled
@@ -270,10 +270,10 @@ def subset(
     members = np.zeros(int(k) + 1, dtype=np.uint32)
     for i in range(values.size):
         mark_members(np.uint64(values[i]), where, i, k, size, keep, marks)
-        found = ZERO
+        filled = ZERO
         for v in range(marks.size):  # write every value, step on only past members: no branch to mispredict
-            members[found] = v
-            found += np.uint64(marks[v])
+            members[filled] = v
+            filled += np.uint64(marks[v])
         into = reports[i]
         for t in range(into.size):
             into[t] = members[t]
@@ -310,13 +310,13 @@ def hadamard(
     reports: Array,
 ) -> None:
     """A uniform column of the half that agrees with the value's row, or of the half that does not."""
-    drawn = np.empty((2, SPAN), np.uint64)
-    coin, column = drawn[0], drawn[1]
+    words = np.empty((2, SPAN), np.uint64)
+    coin, column = words[0], words[1]
     for first in range(0, values.size, SPAN):
-        some, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, some.size, drawn)
-        for i in range(some.size):
-            row = np.uint64(some[i]) + ONE
+        block, out = values[first : first + SPAN], reports[first : first + SPAN]
+        draw(where, first, block.size, words)
+        for i in range(block.size):
+            row = np.uint64(block[i]) + ONE
             report = column[i] >> (np.uint64(64) - bits)
             parity = report & row
             parity ^= parity >> np.uint64(16)

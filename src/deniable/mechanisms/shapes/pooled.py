@@ -94,15 +94,15 @@ class Pooled(SetShape):
         # a report from outside its bucket is as likely from any value, so the most common is guessed
         floor = shares[order[0]] * (1 - p) / (self.g - 1)
         left = np.ones((self.pool.size, self.g), dtype=bool)
-        some, total = np.arange(self.pool.size), 0.0
+        functions, total = np.arange(self.pool.size), 0.0
         for value in order.tolist():
             gain = p * shares[value]
-            if gain <= floor or some.size == 0:
+            if gain <= floor or functions.size == 0:
                 break
-            buckets = self.pool.buckets(some, value)
-            total += int(left[some, buckets].sum()) * gain
-            left[some, buckets] = False
-            some = some[left[some].any(axis=1)]
+            buckets = self.pool.buckets(functions, value)
+            total += int(left[functions, buckets].sum()) * gain
+            left[functions, buckets] = False
+            functions = functions[left[functions].any(axis=1)]
         return float(total + int(left.sum()) * floor) / self.pool.size
 
     @cached_property
@@ -138,9 +138,9 @@ class Pooled(SetShape):
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
         from deniable.mechanisms.shapes import loops
 
-        drawn = rows.address()
+        words = rows.address()
         size, keep = np.uint64(self.pool.size), np.uint64(self.keep)
-        loops.pooled(values, drawn, size, np.uint64(self.g), keep, reports)
+        loops.pooled(values, words, size, np.uint64(self.g), keep, reports)
 
     @property
     def outline(self) -> str:

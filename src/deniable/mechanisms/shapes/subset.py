@@ -95,12 +95,12 @@ class SubsetShape(SetShape):
     def _sampled_one(self, value: int, words: list[int]) -> set[int]:
         kept = words[0] < self.keep
         members = {value} if kept else set()
-        wanted = self.size - kept
-        for draw in range(wanted):
-            last = self.k - 1 - wanted + draw
-            drawn = words[1 + draw] * (last + 1) >> 64
-            drawn += drawn >= value
-            members.add(drawn if drawn not in members else last + (last >= value))
+        count = self.size - kept
+        for draw in range(count):
+            last = self.k - 1 - count + draw
+            member = words[1 + draw] * (last + 1) >> 64
+            member += member >= value
+            members.add(member if member not in members else last + (last >= value))
         return members
 
     @property
@@ -111,17 +111,17 @@ class SubsetShape(SetShape):
         """Floyd's sampling among the k - 1 others: every set is equally likely, one word a member."""
         rows = np.arange(len(values))
         kept = chance(words[:, 0], self.keep)
-        wanted = self.size - kept.astype(np.int64)
+        count = self.size - kept.astype(np.int64)
         members = np.zeros((len(values), self.k), dtype=bool)
         members[rows, values] = kept
         for draw in range(self.size):
-            active = draw < wanted
-            last = np.where(active, self.k - 1 - wanted + draw, 0)
-            drawn = below(words[:, 1 + draw], (last + 1).astype(np.uint64)).astype(np.int64)
-            drawn += drawn >= values
-            taken = members[rows, drawn]
-            drawn = np.where(taken, last + (last >= values), drawn)
-            members[rows[active], drawn[active]] = True
+            active = draw < count
+            last = np.where(active, self.k - 1 - count + draw, 0)
+            member = below(words[:, 1 + draw], (last + 1).astype(np.uint64)).astype(np.int64)
+            member += member >= values
+            taken = members[rows, member]
+            member = np.where(taken, last + (last >= values), member)
+            members[rows[active], member[active]] = True
         return members
 
     @property

@@ -98,16 +98,16 @@ class Unary(RoundShape):
 
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         """Each bit that is set counts as true."""
-        whole = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
-        whole[:, : self.report_bytes] = reports
+        padded = np.zeros((len(reports), 8 * self._groups), dtype=np.uint8)
+        padded[:, : self.report_bytes] = reports
         unused = np.zeros((len(reports), 1), dtype=np.int64)
-        return self.encode(np.hstack([unused, whole.view("<i8")]), rows)
+        return self.encode(np.hstack([unused, padded.view("<i8")]), rows)
 
     def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
         p1, q1, p2, q2 = self.law.exact_p, self.law.exact_q, second.law.exact_p, second.law.exact_q
-        one = power_up(p2 / q2, reports)  # the ratio grows with this
+        set_ratio = power_up(p2 / q2, reports)  # the ratio grows with this
         zero = power_up((1 - q2) / (1 - p2), reports)  # and with this
-        ones = (p1 * one + 1 - p1) / (q1 * one + 1 - q1)
+        ones = (p1 * set_ratio + 1 - p1) / (q1 * set_ratio + 1 - q1)
         zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
         return ones * zeros
 
@@ -130,13 +130,13 @@ class Unary(RoundShape):
         return truth
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        drawn = words.reshape(len(values), self._groups, 64)
+        bits = words.reshape(len(values), self._groups, 64)
         truth = self._truth(values)
         ones, zeros = _digits(self.one), _digits(self.zero)
         digits = zeros ^ ((zeros ^ ones) & truth[:, :, None])
         # a coin falls at the first digit that differs: it is open as long as all digits before were alike
-        alike = np.bitwise_and.accumulate(~(digits ^ drawn), axis=2)
-        falls = digits & ~drawn
+        alike = np.bitwise_and.accumulate(~(digits ^ bits), axis=2)
+        falls = digits & ~bits
         falls[:, :, 1:] &= alike[:, :, :-1]
         result = np.bitwise_or.reduce(falls, axis=2)
         last = np.uint64(FULL - 1 >> (64 * self._groups - self.k))
@@ -160,8 +160,8 @@ class Unary(RoundShape):
             done, stream = 0, np.zeros(0, dtype=np.uint64)
             units = len(known) * self._groups
             while done < units:
-                wanted = min(BLOCK, 10 * (units - done)) + coins.RESERVE
-                stream = np.concatenate([stream, source.take(max(0, wanted - stream.size))])
+                length = min(BLOCK, 10 * (units - done)) + coins.RESERVE
+                stream = np.concatenate([stream, source.take(max(0, length - stream.size))])
                 where = DrawnRows(stream[:, None]).address()
                 done, used = coins.unary_bits(known, self.k, ones, zeros, where, done, reports)
                 stream = stream[used:]
