@@ -262,7 +262,7 @@ def test_levels_take_the_mechanism_that_errs_least(epsilon: float) -> None:
         assert chosen.k == k
         assert chosen.loss() <= epsilon
         for other in (dn.grr(k, epsilon), dn.olh(k, epsilon)):
-            assert Scatter.of(chosen.law).own <= 1.05 * Scatter.of(other.law).own
+            assert Scatter.of(chosen.law).base <= 1.05 * Scatter.of(other.law).base
         assert chosen.report_bytes <= 12
     assert isinstance(choose_part(1 << 21, epsilon), Hashed)
 

@@ -166,5 +166,5 @@ def test_only_pools_where_many_people_have_a_value_have_ties() -> None:
     found = Ties.find(level, law, spread_people(1000, 0.5, 3), N)
     assert found is not None
     assert found.heaviest.tolist() == [3]
-    few = round(Scatter.of(law).own / 0.15**2)
+    few = round(Scatter.of(law).base / 0.15**2)
     assert Ties.find(level, law, spread_people(1000, 0.5, 3), few) is None

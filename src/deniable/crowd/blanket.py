@@ -21,11 +21,11 @@ class _Cells(NamedTuple):
     """Cases of a crowd, each with its chance: the blanket's reports, and how many support which value."""
 
     reports: Floats
-    one: Floats
+    single: Floats
     """How many support one of the two values, but not the other."""
     spare: Floats
     """How many fewer there may be in the case."""
-    both: Floats
+    double: Floats
     chances: Floats
     rest: float
     """How likely it is none of these cases."""
@@ -78,11 +78,11 @@ class Blanket:
         x, odds = math.exp(epsilon), float(self.ratio - 1)
         # a case of at most `one` such reports: the coins that may be missing add spread, but no mean
         lift = cells.spare * odds * math.expm1(epsilon) / 2
-        constant = -math.expm1(epsilon) * (cells.reports + odds * cells.both) + lift
-        least = np.ceil((x * cells.one - constant / odds) / (1 + x))
-        above = odds * (1 + x) * cells.one / 2 * tail(np.maximum(cells.one - 1, 0), 0.5, least - 1)
-        slope = constant - odds * x * cells.one
-        below = slope * tail(cells.one, 0.5, least)
+        constant = -math.expm1(epsilon) * (cells.reports + odds * cells.double) + lift
+        least = np.ceil((x * cells.single - constant / odds) / (1 + x))
+        above = odds * (1 + x) * cells.single / 2 * tail(np.maximum(cells.single - 1, 0), 0.5, least - 1)
+        slope = constant - odds * x * cells.single
+        below = slope * tail(cells.single, 0.5, least)
         excess = np.maximum(above + below, 0.0) + ROUNDING * (above + np.maximum(below, 0.0))
         mean = float(cells.chances @ (excess / cells.reports))
         return float(self.gamma) * (mean + cells.rest * float(self.ratio)) * (1 + ROUNDING)
@@ -107,9 +107,9 @@ class Blanket:
         rest += chances[chances <= _RARE].sum()
         return _Cells(
             reports=reports[row][case],
-            one=most[case],
+            single=most[case],
             spare=(most - singles.first[row, column])[case],
-            both=doubles.first[case, double],
+            double=doubles.first[case, double],
             chances=chances[case, double],
             rest=float(rest),
         )

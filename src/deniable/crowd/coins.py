@@ -48,7 +48,7 @@ class Coins:
         return delta * (1 + ROUNDING), int(ones)
 
     def delta_of(self, ones: int, epsilon: float) -> float:
-        """The same where this many of the others have the first value, or a few more in large crowds."""
+        """The least delta if this many of the others have the first value, or a few more in large crowds."""
         from deniable.crowd import loops
 
         others = self._others - min(self._step - 1, self._others - ones)

@@ -22,7 +22,7 @@ class Support(NamedTuple):
     """Pr(a report supports another value): of two that are supported together as rarely as any."""
 
     def strengthen(self, ratio: Fraction) -> Support:
-        """The same sets, which a larger ratio favors: reports of the smaller one can be made of these.
+        """The support of sets that a larger ratio favors: reports of the smaller ratio can be made of these.
 
         To make them, some reports are replaced by ones that no value moves.
         """

@@ -64,7 +64,7 @@ class Decision:
         return int((self.counts >= self.beyond_chance).sum() - self.shown.sum())
 
     def require(self, share: Fraction) -> Decision:
-        """The same, where a candidate must also have at least this share: its plain one, of all candidates.
+        """The decision, if a candidate must also have at least this share: the plain share of all.
 
         It is a rule on counts that is known beforehand, so that intervals are conditional on it, too.
         """

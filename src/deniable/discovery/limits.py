@@ -51,7 +51,7 @@ def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -
 
 
 def listed_limit(final: Linear, n: int, words: int = 1000, alpha: float = 0.05) -> float:
-    """The same for a public list of some number of words, where everybody is in the final group.
+    """The share at which a value of a public list is found half of the time, if all are in the final group.
 
     >>> from deniable import linear
     >>> f"{listed_limit(linear(50, 2.0), 100_000, words=1000):.2%}"

@@ -59,7 +59,7 @@ def checked_label(text: object) -> str:
 
 
 def composed(text: str) -> str:
-    """The same text in NFC: a letter and its accent are one character, whichever way they were typed."""
+    """The text in NFC: a letter and its accent are one character, whichever way they were typed."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 

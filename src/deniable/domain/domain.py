@@ -23,7 +23,7 @@ NO_ANSWER = -1
 """The code of a missing answer."""
 
 MOST_VALUES = 1 << 20
-"""Of an attribute: labels, bins or cells. The same for every client."""
+"""How many values an attribute has at most: labels, bins or cells. Every client has this limit."""
 _MOST_BELOW = 1 << 32  # of the positions of a number all but the last are drawn
 
 Privacy = Literal["equal", "metric"]

@@ -20,7 +20,7 @@ from deniable.domain.view import View
 from deniable.errors import InvalidParameter, InvalidValue
 
 MOST_CELLS = 1 << 16
-"""Of a table: reports of more would be long, and nobody could read their shares."""
+"""How many cells a table has at most: reports of more would be long, and nobody could read the shares."""
 _BETWEEN = " x "
 _MOST = 16  # as many questions with two answers have that many cells
 

@@ -29,7 +29,7 @@ from deniable.randomness import WordArray
 from deniable.randomness.toeplitz import MOST_BITS
 
 FEWEST_BITS = 8
-"""Of a code: fewer values are few enough to list them."""
+"""How many bits a code has at least: fewer values are few enough to list them."""
 MORE = "…"
 """Ends the text of a prefix."""
 _MOST_ALPHABET = 1 << 12

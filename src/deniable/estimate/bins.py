@@ -19,7 +19,7 @@ class Bins:
     edges: Floats
     open_low: bool = False
     open_high: bool = False
-    whole: bool = False
+    is_whole: bool = False
     """Whether an answer is the middle of its bin: a whole number, counted one by one."""
 
     @property
@@ -35,7 +35,7 @@ class Bins:
     @property
     def half(self) -> float:
         """Half of the widest bin: as far as an answer may be from the middle of its bin."""
-        return 0.0 if self.whole else float(np.diff(self.edges).max()) / 2
+        return 0.0 if self.is_whole else float(np.diff(self.edges).max()) / 2
 
     @cached_property
     def ends(self) -> Floats:

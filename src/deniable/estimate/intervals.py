@@ -31,7 +31,7 @@ def reach_of(tail: float) -> float:
 
 
 def student(tail: float, n: int) -> float:
-    """The same where the standard error is that of n numbers as they scatter."""
+    """How many standard errors an interval reaches, where the error is that of n numbers as they scatter."""
     from scipy.special import stdtrit
 
     return -float(stdtrit(max(1, n - 1), tail))

@@ -76,7 +76,7 @@ def _compare_flat(content: Content, own: Range, levels: Sequence[Attribute]) -> 
     single = content.parts[places[-1]].law
     assert isinstance(single, Law), "levels are reported as values, sets or hashes"
     part = wide / own.k
-    flat = Scatter.of(single).own * wide * (1 - part) + part * (1 - part)
+    flat = Scatter.of(single).base * wide * (1 - part) + part * (1 - part)
     there = flat / (content.people * float(sum(chances)))
     return (
         f"The share of a tenth of them, {wide:,} values, will be known to within {_format_reach(here)}; "

@@ -30,14 +30,14 @@ class Moments:
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
     """The variance, for one report, of a weighted sum of shares, where the noise of cells is dependent."""
     cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
-    """The same for all cumulative shares but the last."""
+    """The variance, for one report, of every cumulative share but the last."""
     inside: Floats | None = field(default=None, repr=False, compare=False)
     """The mean square of what a person with the value adds to its share, where that is not plain noise."""
     outside: Floats | None = field(default=None, repr=False, compare=False)
-    """The same for all other people, as observed."""
+    """The mean square of what all other people add to the share of a value, as observed."""
     grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
-    """The same for several values together, from people with any of them; and the observed sum over all
-    reports.
+    """The mean square of what people with any of several values add to the sum of these shares, and the
+    observed sum over all reports.
     """
     contributions: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False)
     """The least and the most that one report can add to a share, times the number of reports; noise that is

@@ -36,7 +36,7 @@ class Pairs(ABC):
         """
 
     def mean_squares(self, table: Floats) -> Floats:
-        """The same for a table of weights, averaged over all true values: a number for each row."""
+        """The mean square for each row of a table of weights, averaged over all true values."""
         return np.asarray(self.squares(table).mean(axis=-1))
 
     def joint(self, shares: Floats) -> Floats:

@@ -33,7 +33,7 @@ class Blockwise(ExactMechanism):
 
     @abstractmethod
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        """The same by a compiled loop, which draws its words itself."""
+        """Write one report per value by a compiled loop, which draws its words itself."""
 
     @property
     def _usual_words(self) -> int:

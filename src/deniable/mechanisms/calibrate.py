@@ -74,8 +74,9 @@ def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: in
 
 
 def _keep_made(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
-    """The same numbers come up again and again; what cannot be looked up is no number, and `make`
-    refuses it.
+    """Keep the mechanisms that `make` returns, since equal numbers come up again and again.
+
+    Arguments that cannot be looked up are no numbers: `make` refuses them.
     """
     cached = lru_cache(maxsize=1 << 13, typed=True)(make)
 

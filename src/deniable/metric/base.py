@@ -323,7 +323,7 @@ class Channel:
         return self.of._rows(0, self.k)
 
     def exact(self) -> Matrix:
-        """The same in integers."""
+        """The probabilities as integers."""
         self._check_size(_EXACT_CELLS, "in integers")
         return Matrix(tuple(self.of._weights(value) for value in range(self.k)))
 

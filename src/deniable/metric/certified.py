@@ -161,12 +161,12 @@ def unit_loss(weights: WordArray, distances: Floats) -> float:
 
 
 def rate(rows: Floats, distances: Floats) -> float:
-    """The same of real rows, in floats."""
+    """The smallest epsilon per unit of distance of rows of probabilities, in floats."""
     return _steepest(_worst_gaps(logarithms(rows)), distances)
 
 
 def rate_at_peaks(rows: Floats, distances: Floats) -> float:
-    """The same where every value's own output is the worst, as in exponential channels on a metric."""
+    """The `rate` of channels in which every value's own output is the worst, as in exponential ones."""
     logs = logarithms(rows)
     return _steepest(np.diagonal(logs)[:, None] - logs.T, distances)
 

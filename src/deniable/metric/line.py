@@ -128,7 +128,7 @@ class GeometricChannel:
         return self.kernel.solved(self._check(outputs) / self.ends)
 
     def squares(self, outputs: npt.ArrayLike) -> Floats:
-        """The same with every entry of the inverse squared: the scatter of single outputs' inverses."""
+        """The outputs times the inverse with every entry squared: the scatter of single outputs' inverses."""
         main, side = self.kernel.diagonals
         return tridiagonal(main**2, side**2, self._check(outputs) / self.ends**2)
 

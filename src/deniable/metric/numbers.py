@@ -138,7 +138,7 @@ class Averages:
         return self._one_report / n
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float:
-        """The same; of people who are sampled, how their numbers differ comes on top."""
+        """The variance from n reports. For sampled people, the spread of their numbers comes on top."""
         return self.error(n) + (self.spread / n if population == "sampled" else 0.0)
 
     def sum_errors(self, table: Floats) -> Floats:

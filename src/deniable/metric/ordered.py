@@ -147,7 +147,7 @@ class Geometric(MetricMechanism):
 
     @cached_property
     def guide(self) -> Guide:
-        """The same table for compiled loops."""
+        """The table of cumulative chances, for compiled loops."""
         from deniable.metric.loops import guided
 
         return guided(self._ascending, 63, 11)

@@ -276,7 +276,7 @@ class PlanarGeometric(MetricMechanism):
 
     @cached_property
     def guide(self) -> Guide:
-        """The same table for compiled loops."""
+        """The table of cumulative chances, for compiled loops."""
         from deniable.metric.loops import guided
 
         return guided(self._ascending, 64, 12)

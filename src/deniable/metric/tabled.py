@@ -75,11 +75,11 @@ class Tabled(MetricMechanism):
         """Each value and the nearest one."""
         far = np.where(np.eye(self.k, dtype=bool), np.inf, self.distances)
         nearest = enumerate(far.argmin(axis=1).tolist())
-        return sorted({(min(one, other), max(one, other)) for one, other in nearest})
+        return sorted({(min(value, other), max(value, other)) for value, other in nearest})
 
     def some_neighbors(self) -> list[tuple[int, int]]:
-        every = self.neighbors()
-        return [every[position] for position in sorted({0, (len(every) - 1) // 2, len(every) - 1})]
+        pairs = self.neighbors()
+        return [pairs[position] for position in sorted({0, (len(pairs) - 1) // 2, len(pairs) - 1})]
 
     @cached_property
     def ratio(self) -> Fraction:

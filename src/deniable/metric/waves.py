@@ -67,13 +67,16 @@ class Wave(MetricMechanism):
     def _rows(self, start: int, stop: int) -> Floats:
         first, bins = np.arange(start, stop)[:, None], np.arange(self.outputs)
         inside = (bins >= first) & (bins < first + self.window)
-        near, far = Fraction(self.keep, FULL * self.window), Fraction(FULL - self.keep, FULL * (self.k - 1))
-        return np.where(inside, float(near), float(far))
+        inside_window, far = (
+            Fraction(self.keep, FULL * self.window),
+            Fraction(FULL - self.keep, FULL * (self.k - 1)),
+        )
+        return np.where(inside, float(inside_window), float(far))
 
     def _weights(self, value: int) -> tuple[int, ...]:
-        near = [self.keep * count for count in _cells(self.window)]
+        inside_window = [self.keep * count for count in _cells(self.window)]
         far = [(FULL - self.keep) * count for count in _cells(self.k - 1)]
-        return (*far[:value], *near, *far[value:])
+        return (*far[:value], *inside_window, *far[value:])
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         """The values in whose window the report is: each of them is likelier by the whole ratio."""
@@ -182,14 +185,16 @@ class ContinuousWave:
 
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Floats:
         """One report per number, from two words each."""
-        given = floats(values, "a list of numbers from 0 to 1")
-        if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        numbers = floats(values, "a list of numbers from 0 to 1")
+        if numbers.ndim != 1 or not ((numbers >= 0) & (numbers <= 1)).all():
             raise InvalidValue("values are a list of numbers from 0 to 1")
-        drawn = checked_source(words).rows(given.size, self.words).array()
-        coin, position = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
+        words_drawn = checked_source(words).rows(numbers.size, self.words).array()
+        coin, position = ((words_drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
         b = self.width
-        outside = np.where(position < given, position - b, position + b)
-        return np.asarray(np.where(coin < 2 * b * self.densities[0], given + (2 * position - 1) * b, outside))
+        outside = np.where(position < numbers, position - b, position + b)
+        return np.asarray(
+            np.where(coin < 2 * b * self.densities[0], numbers + (2 * position - 1) * b, outside)
+        )
 
     def tally(self, reports: npt.ArrayLike) -> NoReturn:
         """Refused: reports are numbers, no two equal; put them into bins, with the channel `matrix`."""
@@ -211,7 +216,7 @@ class ContinuousWave:
             -self.width, 1 + self.width, (whole_number("outputs", outputs or bins, 1, 1 << 14)) + 1
         )
         starts = np.arange(inputs + 1) / inputs
-        b, (near, far) = self.width, self.densities
+        b, (inside, far) = self.width, self.densities
 
         def area(x: Floats) -> Floats:
             """The integral of the length of what lies within b, twice."""
@@ -219,7 +224,7 @@ class ContinuousWave:
 
         corner = area(ends[None, :] - starts[:, None])
         overlap = (corner[:-1, 1:] - corner[1:, 1:] - corner[:-1, :-1] + corner[1:, :-1]) * inputs
-        return np.asarray(far * np.diff(ends) + (near - far) * overlap)
+        return np.asarray(far * np.diff(ends) + (inside - far) * overlap)
 
 
 def half_window(epsilon: float) -> float:

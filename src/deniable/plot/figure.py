@@ -28,7 +28,7 @@ TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 NOISE = "#8c8c8c"
 """The color of what is too noisy to read."""
 NOISE_TEXT = "#5c5c5c"
-"""The same for words, which are read on white."""
+"""The color of words about noise, which are read on white."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,

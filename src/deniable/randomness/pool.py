@@ -67,7 +67,7 @@ class HashPool:
 
     @property
     def collision_of_three(self) -> Fraction:
-        """The same for three values that are not on one line; for three on a line it is `collision`."""
+        """How often three values collide that are not on one line; for three on a line it is `collision`."""
         return Fraction((self.g ** (self.digits - 2) - 1) // (self.g - 1), self.size)
 
     def buckets(self, functions: npt.ArrayLike, values: npt.ArrayLike) -> Integers:

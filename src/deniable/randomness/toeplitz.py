@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Array
 
 MOST_BITS = 62
-"""Of a code: signed integers of 64 bits hold it in every language, with room for "no answer"."""
+"""How many bits a code has at most: signed 64-bit integers hold it in every language, and "no answer"."""
 MOST_ROWS = 8
 """Bits of a bucket, which is then one byte."""
 SPARE = 13

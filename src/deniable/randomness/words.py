@@ -74,18 +74,18 @@ class Rows(ABC):
         return self
 
     def shift_attributes(self, first: int) -> Rows:
-        """The same words, where attributes are numbered from this one on."""
+        """The words, for attributes that are numbered from this one on."""
         return self
 
     def key_noise(self, attribute: int, values: Indices | None = None) -> Rows:
-        """The same words, but on a device whose secret gives its noise: those of this attribute and value.
+        """The words; on a device whose secret gives its noise, the words of this attribute and value.
 
         Without values, as for fakes, the noise is that of the attribute alone. Other words stay as they are.
         """
         return self
 
     def of(self, people: Sequence[str]) -> Rows:
-        """The same words, where these people, by name, are the ones who keep them."""
+        """The words that these people, by name, keep."""
         raise InvalidParameter(
             "these words are not kept by person; simulate people with dn.remembering(seed)"
         )

@@ -88,7 +88,7 @@ class RangeEstimate:
     def squares(self) -> LeastSquares:
         """How the levels are combined: by the noise of each and its number of reports."""
         pairs = zip(self._laws, self.estimates, strict=True)
-        return LeastSquares(self.tree, tuple(Scatter.of(law).own / estimate.n for law, estimate in pairs))
+        return LeastSquares(self.tree, tuple(Scatter.of(law).base / estimate.n for law, estimate in pairs))
 
     @cached_property
     def shares(self) -> Floats:

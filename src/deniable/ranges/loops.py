@@ -21,7 +21,7 @@ class Nodes(NamedTuple):
     """The variance of each node after the pass upward; 0 where there is no node."""
     parts: Array
     """Each node's part of the variance of all that its parent holds."""
-    own: Array
+    measured: Array
     """How much its own measurement counts beside those below."""
 
 
@@ -61,7 +61,7 @@ def take(nodes: Nodes, first: int, last: int, cuts: Array, taken: Array) -> None
 
     cuts[level, end] is the node that an end of the sum cuts, and taken[level, end] the coefficients of all
     nodes of its parent, as they are after the pass upward. Where both ends are in one parent, the first has
-    them. Other nodes take what their parent leaves: its coefficient times 1 - own.
+    them. Other nodes take what their parent leaves: its coefficient times 1 - measured.
     """
     levels, fanout = nodes.divisors.size, nodes.noise.shape[1]
     for end in range(2):
@@ -92,7 +92,7 @@ def take(nodes: Nodes, first: int, last: int, cuts: Array, taken: Array) -> None
             is_one = cuts[level - 1, 0] // fanout == cuts[level - 1, 1] // fanout
             row = nodes.starts[level - 1] + above // fanout
             left = taken[level - 1, 0 if is_one else end, above % fanout]
-            left *= 1 - nodes.own[row, above % fanout]
+            left *= 1 - nodes.measured[row, above % fanout]
             row_below = nodes.starts[level] + cuts[level, end] // fanout
             for j in range(fanout):
                 if nodes.noise[row_below, j] > 0:
@@ -122,7 +122,7 @@ def sum_noise(nodes: Nodes, firsts: Array, lasts: Array, out: Array) -> None:
             for end in range(2):
                 row = nodes.starts[level] + cuts[level, end] // fanout
                 for j in range(fanout):
-                    part = nodes.own[row, j] if is_cut(cuts, fanout, level, end, j) else 1.0
+                    part = nodes.measured[row, j] if is_cut(cuts, fanout, level, end, j) else 1.0
                     out[i] += taken[level, end, j] ** 2 * nodes.noise[row, j] * part
 
 
@@ -144,7 +144,7 @@ def vary(nodes: Nodes, crowd: Crowd, firsts: Array, lasts: Array, out: Array) ->
                     if coefficient == 0.0:
                         continue
                     if is_cut(cuts, fanout, level, end, j):
-                        measured = nodes.own[row, j]
+                        measured = nodes.measured[row, j]
                         noise += coefficient * coefficient * nodes.noise[row, j] * measured
                         people += coefficient * coefficient * max(crowd.own_slopes[row, j], 0.0)
                         sums[level, 0] += coefficient * measured
@@ -184,7 +184,7 @@ def fill_window(
         is_one = cuts[below, 0] // fanout == cuts[below, 1] // fanout
         for i in range(many - 1, -1, -1):  # from the last on, so that nothing is overwritten before its turn
             node = base + i
-            left = window[i] * (1 - nodes.own[start + node // fanout, node % fanout])
+            left = window[i] * (1 - nodes.measured[start + node // fanout, node % fanout])
             for j in range(fanout):
                 window[i * fanout + j] = left
             for cut in range(2):
@@ -195,7 +195,7 @@ def fill_window(
         many = min(many * fanout, -(-nodes.k // nodes.divisors[below]) - base)
     for i in range(many):
         node = base + i
-        window[i] *= nodes.own[nodes.starts[level] + node // fanout, node % fanout]
+        window[i] *= nodes.measured[nodes.starts[level] + node // fanout, node % fanout]
     return base, many
 
 
@@ -280,7 +280,7 @@ def reach(nodes: Nodes, sums: Array, factors: Array, lasts: Array, out: Array) -
                     coefficient = taken[level, end, j]
                     if coefficient == 0.0 or (level < last and is_cut(cuts, fanout, level, end, j)):
                         continue
-                    weight = nodes.own[row, j] if level == last else sums[row, j, last, 0]
+                    weight = nodes.measured[row, j] if level == last else sums[row, j, last, 0]
                     side = 0 if coefficient > 0 else 1
                     out[i, side] += abs(coefficient) * weight
                     out[i, side + 2] = max(out[i, side + 2], abs(coefficient) * factors[level])

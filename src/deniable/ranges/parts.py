@@ -63,4 +63,4 @@ def _find_pooled(k: int, epsilon: float) -> Pooled | None:
 
 
 def _noise(part: SetMechanism) -> float:
-    return Scatter.of(part.law).own
+    return Scatter.of(part.law).base

@@ -100,7 +100,7 @@ class LeastSquares:
         return np.concatenate([self.tree.group(variances) for variances in self.upward])
 
     @cached_property
-    def own(self) -> Floats:
+    def measured(self) -> Floats:
         """How much each node's own measurement counts beside those below, in such a table."""
         return np.concatenate([self.tree.group(part) for part in self.own_parts])
 
@@ -111,11 +111,11 @@ class LeastSquares:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The same for loops."""
+        """The tree and its variances, for compiled loops."""
         from deniable.ranges.loops import Nodes
 
         divisors = np.array(self.tree.divisors)
-        return Nodes(self.tree.k, divisors, self.first_parents, self.noise, self._parts, self.own)
+        return Nodes(self.tree.k, divisors, self.first_parents, self.noise, self._parts, self.measured)
 
     def variances_of(self, firsts: Sequence[int] | Integers, lasts: Sequence[int] | Integers) -> Floats:
         """The variances of sums of leaves, each from one up to, but without, another."""

@@ -90,11 +90,11 @@ class Ties:
 
     @staticmethod
     def find(level: Level, law: Law, shares: Floats, n: int) -> Ties | None:
-        """Those of a level, if its reports are of a pool and enough people have one value."""
+        """The ties of a level, if its reports are of a pool and enough people have one value."""
         if not isinstance(law.pairs, Lines):
             return None
         pairs = Alike.of_sizes(law.k, law.p, law.q, law.sizes, law.inside, law.outside)
-        least = max(_HEAVY, 4 * math.sqrt(Scatter.of(law).own / n))
+        least = max(_HEAVY, 4 * math.sqrt(Scatter.of(law).base / n))
         heaviest = np.argsort(-shares, kind="stable")[:_MANY]
         heaviest = heaviest[shares[heaviest] > least]
         ties = Ties(level, law.pairs, pairs, law.gain, shares, heaviest)

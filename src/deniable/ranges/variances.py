@@ -44,23 +44,23 @@ class Variances:
         return self.squares.tree
 
     def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
-        """Of sums of leaves, each from one up to, but without, another."""
+        """The variances of sums of leaves, each from one up to, but without, another."""
         ties = sum(ties_of_level.of_ranges(firsts, lasts) / n for ties_of_level, n in self._tied)
         return self._vary(firsts, lasts, ties)
 
     def of_curve(self, leaves: Integers) -> Floats:
-        """Of the sums of all leaves before each of these, which follow each other."""
+        """The variances of the sums of all leaves before each of these, which follow each other."""
         ties = sum(ties_of_level.of_curve(leaves) / n for ties_of_level, n in self._tied)
         return self._vary(np.zeros_like(leaves), leaves, ties)
 
     def of_sum(self, points: Floats) -> float:
-        """Of the sum of each leaf times a number."""
+        """The variance of the sum of each leaf times a number."""
         weights, shares = self.squares.weights_of(points), self._node_shares
         noise = people = 0.0
         for level_weights, node_shares, scatter, n in zip(
             weights, shares, self.scatters, self.people, strict=True
         ):
-            noise += scatter.own * float(level_weights @ level_weights) / n
+            noise += scatter.base * float(level_weights @ level_weights) / n
             people += scatter.slope * float(level_weights**2 @ node_shares) / n
         pairs = zip(weights, shares, strict=True)
         sums = np.array(
@@ -123,7 +123,7 @@ class Variances:
 
     @cached_property
     def _shares(self) -> Floats:
-        """The same in a table of parents by nodes, of all levels."""
+        """The unbiased shares of the nodes of all levels, in a table of parents by nodes."""
         return np.concatenate([self._tree.group(shares) for shares in self._node_shares])
 
     @cached_property
@@ -131,16 +131,16 @@ class Variances:
         """What people at a node add to a variance by its own measurement, times its squared coefficient."""
         rates = [scatter.slope / n for scatter, n in zip(self.scatters, self.people, strict=True)]
         rows = np.diff(self.squares.first_parents, append=len(self._shares))
-        return np.asarray(self.squares.own**2 * np.repeat(rates, rows)[:, None] * self._shares)
+        return np.asarray(self.squares.measured**2 * np.repeat(rates, rows)[:, None] * self._shares)
 
     @cached_property
     def _slopes(self) -> Floats:
-        """The same by all that was measured of the node, there and below."""
+        """How much a node's share adds to a variance, by all measurements there and below."""
         slopes, starts = self._own_slopes.copy(), self.squares.first_parents
         for level in reversed(range(self._tree.levels - 1)):
             rows = slice(starts[level], starts[level + 1])
             below = slopes[starts[level + 1] : starts[level + 1] + self._tree.sizes[level]].sum(axis=1)
-            slopes[rows] += (1 - self.squares.own[rows]) ** 2 * self._tree.group(below)
+            slopes[rows] += (1 - self.squares.measured[rows]) ** 2 * self._tree.group(below)
         return slopes
 
     @cached_property

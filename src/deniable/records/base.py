@@ -316,7 +316,7 @@ class RecordMechanism(ABC):
         return f"Each person reports {self.describe_reported(names)}."
 
     def drop_claim(self) -> RecordMechanism:
-        """The same without what it was asked to keep: only what it is."""
+        """The mechanism without the loss that it was asked to keep."""
         return self
 
     @final

@@ -29,7 +29,7 @@ class Rounds(NamedTuple):
 class Evidence(NamedTuple):
     """How much likelier than from the fake a report is from each of two values."""
 
-    one: Fraction
+    first: Fraction
     other: Fraction
 
 

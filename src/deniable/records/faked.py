@@ -101,7 +101,7 @@ class Faked(RecordMechanism):
         return min(ratio, self.permanent.ratio(per)) if self.repeated else power_up(ratio, reports)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Those of `permanent` and of what is fresh; where nothing is kept, every report adds its whole loss.
+        """The losses of `permanent` and of fresh reports. If nothing is kept, every report adds its loss.
 
         Given which attribute is real, the fakes of the others say nothing of anybody. So reports of answers
         that change lose at most what those of a single attribute do.
@@ -149,7 +149,7 @@ class Faked(RecordMechanism):
 
     @cached_property
     def _marginals(self) -> dict[int, Marginal]:
-        """Those that were asked for."""
+        """The marginals that were asked for before, by attribute."""
         return {}
 
     @property
@@ -229,19 +229,19 @@ def _find_largest_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
     """The largest (sum of ones) / (sum of others), a pair from each attribute, exactly (Dinkelbach)."""
     ratio = Fraction(1)
     while True:
-        chosen = [max(pairs, key=lambda pair: pair.one - ratio * pair.other) for pairs in evidence]
-        better = sum((pair.one for pair in chosen), Fraction(0)) / sum(pair.other for pair in chosen)
+        chosen = [max(pairs, key=lambda pair: pair.first - ratio * pair.other) for pairs in evidence]
+        better = sum((pair.first for pair in chosen), Fraction(0)) / sum(pair.other for pair in chosen)
         if better <= ratio:
             return ratio
         ratio = better
 
 
 def _find_largest_single_ratio(evidence: Sequence[Sequence[Evidence]]) -> Fraction:
-    """The same where one attribute changes and the others, which do not, say as little as they can."""
+    """The largest ratio where one attribute changes, and the others say as little as they can."""
     least = [min(pair.other for pair in pairs) for pairs in evidence]
     total = sum(least)
     worst = Fraction(1)
     for smallest, pairs in zip(least, evidence, strict=True):
         rest = total - smallest
-        worst = max(worst, max((pair.one + rest) / (pair.other + rest) for pair in pairs))
+        worst = max(worst, max((pair.first + rest) / (pair.other + rest) for pair in pairs))
     return worst

@@ -223,7 +223,7 @@ REALISTIC_FAKES: dict[str, _Kind] = {
     "oue-r": (oue, Imitated),
     "sue-r": (sue, Imitated),
 }
-"""Those of RS+RFD, whose fakes are perturbed like real answers."""
+"""The protocols of RS+RFD, whose fakes are perturbed like real answers."""
 
 
 def _build_faked(

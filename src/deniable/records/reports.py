@@ -34,7 +34,7 @@ class Records:
         )
 
     def select(self, start: int, stop: int) -> Records:
-        """The same records with these attributes only."""
+        """The records with these attributes only."""
         reporters = None if self.reporters is None else self.reporters[start:stop]
         return Records(self.n, self.columns[start:stop], reporters)
 

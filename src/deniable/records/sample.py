@@ -25,7 +25,7 @@ from deniable.records.reports import Cut, Records, Span, cut_evenly
 from deniable.records.sampling import draw_attributes, draw_weighted, group_people
 
 MOST_WEIGHT = 1 << 16
-"""Of all weights together: a device looks up the attribute in a table of this length."""
+"""How large all weights together are at most: a device looks up the attribute in a table of this length."""
 _SHOWN = 6  # attributes whose chances a sentence has
 
 

@@ -138,7 +138,7 @@ class Split(RecordMechanism):
         return tuple(dict.fromkeys([*super().references, *inside]))
 
     def describe_reported(self, names: Sequence[str]) -> str:
-        """Those of everybody first, then what each part with several attributes reports."""
+        """The attributes that everybody reports, then what each part with several attributes reports."""
         parts = [(member, names[first : first + member.d]) for member, first, _ in self.members]
         everybody = [names_of_part[0] for member, names_of_part in parts if member.d == 1]
         several = [member.describe_reported(names_of_part) for member, names_of_part in parts if member.d > 1]

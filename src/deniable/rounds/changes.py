@@ -214,5 +214,5 @@ def _split(first: _Bits, rest: _Bits, total: tuple[int, int]) -> Iterator[int]:
 
 
 def _with_own(own_chances: _Bits, apart: _Bits, total: tuple[int, int]) -> Iterator[int]:
-    """The same where the value of the bit has at least one report."""
+    """The likelihoods of all divisions in which the value of the bit has at least one report."""
     return itertools.islice(_split(own_chances, apart, total), 1, None)

@@ -68,7 +68,7 @@ class MemoizedMean(ExactMechanism):
         return self.bit.ratio
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Those of the bit: numbers change it at most as often as they change."""
+        """The losses of the bit: it changes at most as often as the number does."""
         return self.bit.losses(reports, rounds)
 
     def describe_values(self) -> str:

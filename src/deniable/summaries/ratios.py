@@ -61,7 +61,7 @@ def find_fieller_ends(
     tail: float,
     limits: Ends,
 ) -> tuple[Floats, Floats]:
-    """The same of many ratios at once."""
+    """The ends of Fieller's intervals of many ratios at once, within the limits."""
     errors = top_variance, bottom_variance, covariance
     least, most = _find_ends(top, bottom, *errors, tail, limits)
     is_outside = np.isnan(least) & (bottom > 0)

@@ -57,7 +57,7 @@ class Summary:
     """The column of a table whose shares it is a difference of, which is shown in points."""
 
     edges: tuple[float, float] | None = field(default=None, repr=False, compare=False, kw_only=True)
-    """Of a share, the lower end if everybody were seen to be in it, and the upper end if nobody were."""
+    """The ends for a share: the lower one if everybody were seen in it, the upper one if nobody were."""
 
     def cut(self, least: float = 0.0, most: float = 1.0) -> Summary:
         """The number as it is shown: a possible one, in an interval of possible ones.

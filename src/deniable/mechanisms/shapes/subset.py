@@ -86,7 +86,7 @@ class SubsetShape(SetShape):
             reports[block] = self.write_members(sample(values[block], words[block]))
 
     def _sample_each(self, values: Integers, words: WordArray) -> npt.NDArray[np.bool_]:
-        """The same one report at a time, as a device makes them."""
+        """The members of each set, one report at a time, as a device makes them."""
         members = np.zeros((len(values), self.k), dtype=bool)
         for i, (value, row) in enumerate(zip(values.tolist(), words.tolist(), strict=True)):
             members[i, list(self._sampled_one(value, row))] = True

@@ -148,7 +148,7 @@ class Unary(RoundShape):
         return 10 * self._groups
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        """The same coins, each stopped once it has fallen: about nine words for 64 coins instead of 64."""
+        """Toss the coins of `_encode`, each until it falls: about nine words for 64 coins instead of 64."""
         from deniable.mechanisms.shapes import coins
 
         ones, zeros = _digits(self.one), _digits(self.zero)
