@@ -13,9 +13,9 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import Source
 from deniable.cross.agreement import agree
-from deniable.cross.change import compare_tables
 from deniable.cross.spread import OneReport
 from deniable.cross.star import Star
+from deniable.cross.table import compare_tables
 from deniable.estimate.intervals import reach_of
 from deniable.explain.differences import count_people
 from deniable.law import Law

@@ -10,7 +10,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
-from deniable.cross.change import TableChange
+from deniable.cross.table import TableChange
 from deniable.mechanisms import Tally
 from deniable.reports import Reports
 from deniable.study import Plan

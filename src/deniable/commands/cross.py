@@ -14,7 +14,7 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
-    from deniable.cross.change import Asked
+    from deniable.cross.table import Asked
     from deniable.study import Plan
 
 

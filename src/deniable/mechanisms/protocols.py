@@ -23,7 +23,7 @@ from deniable.mechanisms import calibrate
 from deniable.mechanisms.base import ExactMechanism, Mechanism
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.sets import SetMechanism
+from deniable.mechanisms.sets import SetMechanism, name_shapes
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
 from deniable.mechanisms.shapes.pooled import MOST_VALUES, find_pool
 from deniable.mechanisms.summed import Summed
@@ -382,6 +382,13 @@ def recognize(part: ExactMechanism) -> Protocol | None:
         if any(_is_made_by(row, part, epsilon) for epsilon in budgets):
             return row
     return None
+
+
+@name_shapes
+def _name_protocol(part: ExactMechanism) -> str | None:
+    """The name of the protocol that makes this very mechanism."""
+    protocol = recognize(part)
+    return None if protocol is None else protocol.name.upper()
 
 
 def _may_make(row: Protocol, shape: type) -> bool:

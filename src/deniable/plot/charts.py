@@ -1,14 +1,15 @@
-"""Draws bars and means with intervals, curves and tables of probabilities, from names and numbers alone."""
+"""Draws bars and means with intervals, curves, tables of probabilities, and panels side by side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.errors import InvalidParameter
 from deniable.formatting import fill_paragraph
 from deniable.plot.figure import (
     ESTIMATE,
@@ -31,6 +32,8 @@ _COLORS = (TRUTH, "#e69f00", "#009e73", "#cc79a7", "#8c8c8c")
 _LINE, _LEFT, _WIDE = 0.19, 0.07, 4.2  # inches: a bar, a letter of its label, and the axes
 _LONGEST = 48  # letters of a label
 _KEY, _KEY_LINE = 0.55, 0.17  # inches: the patch and the gap beside a name of the legend, and its line
+
+_Member = TypeVar("_Member")
 
 Ticks = Callable[[float, float], str]
 """What is written at a number of an axis, which also has a position."""
@@ -197,6 +200,46 @@ def draw_mean(axes: Axes, mean: float | None, ends: tuple[float, float]) -> None
     axes.set_ylim(0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("mean, in its own unit")
+
+
+def panels(
+    groups: Mapping[str, _Member],
+    draw: Callable[[Axes, _Member], None],
+    title: str,
+    columns: int = 3,
+    most: int = 12,
+    what: str = "panels",
+    size: tuple[float, float] = (4.6, 3.0),
+    legend_columns: int = 0,
+) -> Figure:
+    """One panel per group, side by side and below, with one legend for all, if it has columns."""
+    require_matplotlib()
+    from deniable.plot.picture import Picture
+
+    if len(groups) > most:
+        raise InvalidParameter(f"a plot has room for {most} {what}, got {len(groups)}; plot fewer")
+    wide = min(len(groups), columns)
+    lines = -(-len(groups) // wide)
+    above = 1.4 if legend_columns else 0.8
+    with style():
+        figure = Picture(figsize=(0.6 + size[0] * wide, above + size[1] * lines), layout="constrained")
+        grid = figure.subplots(lines, wide, squeeze=False).flatten()
+        for axes, (name, members) in zip(grid, groups.items(), strict=False):
+            draw(axes, members)
+            axes.set_title(name, loc="left")
+        for axes in grid[len(groups) :]:
+            axes.set_axis_off()
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        if legend_columns:
+            handles = {
+                label: handle
+                for axes in grid
+                for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+            }
+            figure.legend(
+                handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns * wide
+            )
+    return figure
 
 
 def _shorten(label: str) -> str:

@@ -1,4 +1,4 @@
-"""Sets one style for all drawings: panels side by side with one legend; equal figures give equal files.
+"""Sets one style for all drawings, and writes them: equal figures give equal files.
 
 Figures are values: nothing here touches matplotlib's global state, so that drawing in a server or a test is
 safe.
@@ -7,7 +7,7 @@ safe.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,46 +111,6 @@ def drawable(rows: Sequence[_Member]) -> Sequence[_Member]:
     if not rows:
         raise InvalidParameter("there is nothing to plot: every row was refused")
     return rows
-
-
-def panels(
-    groups: Mapping[str, _Member],
-    draw: Callable[[Axes, _Member], None],
-    title: str,
-    columns: int = 3,
-    most: int = 12,
-    what: str = "panels",
-    size: tuple[float, float] = (4.6, 3.0),
-    legend_columns: int = 0,
-) -> Figure:
-    """One panel per group, side by side and below, with one legend for all, if it has columns."""
-    require_matplotlib()
-    from deniable.plot.picture import Picture
-
-    if len(groups) > most:
-        raise InvalidParameter(f"a plot has room for {most} {what}, got {len(groups)}; plot fewer")
-    wide = min(len(groups), columns)
-    lines = -(-len(groups) // wide)
-    above = 1.4 if legend_columns else 0.8
-    with style():
-        figure = Picture(figsize=(0.6 + size[0] * wide, above + size[1] * lines), layout="constrained")
-        grid = figure.subplots(lines, wide, squeeze=False).flatten()
-        for axes, (name, members) in zip(grid, groups.items(), strict=False):
-            draw(axes, members)
-            axes.set_title(name, loc="left")
-        for axes in grid[len(groups) :]:
-            axes.set_axis_off()
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-        if legend_columns:
-            handles = {
-                label: handle
-                for axes in grid
-                for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-            }
-            figure.legend(
-                handles.values(), handles.keys(), loc="outside lower center", ncols=legend_columns * wide
-            )
-    return figure
 
 
 def format_tick(share: float, _position: float) -> str:

@@ -166,7 +166,7 @@ class Change(Mapping[str, AttributeChange]):
     @property
     def validity(self) -> str:
         """For whom the intervals hold, in words."""
-        from deniable.cross.change import VALIDITY  # which takes what a plan by itself does not need
+        from deniable.cross.table import VALIDITY  # which takes what a plan by itself does not need
 
         return VALIDITY[self.people]
 

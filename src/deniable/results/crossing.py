@@ -13,11 +13,11 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Source
 from deniable.cross.agreement import Agreed, agree
-from deniable.cross.change import Repeats
 from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
+from deniable.cross.table import Repeats
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number

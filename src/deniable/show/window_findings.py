@@ -140,7 +140,7 @@ class WindowFindings:
 
     def plot(self, unbiased: bool = False) -> Figure:
         """Lines over windows, with a band for each interval; a panel for each attribute."""
-        from deniable.plot.figure import panels
+        from deniable.plot.charts import panels
 
         first = next(iter(self.windows.values()))
         title = first.result.title or "Estimates"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimate import Estimate
+from deniable.plot.charts import panels
 from deniable.plot.errors import Curve, draw_curves, find_ends
 from deniable.plot.figure import (
     ESTIMATE,
@@ -20,7 +21,6 @@ from deniable.plot.figure import (
     format_tick,
     grouped,
     inline_svg,
-    panels,
     require_matplotlib,
     save,
     style,

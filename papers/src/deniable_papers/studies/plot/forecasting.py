@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.plot.figure import INK, drawable, grouped, panels
+from deniable.plot.charts import panels
+from deniable.plot.figure import INK, drawable, grouped
 from deniable.plot.looks import ORANGE, SKY, looks
 from deniable_papers.studies.applications.forecasting import ForecastPoint
 

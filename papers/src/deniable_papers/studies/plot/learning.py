@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.plot.figure import ESTIMATE, drawable, grouped, panels
+from deniable.plot.charts import panels
+from deniable.plot.figure import ESTIMATE, drawable, grouped
 from deniable.plot.looks import BLUE, GRAY, GREEN, ORANGE, PINK, SKY, VERMILION, looks
 from deniable_papers.studies.applications.learning.point import LearningPoint
 

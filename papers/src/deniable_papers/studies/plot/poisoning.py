@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deniable.formatting import format_count
-from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.charts import panels
+from deniable.plot.figure import drawable, grouped
 from deniable.plot.looks import looks
 from deniable_papers.studies.poisoning import FAKES, NORMALIZED, PoisoningPoint
 

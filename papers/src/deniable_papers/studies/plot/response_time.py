@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.charts import panels
+from deniable.plot.figure import drawable, grouped
 from deniable.plot.looks import looks
 from deniable_papers.studies.applications.response_time import ResponsePoint
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.plot.figure import drawable, grouped, panels
+from deniable.plot.charts import panels
+from deniable.plot.figure import drawable, grouped
 from deniable.plot.looks import looks
 from deniable_papers.studies.stated import StatedPoint
 
