@@ -17,7 +17,7 @@ class Support(NamedTuple):
 
     ratio: Fraction
     p: Fraction
-    """Pr(a report supports its person's value)."""
+    """Pr(a report supports the value of the person who sent it)."""
     q: Fraction
     """Pr(a report supports another value): of two that are supported together as rarely as any."""
 

@@ -205,7 +205,7 @@ def _suggest_plan(form: TableForm) -> str:
 
 
 def check_beside(form: TableForm, kinds: Mapping[str, str]) -> None:
-    """Refuse columns that cannot stand beside reports: answers, what reports have, or no windows."""
+    """Refuse extra columns that are answers, that reports have themselves, or that are no windows."""
     for name, kind in kinds.items():
         if name in form.names:
             raise InvalidParameter(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Block(NamedTuple):
-    """Reports that are written at once: the round that they are of, and columns that stand beside them."""
+    """Reports that are written at once: the round that they are of, and extra columns."""
 
     records: Records
     round: int | None
@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 
 def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
-    """Write blocks of reports to a Parquet file, with columns that stand beside them; how many records."""
+    """Write blocks of reports to a Parquet file, with extra columns; returns the number of records."""
     require_pyarrow()
     from pyarrow import parquet
 

@@ -128,7 +128,7 @@ class Query:
         return "".join(f"{name_key(key)}, " for key in self.keys)
 
     def _sound_rows(self) -> str:
-        """The rows and their state; whoever is refused has no numbers, so that nothing overflows."""
+        """The rows and their state; a refused row has no numbers, so that nothing overflows."""
         columns = [quote(column.name) for counting in self.countings for column in counting.columns]
         masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
         keys = list(map(name_key, self.form.list_keys(self.keys)))

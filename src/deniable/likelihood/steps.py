@@ -135,11 +135,11 @@ def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[F
         return blur
     down, across = shape
 
-    def both(shares: Floats) -> Floats:
+    def blur_sides(shares: Floats) -> Floats:
         cells = blur(shares.reshape(*shares.shape[:-1], down, across))
         return np.asarray(blur(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
 
-    return both
+    return blur_sides
 
 
 def smoothed_121(shares: Floats) -> Floats:

@@ -81,14 +81,14 @@ def _keep_made(make: Callable[_Numbers, _Made]) -> Callable[_Numbers, _Made]:
     cached = lru_cache(maxsize=1 << 13, typed=True)(make)
 
     @wraps(make)
-    def made(*args: _Numbers.args, **keywords: _Numbers.kwargs) -> _Made:
+    def look_up(*args: _Numbers.args, **keywords: _Numbers.kwargs) -> _Made:
         try:
             hash((args, *keywords.values()))
         except TypeError:
             return make(*args, **keywords)
         return cached(*args, **keywords)  # type: ignore[arg-type]  # hashable, as was tried
 
-    return made
+    return look_up
 
 
 @_keep_made

@@ -175,7 +175,7 @@ class MetricMechanism(ChannelMechanism):
             )
         n, counts = max(1, tally.n), tally.counts.astype(np.float64)
         frequencies = self._inverse(counts / n)
-        inside = self._own
+        inside = self._mean_squares
         squares, outside = seen_squares(self._squares(counts), n, inside, frequencies)
         commonest = int(np.argmax(frequencies))
         clipped = np.clip(frequencies, 0.0, 1.0)
@@ -225,12 +225,12 @@ class MetricMechanism(ChannelMechanism):
         return variances
 
     @property
-    def _own(self) -> Floats:
+    def _mean_squares(self) -> Floats:
         """The mean square of what the report of a person with a value adds to its own estimate."""
-        return self._dense_own
+        return self._dense_squares
 
     @cached_property
-    def _dense_own(self) -> Floats:
+    def _dense_squares(self) -> Floats:
         rows = [
             (self._decoder[start:stop] ** 2 * self._rows(start, stop)).sum(axis=1)
             for start, stop in self._blocks()

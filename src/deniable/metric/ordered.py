@@ -188,11 +188,11 @@ class Geometric(MetricMechanism):
         return self._ideal.weighing(points) if self.is_geometric else super()._weighing(points)
 
     @property
-    def _own(self) -> Floats:
-        return self._near_own if self.is_geometric else super()._own
+    def _mean_squares(self) -> Floats:
+        return self._neighbor_squares if self.is_geometric else super()._mean_squares
 
     @cached_property
-    def _near_own(self) -> Floats:
+    def _neighbor_squares(self) -> Floats:
         """A count adds to its own estimate by three outputs: itself and its neighbors."""
         (main, side), table, single = (
             self._ideal.kernel.diagonals,

@@ -145,8 +145,8 @@ class ProductGeometric(MetricMechanism):
         return np.array([shares @ (weights - shares @ weights) ** 2 for weights in weighings])
 
     @property
-    def _own(self) -> Floats:
-        return np.outer(self.down._own, self.across._own).ravel()
+    def _mean_squares(self) -> Floats:
+        return np.outer(self.down._mean_squares, self.across._mean_squares).ravel()
 
     def _by_axis(self, shares: Floats, step: str) -> Floats:
         """The inverse of a product is the product of the inverses: down columns, then across rows."""

@@ -99,10 +99,10 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
     """
     if isinstance(estimate.law, Moments) or not burst.n or not others.n:
         return None
-    k, (inside, there) = burst.counts.size, (_asked(tally) for tally in (burst, others))
-    p_value, worst = _least(burst.counts, inside, burst.counts + others.counts, inside + there)
+    k, (in_burst, elsewhere) = burst.counts.size, (_count_asked(tally) for tally in (burst, others))
+    p_value, worst = _least(burst.counts, in_burst, burst.counts + others.counts, in_burst + elsewhere)
     label = repr(estimate.labels[worst]) if estimate.labels is not None else f"value {worst}"
-    seen, usual = burst.counts / np.maximum(1, inside), others.counts / np.maximum(1, there)
+    seen, usual = burst.counts / np.maximum(1, in_burst), others.counts / np.maximum(1, elsewhere)
     typical = int(np.argsort(usual)[k // 2])
     error = math.sqrt(usual[typical] * (1 - usual[typical]) * (1 / burst.n + 1 / others.n))
     share_noticed = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
@@ -117,7 +117,7 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
     )
 
 
-def _asked(tally: Tally) -> Integers:
+def _count_asked(tally: Tally) -> Integers:
     """How many reports are about each value."""
     return np.full(tally.counts.size, tally.n) if tally.asked is None else tally.asked
 

@@ -102,7 +102,7 @@ class Linear(Blockwise):
 
     @property
     def bound_other(self) -> tuple[Fraction, Fraction]:
-        """Between which ends the chance lies that a report supports a code that is not its person's.
+        """The least and the largest chance that a report supports a code that its sender does not have.
 
         It is nearly 1 / g, and not the same for all codes: a hash that is not fair is not sent.
         """
