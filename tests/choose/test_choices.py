@@ -180,7 +180,7 @@ def test_the_shortcut_finds_the_first_row(
     objective = Objective(success_cap=cap)
     first = consider(ks, epsilon, n, objective, per=per)[0]
     if first.why_not is None:
-        assert best_of(checked_task(ks, epsilon, n, objective, None, None, per)) == first
+        assert best_of(checked_task(ks, epsilon, n, objective, per=per)) == first
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**5))

@@ -15,7 +15,7 @@ from deniable.arrays import Floats
 from deniable.choose import Objective, Precision, Question, consider, list_precisions, list_readings
 from deniable.choose.ranking import best_of
 from deniable.choose.reading import Reading, combine
-from deniable.choose.task import checked_task
+from deniable.choose.task import Allowed, checked_task
 from deniable.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric.numbers import averaged
@@ -283,7 +283,9 @@ def test_the_choice_against_all_of_them_in_200_studies() -> None:
         best = min(map(score, everything(asked, epsilon, 1000)))
         free = [j for j, one in enumerate(asked) if one.mechanism is None and not one.numeric]
         for objective in (Objective(tolerance=0.0), Objective()):
-            task = checked_task(asked, epsilon, 1000, objective, None, dict.fromkeys(free, PLAIN))
+            task = checked_task(
+                asked, epsilon, 1000, objective, Allowed(protocols=dict.fromkeys(free, PLAIN))
+            )
             assert score(best_of(task).units) <= 1.0001 * (1 + objective.tolerance) * best
 
 

@@ -14,7 +14,7 @@ from deniable.choose.candidate import Considered, Size, name_candidate, one_in
 from deniable.choose.chances import Error, divide_people, round_chances
 from deniable.choose.objective import Objective
 from deniable.choose.options import Option, rounded
-from deniable.choose.task import BLOCKS, Names, Protocols, Sizes, Task, checked_task
+from deniable.choose.task import BLOCKS, Allowed, Names, Protocols, Sizes, Task, checked_task
 from deniable.choose.ways import Way, list_options, settle_protocols
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
@@ -57,7 +57,7 @@ def consider(
     >>> best.name, best.loss_record <= 1.0
     ('SMP[grr]', True)
     """
-    task = checked_task(ks, epsilon, n, objective, mechanisms, protocols, per, priors=priors)
+    task = checked_task(ks, epsilon, n, objective, Allowed(mechanisms, protocols), per, priors=priors)
     return _rank_with_uncapped(task)
 
 
@@ -83,7 +83,7 @@ def consider_repeated(
     """
     positive_epsilon(epsilon_forever)
     kinds = ("SMP" if mechanism is None else mechanism,)
-    task = checked_task(ks, epsilon_first, n, objective, kinds, protocols, forever=epsilon_forever)
+    task = checked_task(ks, epsilon_first, n, objective, Allowed(kinds, protocols), forever=epsilon_forever)
     return _rank_with_uncapped(task)
 
 

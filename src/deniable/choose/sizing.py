@@ -15,7 +15,17 @@ from deniable.choose.objective import Objective
 from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
 from deniable.choose.reading import FOUND
-from deniable.choose.task import LARGE, Names, Protocols, Question, Sizes, Task, checked_task, kinds_for
+from deniable.choose.task import (
+    LARGE,
+    Allowed,
+    Names,
+    Protocols,
+    Question,
+    Sizes,
+    Task,
+    checked_task,
+    kinds_for,
+)
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, say_found
@@ -66,7 +76,7 @@ def people_needed(
             "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
         )
     targets = _targets(target, len(ks))
-    task = checked_task(ks, epsilon, 1, objective, mechanisms, protocols, per)
+    task = checked_task(ks, epsilon, 1, objective, Allowed(mechanisms, protocols), per)
     n, most = _count_people(best_of(task), targets), max(question.k for question in task.questions)
     return _count_people(best_of(replace(task, n=n)), targets) if n * most >= LARGE else n
 
@@ -102,7 +112,7 @@ def epsilon_needed(
     if not isinstance(ks, Mapping | Sequence):
         error = _one_error(ks, target)
         return ks.epsilon_needed(n, error)
-    task = checked_task(ks, _LARGEST, n, objective, mechanisms, protocols, per)
+    task = checked_task(ks, _LARGEST, n, objective, Allowed(mechanisms, protocols), per)
     return _epsilon(task, tuple(_targets(target, len(ks))))
 
 
@@ -120,7 +130,7 @@ def advise_epsilon(
     >>> print(advise_epsilon([100], cap=5))
     epsilon 0.406 is the smallest that keeps this cap
     """
-    task = checked_task(ks, _LARGEST, 1, Objective(influence_cap=cap), mechanisms, protocols, per)
+    task = checked_task(ks, _LARGEST, 1, Objective(influence_cap=cap), Allowed(mechanisms, protocols), per)
 
     def suffices(epsilon: float) -> bool:
         return best_ranked(replace(task, epsilon=epsilon)).why_not is None
@@ -215,7 +225,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if considered.kind not in kinds_for(len(ks)) or not all(considered.readings):
         return text
     task = replace(
-        checked_task(_ask_again(considered), _REASONABLE, n, None, None, None, considered.per),
+        checked_task(_ask_again(considered), _REASONABLE, n, per=considered.per),
         kinds=(considered.kind,),
         priors=_priors(considered.mechanism),
     )

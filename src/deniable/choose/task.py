@@ -207,18 +207,31 @@ class Task:
         return PLAIN, CLASSICAL
 
 
+@final
+@dataclass(frozen=True)
+class Allowed:
+    """What may be chosen, by name; None where everything may."""
+
+    mechanisms: Names | None = None
+    protocols: Protocols | None = None
+    """The protocols of all attributes, or of some by their numbers."""
+
+
+EVERYTHING = Allowed()
+
+
 def checked_task(
     ks: Sizes,
     epsilon: float,
     n: int,
-    objective: Objective | None,
-    mechanisms: Names | None,
-    protocols: Protocols | None,
+    objective: Objective | None = None,
+    allowed: Allowed = EVERYTHING,
     per: Per = "record",
     forever: float | None = None,
     priors: Sequence[npt.ArrayLike] | None = None,
 ) -> Task:
     """A task, or what is wrong with it."""
+    mechanisms, protocols = allowed.mechanisms, allowed.protocols
     names = tuple(ks) if isinstance(ks, Mapping) else None
     attributes = list(ks.values()) if isinstance(ks, Mapping) else ks
     questions = tuple(
@@ -245,17 +258,17 @@ def checked_task(
         if forever is not None
         else tuple(dict.fromkeys((*PLAIN, *FAKES, "adaptive", *MEANS)))
     )
-    allowed: list[tuple[str, ...] | None] = [None] * len(sizes)
+    choices: list[tuple[str, ...] | None] = [None] * len(sizes)
     if isinstance(protocols, Mapping):
         for attribute, listed in protocols.items():
             whole_number("an attribute's number", attribute, 0, len(sizes) - 1)
-            allowed[attribute] = _checked_names(listed, "a protocol", known)
+            choices[attribute] = _checked_names(listed, "a protocol", known)
     elif protocols is not None:
         listed = _checked_names(protocols, "a protocol", known)
         fixed = [
             question.mechanism is not None or question.numeric or question.smooth for question in questions
         ]
-        allowed = [None if is_fixed else listed for is_fixed in fixed]
+        choices = [None if is_fixed else listed for is_fixed in fixed]
     return Task(
         questions=questions,
         names=names,
@@ -263,7 +276,7 @@ def checked_task(
         n=whole_number("n, the number of people,", n, 1),
         objective=goal,
         kinds=kinds,
-        protocols=tuple(None if choices and "adaptive" in choices else choices for choices in allowed),
+        protocols=tuple(None if names and "adaptive" in names else names for names in choices),
         per=per,
         forever=forever,
         priors=believed,
