@@ -72,21 +72,21 @@ def find_mean_difference(
 
     Ends are combined as Zou and Donner (2008) do: by how far each interval reaches on its own side.
     """
-    first, two = (_read_mean(table, name, positions) for name in (row, other))
-    is_known = first.is_known and two.is_known
+    first, second = (_read_mean(table, name, positions) for name in (row, other))
+    is_known = first.is_known and second.is_known
     errors = [
-        math.sqrt(max(float(mean.slopes @ table.covariance @ mean.slopes), 0.0)) for mean in (first, two)
+        math.sqrt(max(float(mean.slopes @ table.covariance @ mean.slopes), 0.0)) for mean in (first, second)
     ]
-    covariance = float(first.slopes @ table.covariance @ two.slopes)
+    covariance = float(first.slopes @ table.covariance @ second.slopes)
     # where a row says nothing, its mean may be anything, however the other one errs
     correlation = -1.0
     if is_known:
         correlation = min(max(covariance / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
-    value = first.center - two.center
-    down = combine_reaches(first.center - first.summary.low, two.summary.high - two.center, correlation)
-    up = combine_reaches(first.summary.high - first.center, two.center - two.summary.low, correlation)
+    value = first.center - second.center
+    down = combine_reaches(first.center - first.summary.low, second.summary.high - second.center, correlation)
+    up = combine_reaches(first.summary.high - first.center, second.center - second.summary.low, correlation)
     error = float(combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
-    within = first.summary.within + two.summary.within
+    within = first.summary.within + second.summary.within
     return Summary(value if is_known else math.nan, error, float(value - down), float(value + up), within)
 
 

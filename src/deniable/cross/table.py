@@ -343,8 +343,8 @@ class CrossTable:
         counts = self.counted.cells
         if counts is None or not (counts.is_needed[a, b] or counts.is_needed[other, b]):
             return None
-        first, two = counts.look_at(a, b), counts.look_at(other, b)
-        return compare_shares(comparison, first, two, self.reach, counts.angles, points_of)
+        first, second = counts.look_at(a, b), counts.look_at(other, b)
+        return compare_shares(comparison, first, second, self.reach, counts.angles, points_of)
 
     def _find_reached(self, top: Floats, bottom: Floats, x: float, y: float) -> Callable[[Floats], Ends]:
         """The ends of one share of a row's people at any reach, by Fieller."""

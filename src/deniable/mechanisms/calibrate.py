@@ -67,9 +67,9 @@ def largest(ratio: Callable[[int], Fraction], epsilon: float, low: int, high: in
     if known(first) <= budget < known(last):
         low, high = first, last
         exact = first + int((last - first) * (budget - known(first)) / (known(last) - known(first)))
-        below_exact, far = max(low, exact - 2), min(high, exact + 2)
-        if known(below_exact) <= budget < known(far):
-            low, high = below_exact, far
+        under, over = max(low, exact - 2), min(high, exact + 2)
+        if known(under) <= budget < known(over):
+            low, high = under, over
     return solve(known, epsilon, low, high)
 
 

@@ -17,10 +17,10 @@ def minimum(score: Callable[[float], float], low: float, high: float) -> float:
     left, right = points[max(best - 1, 0)], points[min(best + 1, _GRID)]
     seen = [(scores[best], points[best])]
     while right - left > 1e-8 * max(1.0, abs(left)):
-        left_point, two = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
-        at_one, at_two = score(left_point), score(two)
-        seen += [(at_one, left_point), (at_two, two)]
-        left, right = (left, two) if at_one <= at_two else (left_point, right)
+        left_point, right_point = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
+        at_left, at_right = score(left_point), score(right_point)
+        seen += [(at_left, left_point), (at_right, right_point)]
+        left, right = (left, right_point) if at_left <= at_right else (left_point, right)
     return min(seen)[1]
 
 
