@@ -294,7 +294,7 @@ export interface Noise {
   readonly text: string;
 }
 
-/** Of an attribute that everybody reports, and which has no answer of some: how many have one. */
+/** How many people have an answer to an attribute that everybody reports, where some have none. */
 export interface Respondents {
   readonly attribute: string;
   /** How many reports were counted, by everybody. */

@@ -175,5 +175,5 @@ def _look_for_people(
 
 
 def _words(seed: int, collection: int) -> Words:
-    """Makes the random words of one collection, independent of those of the other collections."""
+    """Makes the random words of one collection, independent of the words of other collections."""
     return seeded(int(numbers_from(seed, "collection", collection).integers(1 << 62)))

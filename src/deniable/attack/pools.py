@@ -38,7 +38,9 @@ class Pool(ABC):
         """Put what the reports say into the sums."""
 
     def table(self) -> Floats:
-        """How likely the reports of those who reported are for each value, up to a factor of each person."""
+        """How likely each person's reports are for each value, up to a factor of the person: a row for each
+        person who reported.
+        """
         sums = self._sums[self.reported]
         return np.asarray(np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf)))
 

@@ -76,7 +76,7 @@ class AttributeSuccess:
     time.
     """
     stderr: Mapping[str, float] = field(default_factory=dict)
-    """The standard errors of those of these figures that are simulated; the others are exact."""
+    """The standard errors of the figures that are simulated; the others are exact."""
     bounds: tuple[str, ...] = ()
     """The names of the figures that are upper bounds."""
     together: float | None = None
@@ -130,7 +130,7 @@ class ProfileSuccess:
     of bounds.
     """
     stderr: Mapping[str, float] = field(default_factory=dict)
-    """The standard errors of those of these figures that are simulated, or made of simulated ones; the others
+    """The standard errors of the figures that are simulated, or made of simulated ones; the others
     are exact.
     """
 

@@ -268,7 +268,7 @@ def _count_guesses(
 def _guesses(
     scores: npt.NDArray[np.float64] | Integers, least: float, second: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which trials have a guess, and which of those are right."""
+    """Which trials have a guess, and which guesses are right."""
     guessed = np.abs(scores) >= least
     return guessed, guessed & ((scores < 0) == second)
 

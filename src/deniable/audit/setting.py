@@ -57,7 +57,7 @@ class Setting:
     line_ups: tuple[tuple[Side, ...], ...] = ()
     """People of whom any two are neighbors."""
     line_claim: float = 0.0
-    """What is claimed of any two of those."""
+    """The claim for any two people of a line-up."""
     partly: tuple[tuple[str, int, int], ...] = ()
     """Attributes of which not all values are asked: how many are, and how many there are."""
     partial: int = 0
@@ -165,7 +165,7 @@ def make_setting(
     rounds: int | None,
     claim: float | Claimed | None,
 ) -> Setting:
-    """What is asked for, checked; what is not given is the plan's."""
+    """Checks the setting of an audit; the plan decides what its caller leaves out."""
     checked_per(per)
     if plan is not None and plan.content.known is not None:
         raise InvalidParameter(

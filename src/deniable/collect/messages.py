@@ -182,7 +182,7 @@ class Fit(Message, frozen=True):
 
 
 class Respondents(Message, frozen=True):
-    """Of an attribute that everybody reports, and which has no answer of some: how many have one."""
+    """How many people have an answer to an attribute that everybody reports, where some have none."""
 
     attribute: str
     reports: Annotated[int, explain("How many reports were counted, by everybody.")]

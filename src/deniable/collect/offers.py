@@ -40,7 +40,7 @@ class Round(Times):
 
     counted: int
     scrubbed: int
-    """How many of those counted have no body any more."""
+    """How many of the counted reports have no body any more."""
 
 
 @final

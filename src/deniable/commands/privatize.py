@@ -123,7 +123,7 @@ def _count_groups(blocks: Iterator[Block], groups: Counter[tuple[object, ...]]) 
 
 
 def _describe_beside(beside: Sequence[str], groups: Counter[tuple[object, ...]] | None) -> str:
-    """What stands beside reports as it is, and how few reports share it."""
+    """Says which columns are copied beside reports as they are, and how few reports share their values."""
     text = f"not protected, beside each report as in the file: {', '.join(beside)}"
     if not groups:
         return text

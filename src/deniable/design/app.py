@@ -104,7 +104,7 @@ class Designer:
             await answer(scope, receive, send)
 
     def _check(self, request: Request) -> None:
-        """Refuse whoever has no link, another name for this machine, and other pages."""
+        """Refuse requests without the link's token, by another name of this machine, or from other pages."""
         headers = request.headers
         host = headers.get("host", "")
         parts = request.url.path.split("/", 2)

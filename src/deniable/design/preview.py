@@ -70,7 +70,7 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
 
 
 def _choose_answers(plan: Plan, attribute: Attribute, answers: Mapping[str, Integers]) -> Integers:
-    """The codes of those whom its results are about: random values stand for the others."""
+    """The codes of the people whom an attribute's results are about: random values stand for the others."""
     condition = find_condition(plan.content, attribute.name)
     if condition is None:
         return answers[attribute.name]

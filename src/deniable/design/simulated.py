@@ -160,7 +160,7 @@ def _find_answered(plan: Plan, attribute: Attribute) -> Attribute:
 
 
 def _share_silent(plan: Plan, attribute: Attribute) -> float:
-    """The share who prefer not to say, of those to whom it applies."""
+    """The share of people who prefer not to say, among all to whom an attribute applies."""
     if attribute.answers is None and plan.content.missing_of(attribute) != "value":
         return 0.0
     about = _find_answered(plan, attribute)

@@ -14,7 +14,7 @@ from deniable.study import Plan
 
 
 def add_tallies(tallies: Sequence[object]) -> Tallies | Windows:
-    """The sum of tallies, or of those of each class, exactly."""
+    """Adds tallies exactly: all of them, or those of each class."""
     for tally in tallies:
         if not isinstance(tally, Tallies | Windows):
             kind = type(tally).__name__

@@ -15,7 +15,7 @@ _BLIND, _LEARNED = "-", "#"
 
 
 def seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
-    """Names the figures by their headers: one report, and all reports of those asked each time."""
+    """Names the figures by their headers: one report, and all reports of people who are asked each time."""
     _, one_report, holding, known, kept, fresh = headers
     seen = {one_report: "report", **({holding: "reported"} if may_lack else {})}
     if collections > 1:

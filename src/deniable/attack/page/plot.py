@@ -37,7 +37,7 @@ _ONCE = _AGAIN | {
 """What is drawn, of plans that ask once: the collections are those of other plans like it."""
 _KINDS = ("blind", "one report", "knows the shares", "all collections", "fresh noise", "both")
 _MARKS = {"holds it": ("o", "white"), "all hold it": ("D", INK)}
-"""What is known of those who are asked, where not all are: marks, since the bars are about everyone."""
+"""Marks of the figures of people who are asked, where not all are: the bars are about everyone."""
 
 
 @final
