@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import deniable as dn
-from deniable import choose, plan, reports, results
+from deniable import choose, plan, reports, study
 from deniable.mechanisms import protocols
 
 PAGE = Path(__file__).with_name("api.md")
@@ -66,7 +66,7 @@ SECTIONS = (
         "Studies and plans",
         ("study", "results", "reports", "plan", "domain", "choose", "crowd", "discovery", "ranges"),
         "A study says what is asked, and its plan says how. See [Studies and plans](plans.md).",
-        (plan.Loss, reports.Reports, reports.Tallies, results.Result, choose.Considered),
+        (plan.Loss, reports.Reports, reports.Tallies, study.Result, choose.Considered),
     ),
     Section("Devices", ("client",), "One person's side of a study. See [From an app](client.md)."),
     Section(

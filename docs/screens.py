@@ -74,7 +74,7 @@ def draw_people() -> list[dict[str, object]]:
     """Simulated answers."""
     rng = np.random.default_rng(1)
     plan = make_plan()
-    labels = {one.name: one.domain.labels for one in plan.content.attributes}
+    labels = {one.name: one.domain.labels for one in plan.document.attributes}
     columns = {
         name: rng.choice(np.array(labels[name], dtype=object), PEOPLE, p=shares)
         for name, shares in SHARES.items()

@@ -157,7 +157,7 @@ def some_reports(plan: Plan, n: int, seed: int = 1, number: int = 1) -> list[Rep
         "color": ["red", "green", "blue", "red"] * (n // 4 + 1),
         "smokes": ["yes", "no"] * (2 * (n // 4 + 1)),
     }
-    words = dn.remembering(seed) if plan.content.rounds else dn.seeded(seed)
+    words = dn.remembering(seed) if plan.document.rounds else dn.seeded(seed)
     made = plan.privatize({name: column[:n] for name, column in answers.items()}, words)
     bodies = wire.bodies(made)
     return [

@@ -53,7 +53,7 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
         both = [{**one, "region": i, "sex": "fm"[i]} for i, one in enumerate(ANSWERS)]
         names = ("arm", "smoker") if plan.names == ("smoker",) else ("arm", "region", "smoker", "sex")
         return [{name: one[name] for name in names} for one in both]
-    lacking = [] if plan.content.missing == "refuse" else [{**ANSWERS[0], "smoker": None}]
+    lacking = [] if plan.document.missing == "refuse" else [{**ANSWERS[0], "smoker": None}]
     return [*ANSWERS, *lacking]
 
 

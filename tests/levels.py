@@ -38,7 +38,7 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, one of whom gives no answer where that is allowed."""
     asked = [name for name in ANSWERS[0] if name in plan.names]
     some = [{name: answers[name] for name in asked} for answers in ANSWERS]
-    return some if plan.content.missing == "refuse" else [*some, {**some[0], "income": None}]
+    return some if plan.document.missing == "refuse" else [*some, {**some[0], "income": None}]
 
 
 def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:

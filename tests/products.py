@@ -49,7 +49,7 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, one of whom gives half of an answer where that is allowed."""
     if "a x b x c" in plan.names:
         return [{"a": "0", "b": "1", "c": "1"}, {"a": "1", "b": "0", "c": "1"}]
-    lacking = [] if plan.content.missing == "refuse" else [{**ANSWERS[0], "smoker": None}]
+    lacking = [] if plan.document.missing == "refuse" else [{**ANSWERS[0], "smoker": None}]
     return [*ANSWERS, *lacking]
 
 

@@ -208,7 +208,7 @@ def refuse_last(
 
 def count_values(plan: Plan, values: Sequence[int], why: str) -> dict[str, Any]:
     """The tally of direct reports, counted one by one."""
-    k = plan.content.parts[0].k
+    k = plan.document.parts[0].k
     counts = [list(values).count(value) for value in range(k)]
     return {"n": len(values), "tallies": {"city": {"n": len(values), "counts": counts}}, "refused": {why: 1}}
 

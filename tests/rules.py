@@ -1167,7 +1167,7 @@ def rounds() -> Iterator[Case]:
         }
     for number, plan in ((0, once), (2, once), (4, again)):
         yield {
-            "name": f"round {number} of {plan.content.rounds or 1}",
+            "name": f"round {number} of {plan.document.rounds or 1}",
             "plan": plan.to_json(),
             "secret": secret.hex(),
             "refused_round": number,

@@ -36,7 +36,7 @@ PLANS = (SPLIT, SAMPLED, FLIPPED)
 def bodies(plan: Plan, n: int, seed: int) -> list[bytes]:
     """Reports of n simulated people."""
     numbers = np.random.default_rng(seed)
-    codes = np.stack([numbers.integers(0, part.k, n) for part in plan.content.parts])
+    codes = np.stack([numbers.integers(0, part.k, n) for part in plan.document.parts])
     return Wire(plan).bodies(plan.privatize_codes(codes))
 
 

@@ -50,9 +50,9 @@ def plans() -> dict[str, Plan]:
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, one of whom gives no answer where that is allowed."""
-    names = {name for one in plan.content.attributes for name in one.columns}
+    names = {name for one in plan.document.attributes for name in one.columns}
     people = [{name: answer for name, answer in one.items() if name in names} for one in ANSWERS]
-    if plan.content.missing == "random":
+    if plan.document.missing == "random":
         people[1] |= {name: None for name in ("site", "device") if name in names}
     if plan.names == ("device",):
         people[1]["device"] = 255

@@ -282,7 +282,7 @@ def nested_cases() -> Iterator[dict[str, Any]]:
     words = [int(word) for word in dn.seeded(4).take(two.words)]
     report = report_from(two, answers_of(two)[0], bytes(32), words, 1, bytes(range(16)))
     header, body = report.to_bytes()[:29], report.body
-    second = 1 + two.content.parts[body[0]].report_bytes
+    second = 1 + two.document.parts[body[0]].report_bytes
     before, names, after = body[:second], body[second : second + 2], body[second + 2 :]
     for name, wrong in (
         ("the first sample beyond the last", bytes([2]) + body[1:]),
@@ -485,9 +485,9 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, some of whom give no answer where that is allowed."""
-    if plan.content.known is not None and "city" not in plan.names:
+    if plan.document.known is not None and "city" not in plan.names:
         return groups.answers_of(plan)
-    if not all(part.listed for part in plan.content.parts):
+    if not all(part.listed for part in plan.document.parts):
         return unlisted.answers_of(plan)
     if waves.is_smooth(plan):
         return waves.answers_of(plan)
@@ -500,14 +500,14 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
     if set(plan.names) == set(QUESTIONS):
         some = (
             ANSWERS[:3]
-            if plan.content.missing == "refuse"
+            if plan.document.missing == "refuse"
             else [{**ANSWERS[0], "age": None}, {**ANSWERS[1], "smokes": None}]
         )
         return [dict(answer) for answer in some]
     if set(plan.names) <= set(METRIC_QUESTIONS) and plan.names != ("color",):
         return [dict(answer) for answer in metric_answers(plan)]
     count = 1 if len(plan.names) > 3 else 3
-    known = {} if plan.content.known is None else {"arm": "B"}
+    known = {} if plan.document.known is None else {"arm": "B"}
     return [
         known | {name: labels[(7 * i + 1) % len(labels)] for name, labels in plan.labels.items()}
         for i in range(count)
@@ -518,12 +518,12 @@ def metric_answers(plan: Plan) -> Iterator[dict[str, Any]]:
     """Those who are asked, moved into the box where that is another one."""
     for answer in METRIC_ANSWERS:
         one = {name: answer[name] for name in plan.names}
-        box = next((one.domain for one in plan.content.attributes if one.name == "home"), None)
+        box = next((one.domain for one in plan.document.attributes if one.name == "home"), None)
         if isinstance(box, dn.Grid) and box != TOWN.plain:
             one["home"] = [-16.5, 179.75 if answer["income"] else -179.6]
         yield one | (
             {"home": None, "income": None}
-            if plan.content.missing == "random" and answer["age"] == 104
+            if plan.document.missing == "random" and answer["age"] == 104
             else {}
         )
 
@@ -542,7 +542,7 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
         for i, answers in enumerate(answers_of(plan)):
             seed = hashlib.sha256(f"{kind} {name} {i}".encode()).digest()
             words = [int(word) for word in dn.seeded(int.from_bytes(seed[:4], "little")).take(plan.words)]
-            number = 1 + i % (plan.content.rounds or 1)
+            number = 1 + i % (plan.document.rounds or 1)
             report = report_from(plan, answers, seed, words, number, seed[:16])
             yield {
                 "name": f"{name}, {i}",
@@ -583,7 +583,7 @@ def device_cases() -> Iterator[dict[str, Any]]:
         changed = first | {attribute: others[0][attribute]} if others and attribute in first else first
         if "works" in plan.names:  # what applies to a person goes together
             changed = others[0]
-        for i, (given, number) in enumerate(((first, 1), (changed, 1), (first, plan.content.rounds or 1))):
+        for i, (given, number) in enumerate(((first, 1), (changed, 1), (first, plan.document.rounds or 1))):
             if i and (given, number) == (first, 1):
                 continue
             report = dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, number)
@@ -788,7 +788,7 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     elif kind == "pooled":
         yield "a bucket of a function beyond the last", bytes([12])
     elif kind == "square-wave":
-        yield "a bin beyond the last", bytes([waves.plans()["few values"].content.parts[0].tallied])
+        yield "a bin beyond the last", bytes([waves.plans()["few values"].document.parts[0].tallied])
     elif kind == "hadamard":
         yield "a column beyond the last", bytes([8])
     elif kind == "linear":

@@ -40,13 +40,13 @@ def plans() -> dict[str, Plan]:
 
 def is_smooth(plan: Plan) -> bool:
     """Whether a plan has such a range."""
-    return any(isinstance(part, SmoothWave) for part in plan.content.parts)
+    return any(isinstance(part, SmoothWave) for part in plan.document.parts)
 
 
 def answers_of(plan: Plan) -> list[dict[str, Any]]:
     """A few people, one of whom gives no answer where that is allowed."""
     found = [{name: one[name] for name in plan.names} for one in ANSWERS]
-    return found if plan.content.missing == "refuse" else [*found, dict.fromkeys(plan.names)]
+    return found if plan.document.missing == "refuse" else [*found, dict.fromkeys(plan.names)]
 
 
 HOSTILE: dict[str, tuple[dict[str, Any], str]] = {

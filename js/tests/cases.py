@@ -283,7 +283,7 @@ def case(dice: random.Random) -> dict[str, object]:
 def write_case(
     dice: random.Random, names: list[str], domains: dict[str, Any], plan: Plan
 ) -> dict[str, object]:
-    made, missing, rounds = plan.mechanism, plan.content.missing, plan.content.rounds
+    made, missing, rounds = plan.mechanism, plan.document.missing, plan.document.rounds
     secret, number, name = dice.randbytes(32), dice.randint(1, rounds or 1), dice.randbytes(16)
     answers = {one: answer(dice, values) for one, values in domains.items()}
     if missing != "refuse" and dice.random() < 0.5:
@@ -315,7 +315,7 @@ def write_case(
             if isinstance(part, Averaged)
         },
         "labels": [
-            [*labels[:2], *labels[-2:]] for labels in map(plan.content.labels, plan.content.attributes)
+            [*labels[:2], *labels[-2:]] for labels in map(plan.document.labels, plan.document.attributes)
         ],
     }
 

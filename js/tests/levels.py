@@ -19,15 +19,15 @@ STUDIES = [
 
 for study in STUDIES:
     plan = study.plan(10_000)
-    coarsest, *_, own = plan.content.levels["income"]
-    domain, place = coarsest.domain, plan.content.attributes.index(coarsest)
+    coarsest, *_, own = plan.document.levels["income"]
+    domain, place = coarsest.domain, plan.document.attributes.index(coarsest)
     assert isinstance(domain, Coarse)
-    part, chance = plan.content.parts[place], float(plan.mechanism.chance(place))
+    part, chance = plan.document.parts[place], float(plan.mechanism.chance(place))
     print(
         json.dumps(
             {
                 "plan": plan.to_json(),
-                "bound": bound_group(plan.content, "income"),
+                "bound": bound_group(plan.document, "income"),
                 "report": part.blind + chance * (part.success() - part.blind),
                 "reported": part.success(),
                 "blind": domain.divisor / own.domain.k,

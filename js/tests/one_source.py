@@ -17,7 +17,7 @@ STUDIES = 200
 
 with tempfile.TemporaryDirectory() as folder:
     for study in draw_studies(STUDIES, Path(folder)):
-        content = study.plan.content
+        content = study.plan.document
         related = {name for names in list_related(content.attributes) for name in names}
         held = dict(zip(study.plan.names, content.parts, strict=True))
         rows = [

@@ -27,15 +27,15 @@ STUDIES = [
 
 for study in STUDIES:
     plan = study.plan(1000)
-    (names,) = list_related(plan.content.attributes)
-    exact = guess_related(plan.content, names)
+    (names,) = list_related(plan.document.attributes)
+    exact = guess_related(plan.document, names)
     print(
         json.dumps(
             {
                 "plan": plan.to_json(),
                 "exact": exact and {one.attribute: one.guess for one in exact},
-                "bounds": {one.attribute: float(one.bound) for one in bound_related(plan.content, names)},
-                "blind": {one.attribute: float(one.blind) for one in bound_related(plan.content, names)},
+                "bounds": {one.attribute: float(one.bound) for one in bound_related(plan.document, names)},
+                "blind": {one.attribute: float(one.blind) for one in bound_related(plan.document, names)},
             }
         )
     )

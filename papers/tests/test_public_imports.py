@@ -44,7 +44,6 @@ MODULES = {
     "deniable.summaries.covariance",
     "deniable.summaries.health",
     "deniable.summaries.metrics",
-    "deniable.summaries.recovery",
 }
 """Modules beside that, whose documented names studies of the inside of a method need."""
 

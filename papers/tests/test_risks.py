@@ -982,7 +982,7 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     }
     plan = asked[kind].plan(500)
     draws = np.random.default_rng(1)
-    codes = np.stack([draws.integers(0, one.domain.k, 500) for one in plan.content.attributes])
+    codes = np.stack([draws.integers(0, one.domain.k, 500) for one in plan.document.attributes])
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert bool(found.real_attributes) == (kind == "faked")

@@ -1018,11 +1018,11 @@ def test_no_guess_above_a_fifth(tmp_path: Path) -> None:
     assert found.worst.reported > 0.15  # the cap is used, not just kept
     file.write_text(asked + "[repeat]\nepsilon_first = 0.5\nepsilon_forever = 0.9\n", encoding="utf-8")
     plan = dn.Study.read(file).plan(10_000)
-    assert all(attack.success_after(part, 100) <= 0.2 for part in plan.content.parts)
+    assert all(attack.success_after(part, 100) <= 0.2 for part in plan.document.parts)
     loose = dn.Study(
         {name: list("abcdefghijkl") for name in ("town", "job")}, epsilon_first=1.0, epsilon_forever=2.0
     )
-    assert max(attack.success_after(part, 100) for part in loose.plan(10_000).content.parts) > 0.2
+    assert max(attack.success_after(part, 100) for part in loose.plan(10_000).document.parts) > 0.2
     with pytest.raises(
         dn.InvalidParameter, match=r"right with probability 0\.73.* or more \(grr\), the cap is 0\.6"
     ):

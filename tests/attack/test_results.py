@@ -462,7 +462,7 @@ def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> No
 def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examination:
     plan = study.plan(300)
     draws = np.random.default_rng(1)
-    codes = np.stack([draws.integers(0, one.domain.k, 300) for one in plan.content.attributes])
+    codes = np.stack([draws.integers(0, one.domain.k, 300) for one in plan.document.attributes])
     return attack.examine(plan, codes, collections, users=50, **how)
 
 
@@ -507,7 +507,9 @@ def test_more_reports_of_who_is_asked_tell_more(study: dn.Study) -> None:
     """
     plan, times = study.plan(10_000), 5
     again = study is ROUNDS
-    for part, one in zip(plan.content.parts, attack.success(plan, collections=times).attributes, strict=True):
+    for part, one in zip(
+        plan.document.parts, attack.success(plan, collections=times).attributes, strict=True
+    ):
         assert one.reported_memoized == pytest.approx(attack.success_after(part, times, True), abs=1e-12)
         assert one.reported_averaged == pytest.approx(attack.success_after(part, times, False), abs=1e-12)
         assert one.reported_averaged > one.reported + 0.05

@@ -68,7 +68,7 @@ class Correlated(Devices):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         codes = self.plan.encode([dict(side[0]) for side in sides])[:, who]
         shared, columns = np.empty(0, dtype=np.uint64), []
-        for j, part in enumerate(self.plan.content.parts):
+        for j, part in enumerate(self.plan.document.parts):
             words = self._words.take(part.words * len(who))
             if j in self._attributes:
                 words = shared = shared if shared.size else words

@@ -402,7 +402,7 @@ def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
 def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
     plan = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=3)
     both = {per: audited(Seeded(plan, seed=2), per=per, trials=200).claim for per in ("record", "attribute")}
-    each = [part.losses(3, 3).same_value for part in plan.content.parts]
+    each = [part.losses(3, 3).same_value for part in plan.document.parts]
     assert both["attribute"] == max(each) <= both["record"]
 
 
@@ -676,7 +676,7 @@ def drawing(kind: str) -> Callable[[], int]:
 def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
     """Their ids are random and their reports have the right law: only that copies agree shows it."""
     plan, draw = one(dn.grr(40, 1.0)), drawing(kind)
-    grr, prefix = plan.content.parts[0], Wire(plan).prefix
+    grr, prefix = plan.document.parts[0], Wire(plan).prefix
     assert isinstance(grr, dn.Direct)
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
@@ -760,8 +760,8 @@ def test_a_client_that_keeps_the_worst_case_but_no_distances_is_found() -> None:
     assert math.isclose(found.claim, 1.0)
     assert found.lower_bound > 5
     assert "above the claim of 1.0000 for answers at this distance" in found.summary
-    assert audited(FaultyDevices(plan, plan.content.parts[0], seed=2), trials=20_000).passed
-    slightly = FaultyDevices(plan, ages(0.13).content.parts[0], seed=2)
+    assert audited(FaultyDevices(plan, plan.document.parts[0], seed=2), trials=20_000).passed
+    slightly = FaultyDevices(plan, ages(0.13).document.parts[0], seed=2)
     assert not audited(slightly, pairs="every", trials=50_000).passed
 
 

@@ -317,7 +317,7 @@ def test_noise_that_is_shared_in_one_tick_of_a_clock_is_seen_however_short_it_is
 def test_noise_that_is_shared_for_long_is_seen() -> None:
     """A clock that ticks more rarely than reports are looked at together: 20 ticks in all."""
     plan = one(dn.grr(3, 1.0))
-    grr = plan.content.parts[0]
+    grr = plan.document.parts[0]
 
     class Ticking(dn.audit.Devices):
         headed = False

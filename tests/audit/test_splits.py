@@ -34,7 +34,7 @@ class Other(dn.audit.Devices):
 
     def __init__(self, plan: Plan, mechanism: dn.RecordMechanism, seed: int) -> None:
         self.plan, self.words = plan, dn.seeded(seed)
-        names = dict(zip(plan.names, plan.content.attributes, strict=True))
+        names = dict(zip(plan.names, plan.document.attributes, strict=True))
         asked = {name: attribute.domain for name, attribute in names.items()}
         self._other = Plan.of(asked, mechanism, people=1000)
 
@@ -108,7 +108,7 @@ PARTS = dn.Study(
 
 def metric_plan() -> Plan:
     """Age and location from everybody, one of two others sampled."""
-    asked = {one.name: one.domain for one in PARTS.content.attributes}
+    asked = {one.name: one.domain for one in PARTS.document.attributes}
     return Plan.of(
         asked | {"work": ["day", "night"], "pay": ["low", "mid", "high"]},
         dn.Split((*PARTS.mechanism.mechanisms, dn.Sample((dn.grr(2, 1.0), dn.grr(3, 1.0))))),

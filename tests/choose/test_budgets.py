@@ -101,7 +101,7 @@ def test_a_study_takes_it_where_it_errs_least() -> None:
     asked = {"smokes": ["yes", "no"], "age": dn.Range(0, 50)}
     plan = dn.Study(asked, epsilon=8.0, importance={"smokes": 3}).plan(people=10_000)
     assert plan.considered[0].name.startswith("SPL by importance")
-    first, second = (part.loss() for part in plan.content.parts)
+    first, second = (part.loss() for part in plan.document.parts)
     assert first > 2 * second
     assert plan.loss.record <= 8.0
     assert "important ones with more of epsilon" in plan.explain()

@@ -863,7 +863,7 @@ def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per
     """
     asked = {"town": [f"t{i}" for i in range(40)], "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=10)}
     plan = dn.Study(asked, epsilon=0.5, mechanism=mechanism, per=per).plan(people=20_000)
-    here, chosen = explain.reconsider(plan.content, plan.considered), plan.considered[0]
+    here, chosen = explain.reconsider(plan.document, plan.considered), plan.considered[0]
     assert (here.kind, here.per, here.report_bytes) == (chosen.kind, per, chosen.report_bytes)
     assert here.errors == pytest.approx(chosen.errors)
     assert here.success == pytest.approx(chosen.success)

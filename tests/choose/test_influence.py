@@ -15,8 +15,9 @@ from deniable.choose.influence import MUCH
 from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
 from deniable.mechanisms import ExactMechanism
-from deniable.results import Result
+from deniable.results import Estimates
 from deniable.results.findings import Findings
+from deniable.show.text import write_text
 from deniable.tickets import SigningKey
 
 PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
@@ -67,8 +68,8 @@ def test_fewer_fakes_than_there_are_explain_nothing() -> None:
     assert least[7] == least.max()
     for share, possible in ((least[7] * 0.999, False), (least[7] * 1.001, True)):
         assert np.isnan(found.interval_with_fakes(share).low[7]) != possible
-    result = Result(plan.id, 10_000, {"town": replace(found, labels=plan.labels["town"])})
-    text = Findings(result, fakes=0.01).text()
+    estimates = Estimates(plan.id, 10_000, {"town": replace(found, labels=plan.labels["town"])})
+    text = write_text(Findings(estimates, fakes=0.01))
     assert " impossible impossible" in text
     assert "of all reports must have been made up to explain 't7'; there may be more" in text
 
@@ -103,7 +104,7 @@ def test_many_points_are_warned_of_whatever_the_least_is() -> None:
     assert "1 % of fake reports moves a share of 'color' by up to 60 points" in text
     assert "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)" in text
     assert text.index("WARNING") < text.index("known to within")
-    assert "by up to 60 points: --invited" in str(warn_uninvited(reconsider(plan.content, ())))
+    assert "by up to 60 points: --invited" in str(warn_uninvited(reconsider(plan.document, ())))
     invited = plan.with_ticket_key(SigningKey.generate().public)
     assert "WARNING" not in invited.explain()
 
@@ -177,13 +178,13 @@ def test_no_epsilon_is_named_for_other_caps() -> None:
 def test_operators_are_warned_by_the_same_threshold() -> None:
     for name, warned in {"grr": True, "hr": False}.items():
         study = dn.Study({"town": [str(one) for one in range(100)]}, 1.0, protocol=name)
-        assert (warn_uninvited(reconsider(study.plan(1000).content, ())) is not None) is warned
+        assert (warn_uninvited(reconsider(study.plan(1000).document, ())) is not None) is warned
 
 
 def test_a_question_with_levels_is_warned_of_by_its_name_and_with_one_number() -> None:
     """It is a bound for all ranges; a cap is refused with levels, so that none is advised."""
     plan = dn.Study({"income": dn.Range(0, 5000), "sex": ["f", "m"]}, 2.0).plan(1000)
-    here = reconsider(plan.content, ())
+    here = reconsider(plan.document, ())
     points = format_points(max(here.influence) / 100)
     told = " ".join(plan.explain().split())
     assert told.count(f"moves the share of a range of 'income' by up to {points}") == 2

@@ -20,7 +20,7 @@ from deniable.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric.numbers import averaged
 from deniable.records import equal_part
-from deniable.results import Result
+from deniable.study import Result
 from tests.statistics import REPEAT_REPORTS, REPEATS, spread
 
 PLAIN = ("grr", "oue", "hr", "olh", "ss")
@@ -101,7 +101,7 @@ def test_what_is_stated_is_what_scatters(asked: dict[str, object]) -> None:
 
 
 def _answers(plan: dn.Plan, name: str, draw: np.random.Generator) -> object:
-    domain = plan.content.attributes[plan.names.index(name)].domain
+    domain = plan.document.attributes[plan.names.index(name)].domain
     if isinstance(domain, dn.Number | dn.Range):
         return draw.uniform(domain.low, domain.high, REPEAT_REPORTS)
     return draw.choice(domain.labels, REPEAT_REPORTS)
@@ -110,7 +110,7 @@ def _answers(plan: dn.Plan, name: str, draw: np.random.Generator) -> object:
 def _table(plan: dn.Plan, one: Precision) -> Floats:
     j = plan.names.index(one.attribute)
     k = plan.mechanism.mechanisms[j].k
-    table = list_readings(plan.content.attributes[j].domain, k)[0].table
+    table = list_readings(plan.document.attributes[j].domain, k)[0].table
     return np.eye(k) if table is None else table
 
 

@@ -53,7 +53,7 @@ def test_what_leaves_is_readable_in_labels() -> None:
         plan = dn.Study({"color": colors}, 1.0, protocol=name).plan(100)
         client = Client(plan, secret=bytes(32))
         report = client.report({"color": "green"})
-        (part,) = plan.content.parts
+        (part,) = plan.document.parts
         (column,) = Wire(plan).reports([report.body]).records.columns
         said = json.loads(client.readable(report))
         assert said["report"] == {"color": [colors[i] for i in np.flatnonzero(part.support(column)[0])]}

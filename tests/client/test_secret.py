@@ -83,7 +83,7 @@ def test_the_derivation_is_that_of_the_specification() -> None:
         for plan in (whole, sampled, faked):
             first = word(stream(secret, plan.id, 0), 0) * 3 >> 64  # the attribute that is kept
             body = []
-            for j, (part, value) in enumerate(zip(plan.content.parts, codes.values(), strict=True)):
+            for j, (part, value) in enumerate(zip(plan.document.parts, codes.values(), strict=True)):
                 assert isinstance(part, dn.Direct)
                 real = randomized(part.k, part.keep, value, stream(secret, plan.id, "noise", 1, j, value + 1))
                 fake = stream(secret, plan.id, "noise", 1, j, 0)

@@ -231,7 +231,7 @@ def test_plans_are_listed_and_shown_to_everybody(collector: Running) -> None:
     assert listed == [
         {
             "id": plan.id,
-            "title": plan.content.title,
+            "title": plan.document.title,
             "titles": {},
             "invited": False,
             "round": 1,
@@ -308,7 +308,7 @@ def alone() -> Iterator[Running]:
 
 def found_rows(level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
     """What the reports say, without what an answer says once."""
-    rows = Findings(ONE.estimate(tallied(REPORTS)), level, project).rows.values
+    rows = Findings(ONE.estimate(tallied(REPORTS)).numbers, level, project).rows.values
     return [{name: cell for name, cell in row.items() if name not in ("level", "plan")} for row in rows]
 
 

@@ -88,7 +88,7 @@ def test_reports_that_support_every_word_are_refused(collector: Running) -> None
     """t = 0 and bucket 0 would count for every word."""
     wire = Wire(PLAN)
     at = PLAN.names.index("word")
-    part = PLAN.content.parts[at]
+    part = PLAN.document.parts[at]
     body = bytes([at]) + bytes(part.report_bytes)
     report = Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes()
     answer = HTTP.post(f"{collector.url}/reports", content=report, headers=BINARY)

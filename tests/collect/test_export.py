@@ -40,7 +40,7 @@ def fill(address: str, *rounds: tuple[dn.Plan, int], first: int = 0) -> None:
         store.register(plan)
     for plan, number in rounds:
         store.set_round(plan.id, number)
-        words = dn.remembering(number) if plan.content.rounds else dn.seeded(number)
+        words = dn.remembering(number) if plan.document.rounds else dn.seeded(number)
         bodies = Wire(plan).bodies(plan.privatize(ANSWERS, words))
         ids = [
             number.to_bytes(8, "little") + i.to_bytes(8, "little") for i in range(first, first + len(bodies))

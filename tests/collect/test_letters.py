@@ -120,7 +120,7 @@ def test_no_line_of_a_french_page_or_consent_begins_with_a_colon() -> None:
     once = dn.Study({"tea": ["yes", "no"]}, epsilon=1.0)
     weekly = dn.Study({"tea": ["yes", "no"]}, epsilon_first=0.5, epsilon_forever=1.0, rounds=3)
     for study in (once, weekly):
-        consent = generate_consent(study.plan(people=1000), "fr")
+        consent = generate_consent(study.plan(people=1000).document, "fr")
         assert "\N{NO-BREAK SPACE}:" in consent
         assert not plain.search(consent)
 

@@ -252,7 +252,7 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
 def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: float) -> None:
     """Reports of n people, all of whom give the first answer to everything, or these numbers."""
     wire = Wire(plan)
-    answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.content.attributes}
+    answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.document.attributes}
     answers |= {name: [number] * n for name, number in numbers.items()}
     if plan in (MIXED, TOWNS):
         answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
@@ -382,7 +382,7 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
     whole = page.locator(".receipt code").get_attribute("title")
     assert whole == Report.from_bytes(bytes.fromhex(shown)).id.hex()
     report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
-    labels = {one.name: [*one.domain.labels, "prefer not to say"] for one in ONCE.content.attributes}
+    labels = {one.name: [*one.domain.labels, "prefer not to say"] for one in ONCE.document.attributes}
     supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
     assert said == [labels[name][code] for name in labels for code in supported[name]]
     assert [one["report"] for one in entries(page)] == [shown]
@@ -1149,7 +1149,7 @@ def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, collector
                 group.get_by_label("no").check()
             make(page)
             leaves = page.get_by_role("region", name="Leaves this device")
-            named = plan.content.mechanism.reported
+            named = plan.document.mechanism.reported
             expect(leaves.get_by_text("not drawn, and not in the report")).to_have_count(
                 len(plan.names) - named
             )
@@ -1304,7 +1304,7 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
         for one in page.locator(".guesses > li").all()
     }
     headline = page.locator(".headline").inner_text()
-    mechanism = MIXED.content.mechanism
+    mechanism = MIXED.document.mechanism
     assert isinstance(mechanism, dn.Split)
     truth = dict(zip(MIXED.names, (part.success() for part in mechanism.mechanisms), strict=True))
     for (

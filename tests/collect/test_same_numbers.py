@@ -143,15 +143,15 @@ def test_what_the_page_reads_is_what_the_shell_prints_of_random_studies(
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     plans = {}
     for study in draw_studies(STUDIES, tmp_path):
-        if any(attribute.domain.listed for attribute in study.plan.content.attributes):
+        if any(attribute.domain.listed for attribute in study.plan.document.attributes):
             plans[study.plan.id] = study.plan
     with collecting(tmp_path, [*plans.values()], "--minimum", "1") as running:
 
         def check(plan: dn.Plan) -> None:
-            known = () if plan.content.known is None else (plan.content.known.name,)
+            known = () if plan.document.known is None else (plan.document.known.name,)
             answers = draw_answers(plan, "uneven", ANSWERING, seed=1)
             codes = np.stack([answers[name] for name in (*plan.names, *known)])
-            words = seeded(1) if plan.content.rounds is None else remembering(1)
+            words = seeded(1) if plan.document.rounds is None else remembering(1)
             wire = Wire(plan)
             bodies = wire.bodies(plan.privatize_codes(codes, words))
             raw = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.study.smooth import ONLY_IF_SMOOTH
+from deniable.explain.questions import ONLY_IF_SMOOTH
 from deniable.wire import Report, Wire
 from tests import waves
 from tests.collector import BINARY, HTTP, TOKEN, collecting

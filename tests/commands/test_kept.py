@@ -52,7 +52,7 @@ def test_new_and_changed_files_are_counted_and_others_are_not(lake: tuple[str, .
     facts = json.loads(run(*lake, "--json").out)
     assert (facts["n"], facts["new"]) == (120, ["day=3/part-0.parquet"])
     assert (facts["changed"], facts["gone"]) == (["day=2/part-0.parquet"], [])
-    told = KeptTallies.read(KEEP, PLAN)
+    told = KeptTallies.read(KEEP, PLAN.document)
     assert told.tally() == PLAN.tally("lake")
     assert dict(told.tally_windows("day")) == dict(PLAN.tally("lake", by="day"))
     for more in ((), ("--by", "day")):
@@ -99,7 +99,7 @@ def test_an_increment_notes_files_of_another_plan(lake: tuple[str, ...], run: Ru
     facts = json.loads(run(*lake, "--json").out)
     assert (facts["n"], facts["new"], facts["foreign"]) == (110, ["day=5/part-0.parquet"], {})
     assert facts["not_counted"] == {"plan": 18}
-    told = KeptTallies.read(KEEP, PLAN).tally_windows("day")
+    told = KeptTallies.read(KEEP, PLAN.document).tally_windows("day")
     assert {day: (one.n, one.refused.get("plan", 0)) for day, one in told.items()} == {
         1: (50, 0),
         2: (50, 0),
@@ -144,7 +144,7 @@ def test_late_rows_of_a_database(run: Run) -> None:
         assert "'region' must grow, as what is new comes last" in named.err
         assert not Path("regions.json").exists()
     inside = PLAN.tally(address, "t", by="day")
-    assert dict(KeptTallies.read(KEEP, PLAN).tally_windows("day")) == dict(inside)
+    assert dict(KeptTallies.read(KEEP, PLAN.document).tally_windows("day")) == dict(inside)
 
 
 @pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace"])
@@ -158,7 +158,7 @@ def test_a_job_that_is_killed_leaves_the_old_file(step: str, lake: tuple[str, ..
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 9
     assert KEEP.read_bytes() == before
     assert "counted 1 new partition, 0 changed" in run(*lake).out
-    assert KeptTallies.read(KEEP, PLAN).tally() == PLAN.tally("lake")
+    assert KeptTallies.read(KEEP, PLAN.document).tally() == PLAN.tally("lake")
 
 
 def test_two_jobs_at_once(lake: tuple[str, ...], run: Run) -> None:

@@ -700,7 +700,7 @@ def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
     small_plan(run)
     plan = Plan.read("plan.json")
     result = plan.estimate(plan.tally(plan.privatize({"a": ["x", "y"] * 500, "b": ["1", "2"] * 500})))
-    frame, rows = result.frame(backend="pandas"), Findings(result).rows.table()
+    frame, rows = result.frame(backend="pandas"), Findings(result.numbers).rows.table()
     assert [row | {"plan": plan.id} for row in frame.to_dict("records")] == rows
     for name, estimate in result.items():
         alone = estimate.frame(backend="pandas").drop(columns="count")

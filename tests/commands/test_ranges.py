@@ -12,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.results.findings import Findings
 from deniable.results.range_queries import RangeQuery
+from deniable.show.findings_plot import plot_findings
 from tests import levels
 from tests.running import Run
 
@@ -49,7 +50,7 @@ def test_a_plot_draws_the_ranges_that_are_asked_for(reports: dn.Plan) -> None:
     tallies = reports.tally("reports.parquet")
     asked = [RangeQuery(200, 500), RangeQuery(None, 300, "income")]
     for unbiased in (False, True):
-        figure = Findings.of(reports, tallies, ranges=asked).plot(unbiased=unbiased)
+        figure = plot_findings(Findings.of(reports.document, tallies, ranges=asked), unbiased=unbiased)
         titles = [axes.get_title(loc="left") for axes in figure.axes]
         assert [title.split(":")[0] for title in titles] == ["income", "income", "sex"]
         assert "ranges asked for" in " ".join(titles[1].split())

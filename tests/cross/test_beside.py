@@ -21,8 +21,7 @@ from deniable.explain.differences import count_people
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.reports.reports import Tallies
-from deniable.results import Result
-from deniable.study import Plan
+from deniable.study import Plan, Result
 from tests import statistics
 
 STUDIES = 600
@@ -90,7 +89,7 @@ def test_people_are_counted_as_tables_are_read() -> None:
     half = replace(all_answer, missing="value", answered={"smokes": 0.5})
     count = partial(count_people, of="smokes", by="age", difference=0.05)
     # a row has half of the people, which the error is divided by
-    assert count(half.plan(people=1000)) > 4 * count(all_answer.plan(people=1000))
+    assert count(half.plan(people=1000).document) > 4 * count(all_answer.plan(people=1000).document)
     values = list("abcdefgh")
     wide = {"sex": ["f", "m"], "smokes": ["yes", "no"], "town": values, "job": values}
     two = dn.Study(wide, epsilon=1.0, known=["sex"], together=[("town", "smokes"), ("job", "smokes")])
@@ -99,7 +98,7 @@ def test_people_are_counted_as_tables_are_read() -> None:
     )
     plans = [study.plan(people=1000) for study in (one, two)]
     assert [len(plan.names) for plan in plans] == [1, 2]
-    once, twice = (count_people(plan, of="smokes", by="sex", difference=0.05) for plan in plans)
+    once, twice = (count_people(plan.document, of="smokes", by="sex", difference=0.05) for plan in plans)
     assert twice == pytest.approx(2 * once, rel=0.01)  # half of the people are in each table
 
 
@@ -142,7 +141,7 @@ def test_simulated_people_are_like_those_who_answered() -> None:
     study = dn.Study(asked, epsilon=6.0, target="level", missing="value", protocol="grr")
     plan = study.plan(people=1000)
     cells = np.array([[0.08, 0.02], [0.27, 0.63]])
-    [one] = plan.content.attributes
+    [one] = plan.document.attributes
     shares = np.append((cells if one.columns[0] == "level" else cells.T) * (1 - SKIPS), SKIPS)
     result = draw(plan, {one.name: shares}, 1_000_000, np.random.default_rng(4))
     table = result.cross("other", by="level")

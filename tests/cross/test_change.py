@@ -254,4 +254,4 @@ def test_what_cannot_be_compared_is_refused() -> None:
         tied.change(tied, "same")
     change = plan.estimate(plan.tally(rounds[1])).change(plan.estimate(plan.tally(rounds[0])))
     with pytest.raises(dn.InvalidParameter, match="does not know its results"):
-        replace(change, results=None).cross("smoker", by="sex")
+        replace(change, rounds=None).cross("smoker", by="sex")

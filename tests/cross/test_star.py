@@ -16,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side
 from deniable.cross.shrink import project_shares
 from deniable.cross.star import Star, rake
-from deniable.results.result import Result
+from deniable.study.result import Result
 from tests import statistics
 
 ASKED = {"a": ["0", "1"], "b": ["x", "y", "z"], "c": ["u", "v"]}
@@ -134,7 +134,7 @@ def test_a_target_asks_for_its_pairs_alone(tmp_path: Path) -> None:
     file.write_text("\n".join(['epsilon = 4.0\ntarget = "c"\n[attributes]', *rows]))
     plan = dn.Study.read(file).plan(people=1000)
     assert plan.id == STUDY.plan(people=1000).id
-    held = {frozenset(pair) for one in plan.content.attributes for pair in combinations(one.columns, 2)}
+    held = {frozenset(pair) for one in plan.document.attributes for pair in combinations(one.columns, 2)}
     assert {frozenset("ac"), frozenset("bc")} <= held
 
 

@@ -60,7 +60,7 @@ def test_people_are_counted_alike(drawn: list[tuple[str, DrawnStudy]]) -> None:
     """By `plan` and by `people`; and the plan of as many people as a margin takes has that margin."""
 
     def check(study: DrawnStudy) -> None:
-        here = reconsider(study.plan.content, study.plan.considered)
+        here = reconsider(study.plan.document, study.plan.considered)
         stated = list(list_precisions(here))
         rows = read_rows(tabulate_precisions(here), r"question +what is read")
         shell = run_people(study, "--people", str(study.people))["questions"]
@@ -89,17 +89,17 @@ def test_guesses_are_stated_alike(drawn: list[tuple[str, DrawnStudy]]) -> None:
 
     def check(study: DrawnStudy) -> None:
         plan = study.plan
-        here = reconsider(plan.content, plan.considered)
-        guesses = {guess.attribute: guess for guess in guess_attributes(plan.content, here)}
-        for cells in read_rows(explain_guesses(plan.content, here), r"attribute +values"):
+        here = reconsider(plan.document, plan.considered)
+        guesses = {guess.attribute: guess for guess in guess_attributes(plan.document, here)}
+        for cells in read_rows(explain_guesses(plan.document, here), r"attribute +values"):
             guess = guesses.get(cells[0])
             if guess is not None:  # a level is named by its groups
                 assert cells[3] == format_percent(guess.report, 1)
                 assert cells[-2] == format_percent(guess.blind, 1)
-        for guess in guess_questions(plan.content, here):
+        for guess in guess_questions(plan.document, here):
             assert 0 < guess.blind <= guess.report + 1e-9 <= guess.reported + 2e-9 <= 1 + 3e-9, guess
             assert guess.most is None or guess.reported <= guess.most + 1e-9, guess
-        if not all(part.listed for part in plan.content.parts):
+        if not all(part.listed for part in plan.document.parts):
             return
         for row in success(plan, collections=1).attributes:
             guess = guesses[row.name]
@@ -115,12 +115,12 @@ def test_a_page_shows_what_the_shell_prints(drawn: list[tuple[str, DrawnStudy]])
     def check(study: DrawnStudy) -> None:
         plan = study.plan
         page = forecast(plan)
-        here = reconsider(plan.content, plan.considered)
+        here = reconsider(plan.document, plan.considered)
         text = page["text"]
         for row, cells in zip(page["precisions"], read_rows(text, r"question +what is read"), strict=True):
             assert cells[:3] == [row["attribute"], row["what_is_read"], row["known_to_within"]]
             assert int(cells[-1].replace(",", "").removeprefix("over ")) in (row["people_enough"], 10**9)
-        assert page["guesses"] == [guess.to_dict() for guess in guess_questions(plan.content, here)]
+        assert page["guesses"] == [guess.to_dict() for guess in guess_questions(plan.document, here)]
         printed = " ".join(text.split())
         for guess in page["guesses"]:
             if "most" in guess and "at most" not in guess["what"]:
@@ -137,7 +137,7 @@ def test_a_number_beside_text_is_guessed_by_halves() -> None:
     """Once it was said to be guessed in 30.8 % of cases, and in 0.0 % without a report."""
     study = Study({"pay": {"low": 0, "high": 5000, "mean": True}, "word": {"alphabet": "a-z"}}, epsilon=2.0)
     plan = study.plan(people=5000)
-    pay, word = guess_questions(plan.content, reconsider(plan.content, plan.considered))
+    pay, word = guess_questions(plan.document, reconsider(plan.document, plan.considered))
     assert (pay.attribute, pay.what, pay.blind) == ("pay", "in which half of its range it is", 0.5)
     assert 0.5 < pay.report < pay.reported < 1
     assert (word.attribute, word.what) == ("word", "which of two answers it is, at most")

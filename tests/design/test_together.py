@@ -50,7 +50,7 @@ def test_tables_are_expected_as_margins_and_sample_sizes_say() -> None:
     """A pair as its attribute's own margins; of a view of three, each pair; by known groups, as is said."""
     asked: dict[str, Any] = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=1.0, together=[("age", "smoker")]).plan(people=20_000)
-    [table] = expect_tables(plan)
+    [table] = expect_tables(plan.document)
     cell, share = plan.precisions()
     assert math.isclose(table.cell.stderr, cell.stderr, rel_tol=1e-9)
     assert math.isclose(table.share.stderr, share.stderr, rel_tol=1e-9)
@@ -59,11 +59,11 @@ def test_tables_are_expected_as_margins_and_sample_sizes_say() -> None:
     three = {name: ["yes", "no"] for name in "abc"}
     view = dn.Study(three, epsilon=1.0, together=[("a", "b", "c")]).plan(people=1000)
     assert view.names == ("a x b x c",)
-    found = expect_tables(view)
+    found = expect_tables(view.document)
     assert [(one.by, one.of) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert math.isclose(1000 * found[0].cell.stderr ** 2, 4.845, rel_tol=0.001)  # the specification
     known = dn.Study(asked, epsilon=1.0, known=["age"]).plan(people=20_000)
-    [by_group] = expect_tables(known)
+    [by_group] = expect_tables(known.document)
     assert by_group.people_for_difference == 35_145
     assert f"known to within {by_group.share.format_margin()}" in known.explain().replace("\n", " ")
 
@@ -71,7 +71,7 @@ def test_tables_are_expected_as_margins_and_sample_sizes_say() -> None:
 def test_long_ranges_are_expected_by_the_groups_that_are_read() -> None:
     asked: dict[str, Any] = {"age": dn.Range(0, 100), "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=2.0, together=[("age", "smoker")]).plan(people=20_000)
-    [table] = expect_tables(plan)
+    [table] = expect_tables(plan.document)
     assert table.cell.count == 20
 
 

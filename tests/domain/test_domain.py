@@ -273,7 +273,7 @@ def test_every_range_that_is_accepted_survives_a_plan(
     plan = Plan.of({"a": made}, grr(made.k, 1.0), 10)
     read = Plan.from_json(plan.to_json())
     assert read == plan
-    assert read.content.attributes[0].domain == made
+    assert read.document.attributes[0].domain == made
 
 
 @pytest.mark.parametrize(

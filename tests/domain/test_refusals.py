@@ -181,7 +181,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG),
         "is not a method .auto, closed",
     ),
-    "no loss": (lambda: dn.best_channel(3, 1.0, loss=WRONG), "is not a loss .l2, cdf, kl."),
     "no step": (
         lambda: LINE.estimate(dn.Tally(40, np.full(20, 2))).project(WRONG),
         "is not a consistency step .clip",

@@ -108,4 +108,4 @@ def test_a_daily_job_goes_on_without_a_damaged_file(run: Run) -> None:
     bad.write_bytes(whole[:300])  # what was counted stays counted
     outcome = run(*job, "--json")
     assert (outcome.code, json.loads(outcome.out)["n"]) == (0, 90)
-    assert KeptTallies.read("kept.json", PLAN).n == 90
+    assert KeptTallies.read("kept.json", PLAN.document).n == 90

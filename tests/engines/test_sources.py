@@ -116,8 +116,8 @@ def test_windows_have_the_same_keys_from_files_and_engines(
     if names[0] != "03":  # which Polars takes for 3
         assert dict(PLAN.tally(pl.scan_parquet(tmp_path, hive_partitioning=True), by="day")) == files
     path = tmp_path / "tallies.json"
-    KeptTallies.update(path, PLAN, tmp_path, by="day")
-    assert dict(KeptTallies.read(path, PLAN).tally_windows("day")) == files
+    KeptTallies.update(path, PLAN.document, tmp_path, by="day")
+    assert dict(KeptTallies.read(path, PLAN.document).tally_windows("day")) == files
 
 
 def test_frames(lake: Path, right: dict[str, Tallies]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.results.findings import Findings
+from deniable.show.text import write_text
 
 GRADES = ["low", "middle", "high"]
 TABLES = {
@@ -44,7 +45,7 @@ def test_print_shows_what_the_shell_shows() -> None:
     ).plan(people=1000)
     answers = {"age": [30.5] * 200, "word": ["w1"] * 200}
     result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))
-    shown, shell = str(result), Findings(result).text()
+    shown, shell = str(result), write_text(Findings(result.numbers))
     assert (
         "age (200 reports), nearest possible shares: 100 values in 10 groups; frame(bins=True) has" in shown
     )

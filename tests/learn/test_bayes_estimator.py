@@ -54,7 +54,7 @@ def test_labels_are_protected_unless_asked_otherwise() -> None:
     rows, ill = make_people(200, 20)
     model = PrivateNaiveBayes(epsilon=2.0, domains=DOMAINS, target="ill").fit(rows, ill)
     assert model.unprotected_ == ()
-    assert model.plan_.content.known is None
+    assert model.plan_.document.known is None
 
 
 def test_clones_draw_from_the_same_words_and_are_counted() -> None:

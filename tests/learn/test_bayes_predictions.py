@@ -23,7 +23,7 @@ def test_rows_that_are_reports_are_predicted_by_their_likelihood() -> None:
     found = model.predict_proba_reports(plan, reports)
     score = np.tile(np.log(model.class_shares_), (6, 1))
     for part, column, table in zip(
-        plan.content.parts, reports.records.columns, model.tables_.values(), strict=True
+        plan.document.parts, reports.records.columns, model.tables_.values(), strict=True
     ):
         law = part.law
         assert isinstance(law, dn.Law)

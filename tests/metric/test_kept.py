@@ -28,7 +28,7 @@ KEPT: dict[str, Callable[[], MetricMechanism]] = {
 
 
 def kept_part(plan: Plan) -> MetricMechanism:
-    [part] = plan.content.parts
+    [part] = plan.document.parts
     assert isinstance(part, MetricMechanism)
     return part
 
@@ -103,7 +103,7 @@ def test_many_reports_say_what_one_does() -> None:
 def test_a_plan_states_losses_per_unit_and_again() -> None:
     asked = {"age": AGES, "smokes": ["yes", "no"], "hours": dn.Number(0, 60)}
     plan = dn.Study(asked, epsilon_first=0.5, epsilon_forever=1.0, rounds=3).plan(people=1000)
-    assert [part.repeated for part in plan.content.parts] == [True] * 3
+    assert [part.repeated for part in plan.document.parts] == [True] * 3
     loss = plan.verify()
     assert loss.repeated is not None
     assert loss.units[0].loss <= 0.3
@@ -111,7 +111,7 @@ def test_a_plan_states_losses_per_unit_and_again() -> None:
     assert loss.rest <= 0.5
     assert loss.repeated.one_value_forever == pytest.approx(2.1)
     again = Plan.from_json(plan.to_json())
-    assert again.content == plan.content
+    assert again.document == plan.document
     assert kept_part(dn.Study({"age": AGES}, rounds=2).plan(10)).repeated
     client = dn.Client(dn.Study({"age": AGES}, rounds=3).plan(10), secret=bytes(32), plan_cap=math.inf)
     bodies = [client.report({"age": 4}, round=number).body for number in (1, 2, 3)]

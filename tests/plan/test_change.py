@@ -13,10 +13,9 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.results import Result
 from deniable.results.change import People
 from deniable.results.findings import Findings
-from deniable.study import Plan
+from deniable.study import Plan, Result
 from tests.running import Run
 from tests.statistics import at_least, spread
 
@@ -175,7 +174,7 @@ def test_a_mean_of_rounds_taken_as_independent_is_found_out() -> None:
 
 
 def results(plan: Plan, *answers: dict[str, object]) -> list[Result]:
-    words = dn.remembering(1) if plan.content.rounds else dn.seeded(1)
+    words = dn.remembering(1) if plan.document.rounds else dn.seeded(1)
     return [plan.estimate(plan.tally(plan.privatize(each, words))) for each in answers]
 
 
@@ -283,7 +282,7 @@ def test_a_round_is_shown_as_its_results_show_it() -> None:
     earlier, later = results(plan, *rounds)
     change = later.change(earlier)
     for name, result in (("earlier", earlier), ("later", later)):
-        found = Findings(result)
+        found = Findings(result.numbers)
         shown = change["color"].possible()[name]
         assert shown == pytest.approx([row["share"] for row in found.rows.values])
         assert change["pay"].possible()[name] == pytest.approx([found.means["pay"].value])

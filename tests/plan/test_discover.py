@@ -206,7 +206,7 @@ def test_short_texts_are_searched_without_levels() -> None:
     found = plan.discover(plan.privatize({"word": ["cat"] * 600 + ["dog"] * 400}, dn.seeded(1)))
     assert found.names == ("cat", "dog")
     assert found.n == found.people == 1000
-    assert found.candidates == plan.content.attributes[0].domain.count_possible(0, 25)  # type: ignore[attr-defined]
+    assert found.candidates == plan.document.attributes[0].domain.count_possible(0, 25)  # type: ignore[attr-defined]
 
 
 def test_plans_whose_last_level_has_whole_codes_are_searched_as_before() -> None:
@@ -314,7 +314,7 @@ def test_a_guess_of_text_is_between_two_answers() -> None:
     other = (1 - keep) / (part.g - 1)
     told = sum([max(keep, other)] * 2 + [other] * (part.g - 2)) / 2
     assert part.tell_two() == pytest.approx(told)
-    question = list_unlisted(PLAN.content)["word"]
+    question = list_unlisted(PLAN.document)["word"]
     assert question.tell_two() == pytest.approx(0.5 * told + 0.5 * 0.5)
     lines = PLAN.explain().splitlines()
     [row] = [line for line in lines if line.startswith("word  ") and "not listed" in line]
@@ -323,7 +323,7 @@ def test_a_guess_of_text_is_between_two_answers() -> None:
 
 
 def test_the_limit_falls_with_the_root_of_people_and_a_list_finds_more() -> None:
-    question = list_unlisted(PLAN.content)["word"]
+    question = list_unlisted(PLAN.document)["word"]
     few, many = (question.find_limit(question.expect(n)) for n in (10**5, 10**7))
     assert few / many == pytest.approx(10, rel=0.1)
     assert "a public list of 1,000 would find" in question.explain_limit(10**5)
@@ -339,7 +339,7 @@ def test_a_missing_word_may_be_a_random_code() -> None:
 
 def test_a_plan_says_what_it_will_find() -> None:
     text = " ".join(PLAN.explain().split())
-    question = list_unlisted(PLAN.content)["word"]
+    question = list_unlisted(PLAN.document)["word"]
     limit = 100 * question.find_limit(question.expect(6000))
     assert f"'word': texts with a share above {limit:.2g} % are found about half of the time" in text
     assert "a public list of 1,000 would find" in text
@@ -422,7 +422,7 @@ def test_nothing_is_said_of_shares_above_all_people(levels: bool) -> None:
 
 
 def test_a_list_may_find_what_levels_do_not() -> None:
-    [question] = list_unlisted(dn.Study({"id": dn.Code(50)}, epsilon=1.0).plan(people=200).content).values()
+    [question] = list_unlisted(dn.Study({"id": dn.Code(50)}, epsilon=1.0).plan(people=200).document).values()
     said = question.explain_limit(200)
     assert (
         "Not even a value that everybody has is found half of the time. A public list of 1,000 would" in said

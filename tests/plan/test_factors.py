@@ -120,7 +120,7 @@ def test_guesses_from_whole_reports_by_enumeration(kind: str) -> None:
         "split apart": dn.Split(parts),
         "faked": dn.rsfd([4, 4], 1.0, "grr"),
     }[kind]
-    found = {one.question: one for one in list_answer_guesses(_plan(made, tables).content, forever=False)}
+    found = {one.question: one for one in list_answer_guesses(_plan(made, tables).document, forever=False)}
     names = sorted({name for some in tables for name in some})
     assert list(found) == names
     right: dict[str, dict[object, dict[int, float]]] = {
@@ -150,7 +150,7 @@ def test_plans_state_them() -> None:
     )
     assert "'smoker' 57.6 % (if reported 57.6 %, blind 50.0 %)" in text
     again = dn.Study(asked, epsilon_first=1.0, epsilon_forever=2.0, together=[("age", "smoker")]).plan(1000)
-    once, forever = (list_answer_guesses(again.content, forever=often)[1] for often in (False, True))
+    once, forever = (list_answer_guesses(again.document, forever=often)[1] for often in (False, True))
     assert once.exact
     assert forever.exact
     assert 0.5 < once.report < forever.report < 0.9

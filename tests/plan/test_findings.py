@@ -18,7 +18,9 @@ import deniable as dn
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
 from deniable.results.findings import Findings
+from deniable.show.findings_plot import plot_findings
 from deniable.show.plot import shares_plot
+from deniable.show.text import write_text
 from deniable.simulate.tallies import draw_tally
 from deniable.study import Plan
 from deniable.summaries import Group, groups_of
@@ -281,7 +283,7 @@ def test_smoothing_is_described(weight: float, words: str) -> None:
     plan = dn.Study({"age": dn.Range(0, 30, step=1, privacy="metric", epsilon=1.0)}).plan(1000)
     tallies = plan.tally(plan.privatize({"age": [20] * 600 + [3] * 400}, dn.seeded(1)))
     soft = plan.mle(tallies, "age").smooth(weights=[weight], passes=[30])
-    text = Findings(plan.estimate(tallies), smoothed={"age": soft}).text()
+    text = write_text(Findings(plan.estimate(tallies).numbers, smoothed={"age": soft}))
     assert words in text
     assert "log-likelihood per report within" in text
 
@@ -343,10 +345,10 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     ages = dn.Range(0, 30, step=1, open_high=True, privacy="metric", epsilon=1.0)
     plan = dn.Study({"age": ages}).plan(1000)
     tallies = plan.tally(plan.privatize({"age": [29] * 600 + [3] * 400}, dn.seeded(1)))
-    found = Findings.of(plan, tallies, quantiles=[0.2, 0.9])
-    assert "mean not known, since an end of the range is open" in found.text()
-    assert "median " in found.text()
-    assert "quantile 0.9 beyond the open end" in found.text()
+    found = Findings.of(plan.document, tallies, quantiles=[0.2, 0.9])
+    assert "mean not known, since an end of the range is open" in write_text(found)
+    assert "median " in write_text(found)
+    assert "quantile 0.9 beyond the open end" in write_text(found)
     (_, inside, beyond) = (one["quantile"] for one in found.about()["quantiles"])
     assert abs(inside - 3.5) < 0.1, (
         "two in five people are 3, so that a fifth ends in the middle of that year"
@@ -463,9 +465,11 @@ def test_a_title_promises_only_intervals_that_are_plotted() -> None:
 def test_means_and_quantiles_are_marked(bins: bool) -> None:
     plan = dn.Study({"age": AGES}).plan(5000)
     ages = np.random.default_rng(3).normal(42, 9, 5000).clip(0, 99)
-    found = Findings.of(plan, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9])
+    found = Findings.of(
+        plan.document, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9]
+    )
     mean, high = found.means["age"].value, found.quantiles["age"][0.9].value
-    lines = {line.get_label(): line for line in found.plot(bins).axes[0].lines}
+    lines = {line.get_label(): line for line in plot_findings(found, bins).axes[0].lines}
     for name, position in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
         drawn = lines[name].get_xdata() if bins else lines[name].get_ydata()
         expected = position if bins else position / 10 - 0.5  # ten bars, of ten years each, at 0 to 9
@@ -506,7 +510,7 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
     drawn = faked.privatize({"age": [3] * 40, "color": ["red"] * 40}, dn.seeded(1))
     heard: list[tuple[int, int]] = []
     found = Findings.of(
-        faked,
+        faked.document,
         faked.tally(drawn),
         quantiles=[0.5],
         smooth=True,
@@ -523,6 +527,6 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
         ].n
         == 0
     )
-    none = Findings.of(sampled, one, quantiles=[0.5], smooth=True)
+    none = Findings.of(sampled.document, one, quantiles=[0.5], smooth=True)
     assert (none.smoothed, none.quantiles) == ({}, {})
-    assert "age" in none.result.unreported
+    assert "age" in none.estimates.unreported

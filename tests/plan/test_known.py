@@ -40,7 +40,7 @@ def test_the_group_is_all_that_differs_between_groups(name: str) -> None:
     it, and every loss is that of the plan without groups.
     """
     plan = plans()[name]
-    plain, known = plan.with_texts(None).with_known({}), plan.content.known
+    plain, known = plan.with_texts(None).with_known({}), plan.document.known
     assert plan.stated == plain.stated
     assert known is not None
     answers = answers_of(plan)[0]
@@ -50,11 +50,11 @@ def test_the_group_is_all_that_differs_between_groups(name: str) -> None:
         here: dict[str, Any] = {}
         for (question, domain), code in zip(known.factors, parts, strict=True):
             here[question] = int(code) if isinstance(domain, dn.Range) else domain.labels[int(code)]
-        words = dn.remembering(5, dn.seeded(6)) if plan.content.rounds else dn.seeded(5)
+        words = dn.remembering(5, dn.seeded(6)) if plan.document.rounds else dn.seeded(5)
         [body] = Wire(plan).bodies(plan.privatize([answers | here], words))
         assert body[0] == group
         bodies.append(body[1:])
-    words = dn.remembering(5, dn.seeded(6)) if plan.content.rounds else dn.seeded(5)
+    words = dn.remembering(5, dn.seeded(6)) if plan.document.rounds else dn.seeded(5)
     hidden = {question: answer for question, answer in answers.items() if question not in known.names}
     [body] = Wire(plain).bodies(plain.privatize([hidden], words))
     assert set(bodies) == {body}
@@ -172,12 +172,12 @@ def test_intervals_of_groups_hold_and_those_of_everybody_would_not() -> None:
 
 def test_few_people_are_needed() -> None:
     """The numbers of the specification: 4.5 to 9 times fewer than where the rows are secret."""
-    assert count_people(SMOKING, of="smoker", by="age", difference=0.05) == 35_145
+    assert count_people(SMOKING.document, of="smoker", by="age", difference=0.05) == 35_145
     asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=2.0, known=["age"]).plan(people=20_000)
-    assert count_people(plan, of="smoker", by="age", difference=0.05) == 11_923
+    assert count_people(plan.document, of="smoker", by="age", difference=0.05) == 11_923
     with pytest.raises(dn.InvalidParameter, match="got 'age' twice"):
-        count_people(plan, of="age", by="age", difference=0.05)
+        count_people(plan.document, of="age", by="age", difference=0.05)
     text = " ".join(SMOKING.explain().split())
     assert "Known and sent as it is: 'age' (5 values)" in text
     assert "no loss above counts it" in text
@@ -227,7 +227,7 @@ def test_nobody_is_looked_for_among_all_groups() -> None:
 def test_reports_travel_with_their_group(tmp_path: Path) -> None:
     """By bytes, JSON, Parquet and the row of a store."""
     for name, plan in plans().items():
-        words = dn.remembering(1, round=1) if plan.content.rounds else dn.seeded(1)
+        words = dn.remembering(1, round=1) if plan.document.rounds else dn.seeded(1)
         reports = plan.privatize(answers_of(plan) * 20, words)
         tallies, wire = plan.tally(reports), Wire(plan)
         assert sum(group[plan.names[0]].n for group in tallies.groups) == tallies[plan.names[0]].n
@@ -319,10 +319,10 @@ def test_a_consent_and_a_study_file_say_it(tmp_path: Path) -> None:
     plan = TRIAL.plan(people=1000)
     groups = {"en": "same group", "de": "Gruppe", "fr": "groupe", "es": "grupo", "pt": "grupo"}
     for language in LANGUAGES:
-        text = generate_consent(plan, language)
+        text = generate_consent(plan.document, language)
         assert text.count("arm") == 1
         assert groups[language] in text
-        assert groups[language] not in generate_consent(plan.with_known({}), language)
+        assert groups[language] not in generate_consent(plan.with_known({}).document, language)
     path = tmp_path / "study.toml"
     text = (
         'epsilon = 1.0\n[attributes]\nsmoker = { yes_no = true }\narm = { values = ["A", "B"], known = %s }\n'

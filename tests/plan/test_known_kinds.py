@@ -42,7 +42,7 @@ def count(plan: Plan, name: str, shares: Floats, sizes: tuple[int, ...], counts:
     for n, share in zip(sizes, shares, strict=True):
         tallies = {
             one: Tally(0, np.zeros(part.k, int))
-            for one, part in zip(plan.names, plan.content.parts, strict=True)
+            for one, part in zip(plan.names, plan.document.parts, strict=True)
         }
         groups.append(tallies | {name: Tally(n, counts(n, law.q + law.gain * share))})
     return Tallies(plan.id, sum(sizes), add_groups(groups), tuple(groups))
@@ -116,12 +116,12 @@ def test_people_answer_and_the_plan_says_what_tables_tell() -> None:
     assert re.search(
         r"'hours' by 'arm': shares of one of 2 groups are known to within [\d.]+ points if 75 % of", text
     )
-    [hours_by_arm] = [one for one in expect_tables(PLAN) if one.of == "hours"]
+    [hours_by_arm] = [one for one in expect_tables(PLAN.document) if one.of == "hours"]
     assert hours_by_arm.describe().endswith("That is if 75 % of people answer.")
-    [works_by_arm] = [one for one in expect_tables(PLAN) if one.of == "works"]
+    [works_by_arm] = [one for one in expect_tables(PLAN.document) if one.of == "works"]
     assert "of people answer" not in works_by_arm.describe()
     assert "'media: web' by 'arm': shares of one of 2 groups" in text
-    assert count_people(PLAN, of="media: tv", by="arm", difference=0.05) > 1000
+    assert count_people(PLAN.document, of="media: tv", by="arm", difference=0.05) > 1000
 
 
 def test_secret_tables_say_what_to_ask_instead() -> None:

@@ -16,10 +16,10 @@ from deniable.explain.factors import guess_factor
 from deniable.explain.guesses import bound_group
 from deniable.plan import Attribute
 from deniable.records import Sample, Split
-from deniable.results import Result
 from deniable.results.findings import Findings
 from deniable.results.range_queries import RangeQuery, find_bins, find_edges
-from deniable.study import Plan
+from deniable.show.text import write_text
+from deniable.study import Plan, Result
 from deniable.summaries import Summary
 from tests import levels
 
@@ -61,7 +61,7 @@ def test_the_loss_of_a_plan_is_that_of_one_level() -> None:
 
 def test_levels_go_from_the_coarsest_to_single_values() -> None:
     plan = dn.Study({"income": LONG}, epsilon=1.0).plan(people=1000)
-    sizes = [one.domain.k for one in plan.content.attributes]
+    sizes = [one.domain.k for one in plan.document.attributes]
     assert plan.names == (
         "income by 4096",
         "income by 1024",
@@ -72,7 +72,7 @@ def test_levels_go_from_the_coarsest_to_single_values() -> None:
         "income",
     )
     assert sizes == [2, 5, 20, 79, 313, 1250, 5000]
-    assert [part.k for part in plan.content.parts] == sizes
+    assert [part.k for part in plan.document.parts] == sizes
 
 
 def test_long_ranges_have_levels_unless_values_are_wanted() -> None:
@@ -127,7 +127,7 @@ def test_a_split_asks_one_level_and_all_others() -> None:
     assert isinstance(plan.mechanism, Split)
     assert plan.mechanism.reported == 2
     assert plan.loss.record <= 1.0
-    assert all(part.loss() <= 0.5 for part in plan.content.parts)
+    assert all(part.loss() <= 0.5 for part in plan.document.parts)
 
 
 def test_random_answers_fall_into_groups_by_their_size() -> None:
@@ -296,10 +296,10 @@ def test_ranges_of_few_people_are_too_noisy_to_read() -> None:
         plan = levels.ALONE.plan(people=people)
         answers = {"income": np.arange(people) % 1000}
         result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(3))))
-        findings = Findings.read(result, ranges=asked)
+        findings = Findings.read(result.numbers, ranges=asked)
         rows = [row for row in findings.about()["ranges"] if row["attribute"] == "income"]
         assert [row["noisy"] for row in rows] == [noisy, noisy]
-        assert ("0 to under 100 too noisy to read, from" in findings.text()) is noisy
+        assert ("0 to under 100 too noisy to read, from" in write_text(findings)) is noisy
 
 
 def test_flat_ranges_have_shares_between_numbers_too() -> None:
@@ -346,12 +346,12 @@ def test_tables_with_levels_are_refused_with_a_reason(incomes: tuple[Integers, R
         result.cross("income", by="sex")
     with pytest.raises(dn.InvalidParameter, match=r"result\.range"):
         result.among("income")
-    assert result.plan is not None
+    assert result.document is not None
     assert result.tallies is not None
     with pytest.raises(dn.InvalidParameter, match=r"result\.range"):
-        result.plan.mle(result.tallies, "income")
-    findings = Findings.read(result, mle=True)
-    assert "most likely shares (mle) and smoothed ones are not shown" in findings.text()
+        Plan(result.document).mle(result.tallies, "income")
+    findings = Findings.read(result.numbers, mle=True)
+    assert "most likely shares (mle) and smoothed ones are not shown" in write_text(findings)
     plan = replace(levels.BESIDE, known=["sex"], importance={}).plan(people=1000)
     assert "income by" not in plan.explain()
     tallies = plan.tally(plan.privatize({"income": [5] * 400, "sex": ["f", "m"] * 200}, dn.seeded(1)))
@@ -377,7 +377,7 @@ def test_a_plan_says_once_how_well_ranges_will_be_known() -> None:
 def test_reports_of_all_levels_say_no_more_about_a_group_than_is_stated(epsilon: float) -> None:
     """Every report of every level is listed; those of finer levels say more than nothing."""
     plan = dn.Study({"age": dn.Range(0, 64, queries="ranges"), "sex": ["f", "m"]}, epsilon).plan(people=1000)
-    content, (coarsest, *_) = plan.content, plan.content.levels["age"]
+    content, (coarsest, *_) = plan.document, plan.document.levels["age"]
     blind = 1 / coarsest.domain.k
     gains = []
     for level in content.levels["age"]:
@@ -400,9 +400,9 @@ def test_a_warning_says_which_level_reveals_an_answer() -> None:
 def test_expected_errors_are_those_of_results(incomes: tuple[Integers, Result]) -> None:
     """Of groups, on average; people who have the values add to the noise of reports."""
     result = incomes[1]
-    assert result.plan is not None
+    assert result.document is not None
     found = np.array([result.range("income", low, low + 100).stderr for low in range(0, 1000, 100)])
-    expected = next(one.stderr for one in result.plan.precisions() if one.attribute == "income")
+    expected = next(one.stderr for one in Plan(result.document).precisions() if one.attribute == "income")
     assert 0.9 < np.sqrt((found**2).mean()) / expected < 1.1
 
 
@@ -412,7 +412,7 @@ def test_a_median_is_promised_wherever_it_is() -> None:
     [promised] = [one for one in plan.precisions() if one.what == "median"]
     result = plan.estimate(plan.tally(plan.privatize({"income": np.arange(4096)}, dn.seeded(2))))
     errors = np.array([result.range("income", None, cut).stderr for cut in range(13, 4096, 25)])
-    assert promised.stderr > 0.95 * errors.max() * np.sqrt(4096 / plan.content.people)
+    assert promised.stderr > 0.95 * errors.max() * np.sqrt(4096 / plan.document.people)
 
 
 def test_a_preview_shows_the_question_once() -> None:

@@ -10,7 +10,7 @@ from deniable.explain.explain import list_warnings
 
 def warn(labels: list[str]) -> list[str]:
     plan = dn.Study({"smokes": labels}, epsilon=1.0).plan(people=100_000)
-    return [text for text in list_warnings(plan.content, plan.stated, ()) if "People cannot tell" in text]
+    return [text for text in list_warnings(plan.document, ()) if "People cannot tell" in text]
 
 
 @pytest.mark.parametrize(

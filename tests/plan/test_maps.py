@@ -39,7 +39,7 @@ def together(*features: dict[str, Any]) -> dict[str, Any]:
 def test_the_example_of_the_documents_becomes_part_of_a_plan(run: Run, tmp_path: Path) -> None:
     study = dn.Study.read(EXAMPLES / "island.toml")
     plan = study.plan(people=2000)
-    [(name, drawn)] = plan.content.maps
+    [(name, drawn)] = plan.document.maps
     assert name == "beach"
     assert [town.name for town in drawn.towns] == ["Southport", "Midbridge", "Westhaven", "Northcliff"]
     assert len(drawn.lines) == 3  # the coast, the islet and the river
@@ -132,7 +132,7 @@ def test_an_image_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     found = Map.read(tmp_path / "map.png", BOX, {"Here": (52.5, 13.5)})
     assert str(found) == "a map of a PNG image of 108 bytes, and 1 town: Here"
     plan = Plan.of({"home": BOX}, dn.grr(20, 1.0), people=100).with_maps({"home": found})
-    assert Plan.from_json(plan.to_json()).content.maps == (("home", found),)
+    assert Plan.from_json(plan.to_json()).document.maps == (("home", found),)
     (tmp_path / "drawn.png").write_bytes(b"<svg xmlns='http://www.w3.org/2000/svg'/>")
     with pytest.raises(InvalidParameter, match=r"drawn.png: the image of a map is a PNG or JPEG file"):
         Map.read(tmp_path / "drawn.png", BOX)

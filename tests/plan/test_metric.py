@@ -125,7 +125,7 @@ def test_plans_are_written_read_back_verified_and_fit_the_schema(name: str) -> N
     assert read == plan
     assert (read.to_json(), read.id, read.loss) == (text, plan.id, plan.loss)
     refuse_unfit(json.loads(text), SCHEMA)
-    metric = [part for part in plan.content.parts if isinstance(part, MetricMechanism)]
+    metric = [part for part in plan.document.parts if isinstance(part, MetricMechanism)]
     assert len(plan.loss.units) == len(metric)
     assert (plan.loss.rest is None) == (not metric)
     for one, part in zip(plan.loss.units, metric, strict=True):
@@ -149,7 +149,9 @@ def test_a_table_is_refused_from_the_word_on_that_breaks_what_is_stated() -> Non
 
     def broken(words: int) -> bool:
         try:
-            Plan(vectors.of(moved(tails, words), {"age": vectors.AGES}).content, plan.stated).verify()
+            Plan(
+                replace(vectors.of(moved(tails, words), {"age": vectors.AGES}).document, claimed=plan.stated)
+            ).verify()
         except InvalidPlan:
             return True
         return False
@@ -228,7 +230,7 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
         assert plan.stated.metric is not None
         assert plan.stated.metric.units[0].loss == 400_000_000, "what is stated is what was asked for"
         assert 0 <= 0.5 - home.loss < 1e-3
-        parts = plan.content.parts
+        parts = plan.document.parts
         worst = [part.loss() for part in parts]
         assert plan.loss.record == pytest.approx(sum(worst) if mechanism == "split" else max(worst), abs=1e-9)
         each = 0.5 if mechanism == "split" else 1.0
@@ -257,8 +259,8 @@ def test_the_mean_is_chosen_by_its_error() -> None:
     }
     assert found == {0.2: "duchi", 1.0: "piecewise", 3.0: "piecewise"}
     named = Study({"income": dn.Number(0, 1)}, epsilon=3.0, protocol={"income": "hybrid"}).plan(100)
-    assert isinstance(named.content.parts[0], Averaged)
-    assert isinstance(named.content.parts[0].of, dn.Hybrid)
+    assert isinstance(named.document.parts[0], Averaged)
+    assert isinstance(named.document.parts[0].of, dn.Hybrid)
 
 
 def test_people_and_epsilon_that_an_error_takes() -> None:
@@ -762,7 +764,7 @@ def test_what_devices_refuse_is_warned_of_before_anybody_is_asked() -> None:
     ages = dn.Range(18, 98, step=1, privacy="metric", epsilon=0.1)
     answers = {"age": 40, "smokes": "no"}
     plan = Study({"age": ages, "smokes": ["yes", "no"]}, epsilon=3.0).plan(people=5000)
-    text = warn_limit(plan.content, plan.stated)
+    text = warn_limit(plan.document)
     assert text is not None
     assert text in " ".join(plan.explain().split())
     assert text in forecast(plan)["warnings"]
@@ -781,7 +783,7 @@ def test_what_devices_refuse_is_warned_of_before_anybody_is_asked() -> None:
     assert margins["age", "mean"] == said[2]
     for fits in (replace(ages, epsilon=float(said[1])), replace(ages, privacy="equal", epsilon=None)):
         plan = Study({"age": fits, "smokes": ["yes", "no"]}, epsilon=3.0).plan(people=5000)
-        assert warn_limit(plan.content, plan.stated) is None
+        assert warn_limit(plan.document) is None
         Client(plan, secret=bytes(32)).report(answers)
 
 
@@ -790,11 +792,11 @@ def test_ages_and_places_are_lowered_together_until_devices_accept_them() -> Non
     town = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=8, columns=8, epsilon=0.002)
     study = Study({"vote": ["a", "b"], "age": ages, "home": town}, epsilon=1.0)
     plan = study.plan(people=3000)
-    found = {one.attribute: one for one in find_accepted(plan.content, plan.stated, 4.0)}
+    found = {one.attribute: one for one in find_accepted(plan.document, 4.0)}
     assert set(found) == {"age", "home"}
     assert "would be noise" in str(found["home"])
     lower = {name: replace(study.attributes[name], epsilon=one.epsilon) for name, one in found.items()}
-    assert warn_limit(plan.content, plan.stated) is not None
+    assert warn_limit(plan.document) is not None
     plan = Study({"vote": ["a", "b"], **lower}, epsilon=1.0).plan(people=3000)
     assert 3.5 < plan.loss.record <= 4.0, "not much lower than it must be"
-    assert warn_limit(plan.content, plan.stated) is None
+    assert warn_limit(plan.document) is None

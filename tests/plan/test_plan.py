@@ -28,7 +28,7 @@ from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.randomness import FULL
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
@@ -93,7 +93,7 @@ def answers(n: int, seed: int = 1) -> dict[str, Any]:
 
 
 def privatized(plan: Plan, table: object, seed: int = 2) -> Reports:
-    reports = plan.privatize(table, remembering(seed, seeded(seed)) if plan.content.rounds else seeded(seed))
+    reports = plan.privatize(table, remembering(seed, seeded(seed)) if plan.document.rounds else seeded(seed))
     return replace(reports, round=1)
 
 
@@ -153,11 +153,11 @@ def test_reports_of_a_plan_are_those_of_its_mechanism_and_estimate_the_truth(nam
     assert len(reports) == 30_000
     tallies = plan.tally(reports)
     codes = plan.encode(table)
-    mechanism, words = plan.mechanism, remembering(2, seeded(2)) if plan.content.rounds else seeded(2)
+    mechanism, words = plan.mechanism, remembering(2, seeded(2)) if plan.document.rounds else seeded(2)
     assert tuple(tallies.tallies.values()) == mechanism.tally(mechanism.privatize(codes.T, words))
     result = plan.estimate(tallies)
     assert list(result) == list(plan.names)
-    for attribute, estimate, values in zip(plan.content.attributes, result.values(), codes, strict=True):
+    for attribute, estimate, values in zip(plan.document.attributes, result.values(), codes, strict=True):
         low, high = estimate.interval(1 - 1e-7)
         truth = np.bincount(values, minlength=attribute.domain.k) / 30_000
         assert ((low <= truth) & (truth <= high)).all()
@@ -178,7 +178,7 @@ def test_reports_survive_a_file(name: str, tmp_path: Path) -> None:
     assert table.num_rows == 1001
     assert list(dict.fromkeys(name.split(".")[0] for name in table.column_names)) == [
         *plan.names,
-        *(["round"] if plan.content.rounds else []),
+        *(["round"] if plan.document.rounds else []),
     ]
 
 
@@ -519,7 +519,7 @@ def test_a_nested_plan_says_who_reports_what() -> None:
 
 def test_what_many_nested_reports_give_away_is_the_sum_over_parts_of_the_worst_in_each() -> None:
     plan = made("two rounds, one of two")
-    each = [part.losses(5, 5) for part in plan.content.parts]
+    each = [part.losses(5, 5) for part in plan.document.parts]
     assert plan.loss.repeated is not None
     for figure in ("one_report", "same_value", "one_value_forever", "changing_values"):
         first, *others = (getattr(losses, figure) for losses in each)
@@ -773,7 +773,7 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
     assert len(result) == 2
     with pytest.raises(KeyError, match="did you mean 'color'"):
         result["colour"]
-    rows = Findings(result, 0.9, "simplex").rows.values
+    rows = Findings(result.numbers, 0.9, "simplex").rows.values
     assert [row["value"] for row in rows[:3]] == ["red", "green", "blue"]
     assert sum(row["projected"] for row in rows[:3]) == pytest.approx(1)
     frame = result.frame(0.9, "simplex", backend)
@@ -800,7 +800,7 @@ def test_an_attribute_that_nobody_reported_is_named() -> None:
     assert absent not in result
     with pytest.raises(KeyError, match=f"'{absent}' has 0 reports: there are no reports yet"):
         result[absent]
-    rows = [row for row in Findings(result).rows.table() if row["attribute"] == absent]
+    rows = [row for row in Findings(result.numbers).rows.table() if row["attribute"] == absent]
     assert [row["value"] for row in rows] == list(nothing.labels) == list(plan.labels[absent])
     assert {(row["share"], row["unbiased"], row["count"], row["n"]) for row in rows} == {
         (None, None, None, 0)
@@ -1153,10 +1153,10 @@ def test_records_can_be_put_together_by_hand() -> None:
 def test_a_part_whose_kind_is_no_text_is_refused(kind: object) -> None:
     nested = dn.Split((dn.grr(3, 1.0), dn.Sample((dn.grr(2, 1.0), dn.grr(2, 1.0)))))
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "drinks": ["yes", "no"]}
-    data = Plan.of(asked, nested, people=100).content.to_dict()
+    data = Plan.of(asked, nested, people=100).document.to_dict()
     data["mechanism"]["parts"][1]["kind"] = kind
     with pytest.raises(dn.InvalidPlan):
-        Content.from_dict(data)
+        PlanDocument.from_dict(data)
 
 
 def test_a_file_that_is_too_long_is_refused_before_it_is_read(

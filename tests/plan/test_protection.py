@@ -56,4 +56,4 @@ def test_devices_answer_the_repeated_study_of_the_example(tmp_path: Path) -> Non
     file = tmp_path / "study.toml"
     file.write_text(f'{repeat}\n[attributes]\nmood = ["good", "middling", "bad"]\n', encoding="utf-8")
     plan = dn.Study.read(file).plan(people=1000)
-    assert warn_limit(plan.content, plan.stated) is None
+    assert warn_limit(plan.document) is None

@@ -28,7 +28,9 @@ from deniable.mechanisms import ExactMechanism
 from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares
-from deniable.study import Plan
+from deniable.show.findings_plot import plot_findings
+from deniable.show.text import write_html, write_text
+from deniable.study import Plan, Result
 from deniable.study.questionnaire import divide_pages
 from deniable.wire import Wire
 from tests import questionnaires, statistics
@@ -101,7 +103,7 @@ def test_a_question_becomes_attributes_with_the_values_that_it_needs(plan: Plan)
     assert plan.labels["hours"][-2:] == ("not applicable", "no answer")
     assert plan.labels["mood"] == tuple("1234567")
     assert plan.labels["media: web"] == plan.labels["age: answered"] == ("yes", "no")
-    assert plan.content.missing == "refuse"
+    assert plan.document.missing == "refuse"
 
 
 def test_a_plan_without_such_questions_is_as_before() -> None:
@@ -246,7 +248,7 @@ def test_questions_keep_their_order_where_the_plan_has_another() -> None:
         only_if={"why": {"works": "no"}},
     )
     plan = study.plan(people=10_000)
-    pages = () if plan.content.texts is None else plan.content.texts.pages
+    pages = () if plan.document.texts is None else plan.document.texts.pages
     assert plan.names == ("age", "works", "why") or pages == (("age", "works", "why"),)
     assert divide_pages(list("abcdefg")) == [["a", "b", "c"], ["d", "e", "f", "g"]]
 
@@ -298,10 +300,10 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
             "age": found.mean("age"),
             "pay": found.mean("pay"),
             "mean hours": found.mean("hours"),
-            "the oldest": dn.Summary(*(float(one[4]) for one in Findings(found).unbiased["age"])),
+            "the oldest": dn.Summary(*(float(one[4]) for one in Findings(found.numbers).unbiased["age"])),
         }
         for name, (code, true) in below.items():
-            reached, errors = (one[code] for one in cumulative_shares(found, name, true))
+            reached, errors = (one[code] for one in cumulative_shares(found.numbers, name, true))
             held[f"{name} below"].append(bool(abs(reached - true) <= 1.96 * errors))
             halved.append(bool(abs(reached - true) <= 0.98 * errors))
         for name, one in shown.items():
@@ -326,7 +328,7 @@ def test_a_scale_with_prefer_not_to_say_has_a_mean_and_a_median() -> None:
     assert mean.low < 5.375 < mean.high
     assert mean.high - mean.low < 0.5
     assert median.low <= 5 <= median.high
-    about = Findings(found).about()
+    about = Findings(found.numbers).about()
     for rows in (about["means"], about["quantiles"]):
         assert [row["among"] for row in rows if row["attribute"] == "mood"] == ["those who answered"]
     assert all("among" not in row for row in about["rows"]), "shares are of everybody"
@@ -340,7 +342,9 @@ def test_shares_are_of_those_who_answered_where_others_have_random_values() -> N
     ages = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
     plan = dn.Study({"age": ages, "pay": dn.Number(0, 10)}, epsilon=6, missing="value").plan(people=3000)
     people = {"age": [35] * 1500 + [None] * 1500, "pay": [5.0] * 3000}
-    found = Findings(plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))), project="norm-sub")
+    found = Findings(
+        plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))).numbers, project="norm-sub"
+    )
     about = found.about()
     group = next(row for row in about["groups"] if row["value"] == "30 to under 40")
     assert group["among"] == "those who answered"
@@ -354,12 +358,12 @@ def test_shares_are_of_those_who_answered_where_others_have_random_values() -> N
     assert [row["among"] for row in about["means"]] == ["those who answered"] * 2
     (median,) = about["quantiles"]
     assert median["low"] <= 35 <= median["high"]
-    assert "age (3,000 reports by everybody; about" in found.text()
-    assert "are those who answered), nearest possible shares of these" in found.text()
-    assert "of those who answered" in found.html()
-    assert found.plot().axes
-    assert found.plot(unbiased=True).axes
-    asked = Findings.of(plan, found.result.tallies or plan.tally([]), mle=True)
+    assert "age (3,000 reports by everybody; about" in write_text(found)
+    assert "are those who answered), nearest possible shares of these" in write_text(found)
+    assert "of those who answered" in write_html(found)
+    assert plot_findings(found).axes
+    assert plot_findings(found, unbiased=True).axes
+    asked = Findings.of(plan.document, found.estimates.tallies or plan.tally([]), mle=True)
     assert "values of people without an answer are random" in asked.refused["age"]
     drawn = dn.Study({"a": ["x", "y"]}, epsilon=3, missing="random").plan(people=500)
     mixed = drawn.estimate(drawn.tally(drawn.privatize({"a": ["x"] * 100 + [None] * 400}, dn.seeded(1))))
@@ -371,7 +375,7 @@ def test_a_mean_of_those_who_answered_is_not_made_from_random_values() -> None:
     study = dn.Study(
         {"works": ["yes", "no"], "pay": dn.Number(0, 1000)}, 4.0, only_if={"pay": {"works": "yes"}}
     )
-    fields = study.plan(people=100).content
+    fields = study.plan(people=100).document
     for name in ("works", "pay"):
         attributes = tuple(
             replace(one, missing="random") if one.name == name else one for one in fields.attributes
@@ -421,7 +425,7 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
     plan = study.plan(people=4000)
     jobs = ["office"] * 1000 + ["shop"] * 500 + [None] * 2500
     people = {"works": ["no" if one is None else "yes" for one in jobs], "job": jobs}
-    found = Findings(plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))))
+    found = Findings(plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1)))).numbers)
     rows = found.about()["among"]
     assert [row["value"] for row in rows] == ["office", "shop", "field"]
     assert {row["among"] for row in rows} == {"those to whom it applies"}
@@ -432,19 +436,19 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
     every = [row for row in found.rows.values if row["attribute"] == "job"]
     for row, one in zip(rows, every, strict=False):
         assert row["count"] == pytest.approx(one["count"])
-    raw = found.result.among("job")["office"]
+    raw = Result(found.estimates).among("job")["office"]
     assert (rows[0]["low"], rows[0]["high"]) == (raw.low, raw.high)
     assert [row["value"] for row in found.rows.table() if row["kind"] == "among"] == [
         "office",
         "shop",
         "field",
     ]
-    assert "job, of those to whom it applies\n" in found.text()
-    assert "of those to whom it applies" in found.html()
-    titles = " ".join(axes.get_title(loc="left").replace("\n", " ") for axes in found.plot().axes)
+    assert "job, of those to whom it applies\n" in write_text(found)
+    assert "of those to whom it applies" in write_html(found)
+    titles = " ".join(axes.get_title(loc="left").replace("\n", " ") for axes in plot_findings(found).axes)
     assert "of those to whom it applies" in titles
     nobody = {"works": ["no"] * 300, "job": [None] * 300}
-    none = Findings(plan.estimate(plan.tally(plan.privatize(nobody, dn.seeded(1))))).about()["among"]
+    none = Findings(plan.estimate(plan.tally(plan.privatize(nobody, dn.seeded(1)))).numbers).about()["among"]
     assert all(row["noisy"] for row in none), "nothing is known of people who do not exist"
 
 
@@ -465,9 +469,9 @@ def test_what_nobody_reported_does_not_hide_other_results() -> None:
     nothing = plan.tally([])
     for name, lost in (("age: answered", "age"), ("pay: answered", "pay")):
         some = replace(whole, tallies={**whole.tallies, name: nothing.tallies[name]})
-        found = Findings.of(plan, some)
-        assert set(plan.names) - set(found.result) == {name, lost}
-        assert f"nobody reported {name!r} yet, which says who answered" in found.text()
+        found = Findings.of(plan.document, some)
+        assert set(plan.names) - set(found.estimates) == {name, lost}
+        assert f"nobody reported {name!r} yet, which says who answered" in write_text(found)
         assert lost not in found.means
         assert "x" in found.shares
 
@@ -543,7 +547,7 @@ def test_one_answer_loses_no_more_than_is_stated() -> None:
             worst[differ[0]] = max(worst[differ[0]], lost)
     assert plan.loss.answer is not None
     assert max(worst.values()) == pytest.approx(plan.loss.answer, abs=1e-9)
-    assert worst["media"] == pytest.approx(plan.content.loss_among(["media: tv", "media: web"]), abs=1e-9)
+    assert worst["media"] == pytest.approx(plan.document.loss_among(["media: tv", "media: web"]), abs=1e-9)
     assert plan.loss.attribute < 0.9 * worst["media"]
     assert f"{format_nats(plan.loss.answer)} per answer" in plan.explain()
     assert dn.Study({"works": ["yes", "no"]}, 1).plan(people=100).loss.answer is None
@@ -668,7 +672,7 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
         str(found),
         re.M,
     )
-    [age, pay] = Findings.read(found).about()["respondents"]
+    [age, pay] = Findings.read(found.numbers).about()["respondents"]
     assert (age["attribute"], pay["attribute"]) == ("age", "pay")
     assert age["reports"] == 50
     share = found["age: answered"].frequencies[0]

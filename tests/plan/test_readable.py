@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.results import Result
 from deniable.results.findings import Findings
 from deniable.results.noise import Noise, find_noisy
 from deniable.results.possible_shares import Shares, _search, read_groups, read_values
 from deniable.results.smoothed import _smooth, list_smoothable
+from deniable.show.findings_plot import plot_findings
+from deniable.show.text import write_html, write_text
+from deniable.study import Plan, Result
 from deniable.summaries import Group, Summary
 
 ASKED: dict[str, Any] = {
@@ -38,7 +40,7 @@ def collected(n: int, seed: int = 1, epsilon: float = 1.0) -> Result:
 
 @pytest.mark.parametrize("n", [5, 60, 2000])
 def test_nothing_impossible_is_shown(n: int) -> None:
-    found = Findings(collected(n))
+    found = Findings(collected(n).numbers)
     about = found.about()
     assert any(row["unbiased"] < 0 for row in about["rows"]), "else this test would show nothing"
     for row in [*about["rows"], *about["groups"]]:
@@ -62,7 +64,7 @@ def test_nothing_impossible_is_shown(n: int) -> None:
 
 def test_each_attribute_says_how_its_shares_were_found() -> None:
     """Counts of support have no likelihood; counts of outputs have one, and a certificate."""
-    found = Findings(collected(400))
+    found = Findings(collected(400).numbers)
     assert {name: one.method for name, one in found.shares.items()} == {
         "color": "projected",
         "age": "most likely",
@@ -72,12 +74,12 @@ def test_each_attribute_says_how_its_shares_were_found() -> None:
     searches = {row["attribute"]: row["gap"] for row in found.about()["searches"]}
     assert set(searches) == {"age", "home"}
     assert all(0 <= gap <= 1e-9 for gap in searches.values())
-    assert "age (400 reports), most likely shares: 100 values in 10 groups" in found.text()
-    assert "color (400 reports), nearest possible shares\n" in found.text()
-    result = found.result
-    assert result.plan is not None
+    assert "age (400 reports), most likely shares: 100 values in 10 groups" in write_text(found)
+    assert "color (400 reports), nearest possible shares\n" in write_text(found)
+    result = found.estimates
+    assert result.document is not None
     assert result.tallies is not None
-    likely = result.plan.mle(result.tallies, "age").frequencies
+    likely = Plan(result.document).mle(result.tallies, "age").frequencies
     np.testing.assert_allclose(found.shares["age"].share, likely, atol=1e-12)
     sums = [likely[group.values].sum() for group in found.groups["age"]]
     np.testing.assert_allclose(found.group_shares["age"].share, sums, atol=1e-12)
@@ -86,15 +88,15 @@ def test_each_attribute_says_how_its_shares_were_found() -> None:
 
 def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
     result = collected(400)
-    assert result.plan is not None
+    assert result.document is not None
     assert result.tallies is not None
-    found = Findings.of(result.plan, result.tallies, smooth=True)
+    found = Findings.of(result.document, result.tallies, smooth=True)
     assert found.shares["age"].method == "smoothed"
     np.testing.assert_allclose(found.shares["age"].share, found.smoothed["age"].frequencies)
     assert found.shares["color"].method == "projected"
-    plain = Findings(result)
+    plain = Findings(result.numbers)
     np.testing.assert_array_equal(found.unbiased["age"], plain.unbiased["age"])
-    asked = result.plan.estimate(result.tallies, smooth=True)
+    asked = Plan(result.document).estimate(result.tallies, smooth=True)
     rows = asked.frame(backend="pandas", bins=True)
     ages = rows[(rows.attribute == "age") & (rows.kind == "value")]
     np.testing.assert_allclose(ages.share, found.shares["age"].share)
@@ -121,30 +123,30 @@ def test_an_interval_that_missed_everything_possible_keeps_a_length() -> None:
 
 def test_the_same_tallies_are_searched_once() -> None:
     first = collected(300, seed=4)
-    found = Findings(first)
+    found = Findings(first.numbers)
     read_values(found.unbiased["age"], found._likely["age"])
     before = _search.cache_info()
     again = collected(300, seed=4)
-    assert Findings(again).shares["age"].share is not None
+    assert Findings(again.numbers).shares["age"].share is not None
     after = _search.cache_info()
     assert after.misses == before.misses
     assert after.hits > before.hits
-    assert Findings(collected(300, seed=5)).shares["age"].share is not None
+    assert Findings(collected(300, seed=5).numbers).shares["age"].share is not None
     assert _search.cache_info().misses > after.misses
 
 
 def test_shares_are_smoothed_once_however_often_they_are_shown() -> None:
     result = collected(301, seed=4)
-    assert result.plan is not None
+    assert result.document is not None
     assert result.tallies is not None
-    asked = result.plan.estimate(result.tallies, smooth=True)
+    asked = Plan(result.document).estimate(result.tallies, smooth=True)
     assert "smoothed shares" in str(asked)
     before = _smooth.cache_info()
-    assert "smoothed shares" in str(result.plan.estimate(result.tallies, smooth=True))
+    assert "smoothed shares" in str(Plan(result.document).estimate(result.tallies, smooth=True))
     asked.frame(backend="pandas")
     assert _smooth.cache_info().misses == before.misses
     heard: list[tuple[int, int]] = []
-    Findings.read(asked, progress=lambda done, most: heard.append((done, most)))
+    Findings.read(asked.numbers, progress=lambda done, most: heard.append((done, most)))
     assert heard[-1][0] == heard[-1][1], "what is known is finished, too"
 
 
@@ -154,9 +156,9 @@ def test_what_is_called_smoothable_is_smoothed(protocol: str) -> None:
     plan = dn.Study(asked, epsilon=1.0, protocol=protocol, mechanism="split").plan(people=1000)
     answers = {"color": ["red"] * 60, "hours": [20, 35, 50] * 20}
     result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))), smooth=True)
-    assert list_smoothable(result) == (["hours"] if protocol == "grr" else [])
-    found = Findings.read(result)
-    assert list(found.smoothed) == list_smoothable(result)
+    assert list_smoothable(result.numbers) == (["hours"] if protocol == "grr" else [])
+    found = Findings.read(result.numbers)
+    assert list(found.smoothed) == list_smoothable(result.numbers)
     assert list(found.refused) == [name for name in ("hours",) if name not in found.smoothed]
 
 
@@ -181,7 +183,7 @@ def test_an_interval_that_is_wider_than_what_it_is_about(
 
 
 def test_too_noisy_says_what_would_mend_it() -> None:
-    found = Findings(collected(60))
+    found = Findings(collected(60).numbers)
     noise = {(one.attribute, one.what): one for one in found.noise}
     color = noise["color", "value"]
     assert f"{color.noisy} of 5 values are too noisy to read: to be readable at all it takes about" in str(
@@ -192,10 +194,10 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     assert color.people > 60
     rows = [row for row in found.about()["rows"] if row["attribute"] == "color"]
     assert color.noisy == sum(row["noisy"] for row in rows)
-    assert "too noisy to read" in found.text()
-    assert "too noisy to read" in found.html()
-    assert "too noisy to read" not in found.text(unbiased=True)
-    assert "unbiased" in found.text(unbiased=True)
+    assert "too noisy to read" in write_text(found)
+    assert "too noisy to read" in write_html(found)
+    assert "too noisy to read" not in write_text(found, unbiased=True)
+    assert "unbiased" in write_text(found, unbiased=True)
 
 
 def test_no_survey_is_asked_for_more_people_than_there_are() -> None:
@@ -214,7 +216,7 @@ def test_plots_draw_what_is_too_noisy_in_gray_and_not_as_nothing() -> None:
     plan = dn.Study({"beach": beach, "vote": list("abcd")}, epsilon=0.1).plan(people=400)
     people = [{"beach": (54.15, 10.35), "vote": "a"}] * 400
     result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
-    rows = Findings.read(result).about()["rows"]
+    rows = Findings.read(result.numbers).about()["rows"]
     noisy = {name: [row["noisy"] for row in rows if row["attribute"] == name] for name in result}
     assert 0 < sum(noisy["beach"]) < 16
     assert all(noisy["vote"])
@@ -239,7 +241,7 @@ def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
     plan = dn.Study(asked, epsilon=0.5, mechanism="split").plan(people=1000)
     answers = {"color": [*ASKED["color"]] * 60, "hours": [20, 35, 50] * 100, "income": [4000.0] * 300}
     found = Findings.read(
-        plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))), project="simplex", mle=True
+        plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))).numbers, project="simplex", mle=True
     )
     rows = found.about()
     assert all(row["noisy"] for of in ("rows", "means", "quantiles") for row in rows[of]), "or this is empty"
@@ -250,14 +252,14 @@ def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
     points -= {f"{row[end]:.4f}" for row in rows["rows"] for end in ("low", "high")}
     points -= {f"{100 * row['high']:.1f} %" for row in rows["rows"]}
     assert len(points) > 10
-    for shown in (found.text(), found.html()):
+    for shown in (write_text(found), write_html(found)):
         assert not [point for point in points if re.search(rf"(?<![0-9.,]){re.escape(point)}", shown)]
         assert shown.count("too noisy to read, from ") >= 2
-    bars, mean = found.plot().axes[0], found.plot().axes[-1]
+    bars, mean = plot_findings(found).axes[0], plot_findings(found).axes[-1]
     assert not bars.patches
     assert np.isnan(np.array([line.get_xdata() for line in bars.lines if line.get_label() == "mle"])).all()
     assert not [line for line in mean.lines if line.get_marker() == "o"]
-    assert [line for line in found.plot(unbiased=True).axes[-1].lines if line.get_marker() == "o"]
+    assert [line for line in plot_findings(found, unbiased=True).axes[-1].lines if line.get_marker() == "o"]
 
 
 MANY = [f"value {v}" for v in range(20)]
@@ -279,7 +281,7 @@ def test_exactly_the_people_or_the_epsilon_that_are_advised_mend_it(name: str) -
     def find(epsilon: float, n: int, seed: int) -> Findings:
         plan = dn.Study({"asked": domain}, epsilon=epsilon).plan(people=n)
         answers = {"asked": np.random.default_rng(seed).choice(np.array(values), n).tolist()}
-        return Findings(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(seed)))))
+        return Findings(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(seed)))).numbers)
 
     first = find(epsilon, n, 1)
     kinds = {one.what for one in first.noise}
@@ -308,7 +310,7 @@ def test_far_fewer_people_than_are_advised_do_not_mend_it(seed: int) -> None:
     def noise_of(n: int) -> dict[str, Any]:
         answers = {"color": draw.choice(ASKED["color"], n)}
         result = few.estimate(few.tally(few.privatize(answers, dn.seeded(seed))))
-        return {one.what: one for one in Findings(result).noise}
+        return {one.what: one for one in Findings(result.numbers).noise}
 
     needed = noise_of(100)["value"].people
     assert needed > 100
@@ -321,7 +323,7 @@ def test_a_larger_epsilon_mends_it_too() -> None:
         plan = dn.Study({"color": ASKED["color"]}, epsilon=epsilon).plan(people=100)
         answers = {"color": np.random.default_rng(2).choice(ASKED["color"], 600)}
         result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(2))))
-        return {one.what: one for one in Findings(result).noise}
+        return {one.what: one for one in Findings(result.numbers).noise}
 
     times = noise_of(0.5)["value"].epsilon
     assert times is not None

@@ -75,7 +75,7 @@ def brute_force(plan: dn.Plan, protocol: str) -> dict[str, float]:
 @pytest.mark.parametrize("protocol", ["grr", "oue", "ss"])
 def test_guesses_are_those_of_all_reports(mechanism: str, protocol: str) -> None:
     plan = dn.Study(ASKED, epsilon=3.0, only_if=ONLY_IF, mechanism=mechanism, protocol=protocol).plan(1000)
-    found = guess_related(plan.content, plan.names)
+    found = guess_related(plan.document, plan.names)
     assert found is not None
     wanted = brute_force(plan, protocol)
     assert {one.attribute: one.guess for one in found} == pytest.approx(wanted, abs=1e-12)
@@ -95,7 +95,7 @@ def test_all_reports_together_tell_more_than_each_alone() -> None:
         mechanism="split",
         protocol="grr",
     ).plan(1000)
-    works = list_related_guesses(plan.content)["works"]
+    works = list_related_guesses(plan.document)["works"]
     alone = plan.mechanism.mechanisms[0].success()
     assert works.blind == 0.5
     assert alone == pytest.approx(0.69, abs=0.001)
@@ -116,7 +116,7 @@ def test_metric_answers_are_counted_in_and_fakes_are_bounded() -> None:
         "age": dn.Range(0, 20, step=5, privacy="metric", epsilon=0.1),
     }
     plan = dn.Study(asked, epsilon=1.0, only_if={"age": {"works": "yes"}}, mechanism="split").plan(1000)
-    age = list_related_guesses(plan.content)["age"]
+    age = list_related_guesses(plan.document)["age"]
     assert age.blind == 0.5
     part, first = (plan.mechanism.mechanisms[plan.names.index(name)] for name in ("age", "works"))
     assert isinstance(part, MetricMechanism)
@@ -129,7 +129,7 @@ def test_metric_answers_are_counted_in_and_fakes_are_bounded() -> None:
     )
     assert age.guess == pytest.approx(float(best), abs=1e-12)
     faked = dn.Study(ASKED, epsilon=3.0, only_if=ONLY_IF, mechanism="faked").plan(1000)
-    assert guess_related(faked.content, faked.names) is None
+    assert guess_related(faked.document, faked.names) is None
     assert "(a bound;" in faked.explain()
 
 
@@ -156,7 +156,7 @@ def test_no_guess_of_a_chain_exceeds_its_bound(epsilon: float) -> None:
                 scores[j, value] += likely
         for j, name in enumerate(names):
             best[name] += float(scores[j].max())
-    found = {one.attribute: one for one in bound_related(plan.content, names)}
+    found = {one.attribute: one for one in bound_related(plan.document, names)}
     assert [found[name].blind for name in names] == [Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)]
     for name in names:
         assert found[name].blind - 1e-12 <= best[name] <= found[name].bound

@@ -43,7 +43,7 @@ def test_a_study_takes_what_a_file_says_and_a_file_what_python_says() -> None:
 def test_people_are_any_whole_number(people: Any) -> None:
     study = Study(ASKED, epsilon=1.0, title="Colors")
     assert study.plan(people).id == ONCE.id
-    assert type(study.plan(people).content.people) is int
+    assert type(study.plan(people).document.people) is int
     again = Study(ASKED, epsilon_first=1.0, epsilon_forever=2.0, rounds=int_like(3)).plan(people)
     assert Plan.from_json(again.to_json()) == again
     mechanism = dn.smp([3, 10, 4], 1.0, attributes=int_like(2))

@@ -131,7 +131,7 @@ def test_the_shell_refuses_what_says_no_round(tmp_path: Path, run: Run) -> None:
         about = json.loads(run("estimate", "plan.json", "--from", source, "--round", "2", "--json").out)
         assert (about["n"], about["round"]) == (120, 2), source
     assert run("estimate", "plan.json", "lake/2.parquet").code == 0
-    assert KeptTallies.read("kept.json", PLAN).n == 240
+    assert KeptTallies.read("kept.json", PLAN.document).n == 240
     old = write_without_round(Path("old.parquet"))
     header = {b"deniable.plan": PLAN.id.encode()}
     written = parquet.read_table(old).drop(["plan"]).replace_schema_metadata(header)

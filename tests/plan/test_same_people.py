@@ -37,7 +37,7 @@ def test_tables_of_the_same_people_stay_as_they_are(kind: str) -> None:
     made = {"split": dn.Split(parts), "sample": dn.Sample(parts), "faked": dn.rsfd([4, 4], 2.0, "grr")}[kind]
     plan = _plan(made)
     result = plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(3))))
-    table, sources = result.cross("smoker", by="age"), list_sources(result)
+    table, sources = result.cross("smoker", by="age"), list_sources(result.numbers)
     law = plan.mechanism.marginal(0)
     assert isinstance(law, Supports)
     alone = OneReport(law).covariance(sources[0].values, np.eye(4)) / sources[0].n
@@ -62,10 +62,10 @@ def test_one_of_several_tables_of_the_same_people_is_read() -> None:
     result = plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(4))))
     table = result.cross("smoker", by="age")
     assert table.n == N
-    np.testing.assert_allclose(table.cells.ravel(), list_sources(result)[1].values)
+    np.testing.assert_allclose(table.cells.ravel(), list_sources(result.numbers)[1].values)
     # and forecasts are those of the pair alone
     alone = dn.Plan.of({pair.name: pair}, dn.grr(4, 2.0), people=N)
-    expected, [expected_alone] = expect_tables(plan), expect_tables(alone)
+    expected, [expected_alone] = expect_tables(plan.document), expect_tables(alone.document)
     assert expected_alone in expected
     assert expected_alone.people_for_difference == 7907
 

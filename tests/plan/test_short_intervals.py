@@ -99,7 +99,7 @@ def test_every_surface_shows_the_floor() -> None:
     floor = float(dn.grr(8, 2.0).estimate(dn.Tally(317, counts)).edge_ends().high[7])
     assert floor == pytest.approx(0.075882, abs=1e-6)
     result = plan.estimate(Tallies(plan.id, 317, {"town": dn.Tally(317, counts)}))
-    rows = Findings(result).about()["rows"]
+    rows = Findings(result.numbers).about()["rows"]
     assert rows[7]["high"] == pytest.approx(floor)
     assert rows[7]["unbiased_high"] < 0.02, "that of the unbiased share stays"
     assert result.frame(backend="pandas").high[7] == pytest.approx(floor)
@@ -140,7 +140,7 @@ def test_a_range_that_is_asked_for_is_shown_with_the_floor() -> None:
     plan = dn.Study({"x": dn.Range(0, 100, step=5)}, epsilon=1.0, protocol="oue").plan(people=400)
     result = plan.estimate(plan.tally(plan.privatize({"x": [2] * 400}, dn.seeded(9))))
     queries = [RangeQuery(low, low + 10) for low in range(10, 90, 10)]
-    found = Findings.read(result, ranges=queries)
+    found = Findings.read(result.numbers, ranges=queries)
     assert any(row["unbiased"] < -0.02 for row in found.rows.ranges), "or this test shows nothing"
     for row in found.rows.ranges:
         assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1

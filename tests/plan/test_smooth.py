@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.results import Result
-from deniable.study.smooth import ONLY_IF_SMOOTH
+from deniable.explain.questions import ONLY_IF_SMOOTH
+from deniable.study import Plan, Result
 from deniable.study.study import Study
 from tests import waves
 from tests.enumeration import part_law
@@ -29,7 +29,7 @@ def ask_people() -> tuple[dict[str, Any], Result]:
 
 def test_a_long_range_has_256_cells_and_loses_what_the_study_says() -> None:
     plan = waves.plans()["cells"]
-    assert plan.content.attributes[0].domain == dn.Range(0, 65_536, step=256)
+    assert plan.document.attributes[0].domain == dn.Range(0, 65_536, step=256)
     assert 1.0 - 1e-9 < plan.loss.record <= 1.0
     assert dn.Plan.from_json(plan.to_json()) == plan
     assert plan.considered[0].protocols == ("square_wave",)
@@ -40,7 +40,7 @@ def test_a_long_range_has_256_cells_and_loses_what_the_study_says() -> None:
 def test_losses_and_guesses_are_those_of_the_exact_law(name: str) -> None:
     """All outcomes of all words, counted by an implementation of its own."""
     plan = waves.plans()[name]
-    part = plan.content.parts[plan.names.index("age")]
+    part = plan.document.parts[plan.names.index("age")]
     laws = [part_law(part, value) for value in range(part.k)]
     outputs = list(laws[0])
     assert len(outputs) == part.tallied
@@ -87,11 +87,11 @@ def test_every_reader_is_told_what_is_taken_for_granted() -> None:
 def test_smoothing_and_most_likely_shares_are_there_when_asked_for() -> None:
     _, result = ask_people()
     assert "nearest possible shares" in str(result)
-    assert result.plan is not None
+    assert result.document is not None
     assert result.tallies is not None
-    smoothed = result.plan.estimate(result.tallies, smooth=True)
+    smoothed = Plan(result.document).estimate(result.tallies, smooth=True)
     assert "smoothed shares" in str(smoothed)
-    assert result.plan.mle(result.tallies, "income").gap < 1e-6
+    assert Plan(result.document).mle(result.tallies, "income").gap < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_ranges_that_have_no_smooth_cells_are_refused(domain: dn.Range, told: st
 )
 def test_cells_are_equally_wide_and_begin_and_end_with_the_range(domain: dn.Range, cells: dn.Range) -> None:
     plan = dn.Study({"a": domain}, epsilon=1.0).plan(people=1000)
-    assert plan.content.attributes[0].domain == cells
+    assert plan.document.attributes[0].domain == cells
 
 
 def test_smooth_ranges_stand_beside_levels_metric_values_and_numbers() -> None:
@@ -170,4 +170,4 @@ def test_an_audit_finds_no_leak_and_an_attack_is_as_good_as_stated() -> None:
     plan = waves.plans()["few values"]
     audit = dn.audit.lower_bound(plan, trials=20_000, words=dn.seeded(1))
     assert audit.verdict == "PASS"
-    assert dn.attack.success(plan).attributes[0].reported == pytest.approx(plan.content.parts[0].success())
+    assert dn.attack.success(plan).attributes[0].reported == pytest.approx(plan.document.parts[0].success())

@@ -113,9 +113,9 @@ def test_protocols_can_be_named_per_study_and_per_attribute() -> None:
 
 def test_rounds_are_ten_unless_given_and_only_for_asking_again() -> None:
     asked = {"a": ["x", "y"]}
-    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0).plan(100).content.rounds == 10
-    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0, rounds=3).plan(100).content.rounds == 3
-    assert Study(asked, epsilon=1.0).plan(100).content.rounds is None
+    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0).plan(100).document.rounds == 10
+    assert Study(asked, epsilon_first=1.0, epsilon_forever=2.0, rounds=3).plan(100).document.rounds == 3
+    assert Study(asked, epsilon=1.0).plan(100).document.rounds is None
     for rounds in (5, 10):
         with pytest.raises(InvalidParameter, match="rounds are for asking again"):
             Study(asked, epsilon=1.0, rounds=rounds)

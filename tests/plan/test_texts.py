@@ -77,9 +77,9 @@ def test_a_file_and_python_give_the_same_plan(study: Path) -> None:
         assert copied == made
     plan = read.plan(people=1000)
     assert Plan.from_json(plan.to_json()) == plan
-    assert plan.content.texts is not None
-    assert plan.content.texts.languages == ("en", "de")
-    assert plan.content.title == "Health and work"
+    assert plan.document.texts is not None
+    assert plan.document.texts.languages == ("en", "de")
+    assert plan.document.title == "Health and work"
 
 
 def test_the_id_covers_the_texts_and_a_plan_without_any_is_as_before() -> None:
@@ -128,7 +128,7 @@ def test_a_generated_consent_states_the_loss_of_the_plan(language: str) -> None:
     """The number of times is not below the true one, and at most a hundredth above it."""
     for epsilon in (0.01, 1.0, 3.3):
         plan = Plan.of({"smokes": ["yes", "no"]}, dn.rr(epsilon), 100)
-        text = generate_consent(plan, language)
+        text = generate_consent(plan.document, language)
         decimals = [float(one.replace(",", ".")) for one in re.findall(r"\d+[.,]\d+", text)]
         (times,) = decimals
         assert math.exp(plan.loss.record) <= times <= 1.01 * math.exp(plan.loss.record)
@@ -139,13 +139,13 @@ def test_a_consent_to_rounds_counts_answers_that_change(language: str) -> None:
     """A mood of five values: 2.72, 9.53 and 135 times in 1, 2 and 4 rounds."""
     for rounds, changing, same in ((1, 2.72, 2.72), (2, 9.53, 5.44), (4, 135, 7.3)):
         plan = Plan.of({"mood": list("abcde")}, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds)
-        text = generate_consent(plan, language)
+        text = generate_consent(plan.document, language)
         line = next(one for one in text.splitlines() if f" {rounds} " in one)
         numbers = [float(one.replace(",", ".")) for one in re.findall(r"\d+(?:[.,]\d+)?", line)]
         assert numbers == [rounds, changing, same]
         assert "7.39" not in text.replace(",", ".")
     unbounded = Plan.of({"mood": list("abcde")}, dn.dbitflip(5, 2.0, bits=3), 100, rounds=4)
-    line = next(one for one in generate_consent(unbounded, language).splitlines() if " 4 " in one)
+    line = next(one for one in generate_consent(unbounded.document, language).splitlines() if " 4 " in one)
     assert [one.replace(",", ".") for one in re.findall(r"\d+(?:[.,]\d+)?", line)] == ["4", "7.39"]
 
 
@@ -156,7 +156,9 @@ def test_a_consent_says_how_well_answers_are_protected(language: str) -> None:
     for epsilon, level, percent in ((1.0, "well", 74), (2.0, "a little", 89), (4.6, "hardly", 100)):
         plan = Plan.of({"smokes": ["yes", "no"]}, dn.rr(epsilon), 100)
         assert (plan.protection.level, plan.protection.percent) == (level, percent)
-        levels.append(next(one for one in generate_consent(plan, language).splitlines() if "100" in one))
+        levels.append(
+            next(one for one in generate_consent(plan.document, language).splitlines() if "100" in one)
+        )
         assert f"{percent}" in levels[-1]
     assert len(set(levels)) == 3
 

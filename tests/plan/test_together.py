@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.explain.differences import count_people
+from deniable.study import Plan
 from tests.products import SMOKING
 
 N = 60_000
@@ -28,12 +29,12 @@ def _people() -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def result() -> dn.results.Result:
+def result() -> dn.study.Result:
     plan = replace(SMOKING, epsilon=3.0).plan(people=N)
     return plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(5))))
 
 
-def test_tables_hold_the_truth_and_agree(result: dn.results.Result) -> None:
+def test_tables_hold_the_truth_and_agree(result: dn.study.Result) -> None:
     by_age, by_sex = result.cross("smoker", by="age"), result.cross("smoker", by="sex")
     truth = np.array([0.25, 0.30, 0.22, 0.15, 0.08])
     assert (np.abs(by_age.shares[:, 0] - truth) < 5 * by_age.stderr[:, 0]).all()
@@ -45,19 +46,19 @@ def test_tables_hold_the_truth_and_agree(result: dn.results.Result) -> None:
     np.testing.assert_allclose(turned.cells, by_age.cells.T, atol=1e-12)
 
 
-def test_results_and_plans_point_to_tables(result: dn.results.Result) -> None:
+def test_results_and_plans_point_to_tables(result: dn.study.Result) -> None:
     """By what the shell and the notebook take, and not where there are none."""
     named = "smoker by age, smoker by sex, sex by age"
     assert str(result).endswith(f"tables of two answers (result.cross('smoker', by='age')): {named}")
     assert f"by=&#x27;age&#x27;)): {named}" in result._repr_html_()
-    assert result.plan is not None
+    assert result.document is not None
     shell = f"tables of two answers (deniable cross ... --of smoker --by age): {named}"
-    assert shell in " ".join(result.plan.explain().split())
+    assert shell in " ".join(Plan(result.document).explain().split())
     alone = replace(SMOKING, together=(), survey=None).plan(people=1000)
     assert "tables of two answers" not in alone.explain()
 
 
-def test_a_question_that_is_only_in_tables_points_to_them(result: dn.results.Result) -> None:
+def test_a_question_that_is_only_in_tables_points_to_them(result: dn.study.Result) -> None:
     for name, read in (("smoker", ".total('yes')"), ("age", ".base('18 to under 30')")):
         with pytest.raises(KeyError) as refused:
             result[name]
@@ -80,7 +81,7 @@ def test_random_values_in_tables_are_warned_of() -> None:
     assert warned == {"random": True, "value": False, "alone": False}
 
 
-def test_a_table_that_borrows_errs_less(result: dn.results.Result) -> None:
+def test_a_table_that_borrows_errs_less(result: dn.study.Result) -> None:
     table = result.cross("smoker", by="sex")
     alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
     assert (np.diag(table.covariance) < np.diag(alone.covariance)).all()
@@ -160,13 +161,15 @@ def test_people_for_a_difference() -> None:
     asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     for epsilon, people in ((1.0, 308_985), (2.0, 53_961)):
         plan = dn.Study(asked, epsilon=epsilon, together=[("age", "smoker")]).plan(people=1000)
-        assert count_people(plan, "smoker", "age", 0.05) == people
+        assert count_people(plan.document, "smoker", "age", 0.05) == people
     more = dn.Study({**asked, "town": ["a", "b"]}, 2.0, together=[("age", "smoker")], mechanism="sample")
-    assert count_people(more.plan(people=1000), "smoker", "age", 0.05) == pytest.approx(2 * 53_961, abs=2)
+    assert count_people(more.plan(people=1000).document, "smoker", "age", 0.05) == pytest.approx(
+        2 * 53_961, abs=2
+    )
     with pytest.raises(dn.InvalidParameter, match="no report holds both"):
-        count_people(more.plan(people=1000), "smoker", "town", 0.05)
+        count_people(more.plan(people=1000).document, "smoker", "town", 0.05)
     with pytest.raises(dn.InvalidParameter, match="a table is of two questions, got 'smoker' twice"):
-        count_people(more.plan(people=1000), "smoker", "smoker", 0.05)
+        count_people(more.plan(people=1000).document, "smoker", "smoker", 0.05)
 
 
 @pytest.mark.parametrize(

@@ -119,18 +119,18 @@ def test_questions_with_the_same_condition_are_answered_by_as_many() -> None:
         missing={"age": "value", "pay": "value"},
         answered={"job": 0.4},
     )
-    found = {each.name: each.answered for each in one.plan(PEOPLE).content.attributes}
+    found = {each.name: each.answered for each in one.plan(PEOPLE).document.attributes}
     stated = {name: share for name, share in found.items() if share is not None}
     assert stated == dict.fromkeys(("job", "pay", "media: tv", "media: web"), 400)
     more = replace(one, answered={"job": 0.4, "media": 0.5, "hobby": 0.3}).plan(PEOPLE)
-    shares = {each.name: each.answered for each in more.content.attributes}
+    shares = {each.name: each.answered for each in more.document.attributes}
     assert (shares["job"], shares["pay"], shares["media: tv"], shares["hobby"]) == (400, 500, 500, 300)
 
 
 def test_options_are_answered_together() -> None:
     asked = {"works": ["yes", "no"], "media": dn.Several(["tv", "web"])}
     one = dn.Study(asked, 1.0, only_if={"media": {"works": "yes"}}, answered={"media": 0.3}).plan(PEOPLE)
-    assert [each.answered for each in one.content.attributes] == [None, 300, 300]
+    assert [each.answered for each in one.document.attributes] == [None, 300, 300]
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,11 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
 from deniable.errors import suggest_install
-from deniable.results.result import Result
+from deniable.results import Estimates
 from deniable.simulate import plot, population
 from deniable.simulate import tallies as drawn
 from deniable.simulate.measure import SweepCell, sweep
+from deniable.study.result import Result
 
 NAMES = ["grr", "oue", "hr"]
 EPSILONS = [0.5, 1.0, 2.0]
@@ -230,7 +231,7 @@ def test_without_the_library_one_line_says_what_to_install(monkeypatch: pytest.M
         plot.require_matplotlib()
     estimate = dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([5, 3, 2])))
     with pytest.raises(dn.DeniableError, match=r"^plots need matplotlib; install it"):
-        Result("0" * 64, 10, {"color": estimate}).plot()
+        Result(Estimates("0" * 64, 10, {"color": estimate})).plot()
 
 
 def test_global_state_is_left_alone() -> None:

@@ -16,7 +16,7 @@ from deniable.reports import Tallies
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import find_moved
 from deniable.results.range_queries import RangeQuery
-from deniable.results.windows import WindowResults
+from deniable.show.text import write_text
 from deniable.show.window_findings import WindowFindings
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_levels, fit_of
@@ -130,7 +130,7 @@ def test_every_surface_says_what_was_cut() -> None:
     result = plan.estimate(tallies)
     share = result["town"].frequencies[0]
     cut = f"cut from {100 * share:.3g} %"
-    found = Findings(result)
+    found = Findings(result.numbers)
     bad = str(found.fits["town"])
     assert bad.startswith("These reports fit honest people badly: p = ")
     first, *others = found.about()["rows"]
@@ -140,13 +140,13 @@ def test_every_surface_says_what_was_cut() -> None:
     assert (fit["attribute"], fit["badly"], fit["text"]) == ("town", True, bad)
     assert fit["p_value"] <= 0.01
     json.dumps(found.about(), allow_nan=False)
-    for text in (found.text(), str(result), result._repr_html_()):
+    for text in (write_text(found), str(result), result._repr_html_()):
         assert cut in text
         assert bad in text
-    assert cut not in found.text(unbiased=True)
+    assert cut not in write_text(found, unbiased=True)
     frame = result.frame(backend="pandas")
     assert frame["moved_from"][0] == share
-    windows = WindowFindings.of(WindowResults(("day",), {"Monday": result}), Findings)
+    windows = WindowFindings.of(("day",), {"Monday": result.numbers}, Findings)
     assert cut in windows.text()
     assert f"Monday: {bad}" in windows.text()
 
@@ -155,11 +155,11 @@ def test_a_range_that_was_cut_says_so() -> None:
     plan = dn.Study({"x": dn.Range(0, 100, step=5)}, epsilon=1.0, protocol="grr").plan(people=8000)
     estimate = fake(dn.grr(20, 1.0), 0.2, 8000)
     result = plan.estimate(Tallies(plan.id, 8000, {"x": dn.Tally(8000, estimate.support_counts)}))
-    found = Findings.read(result, ranges=[RangeQuery(0, 10), RangeQuery(50, 60)])
+    found = Findings.read(result.numbers, ranges=[RangeQuery(0, 10), RangeQuery(50, 60)])
     row: dict[str, Any] = found.rows.ranges[0]
     assert row["share"] == 1.0
     assert row["moved_from"] == row["unbiased"] > 1.2
-    assert f", cut from {100 * row['unbiased']:.3g} %" in found.text()
+    assert f", cut from {100 * row['unbiased']:.3g} %" in write_text(found)
 
 
 def test_honest_reports_say_nothing() -> None:

@@ -12,8 +12,8 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.mechanisms import Linear
 from deniable.reports.reports import Reports
-from deniable.results.estimates import estimate_tallies
 from deniable.results.health import MEANINGS, Health, HealthWatch
+from deniable.results.unbiased import estimate_tallies
 from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
 from tests import statistics
 from tests.statistics import HEALTHY_TAIL
@@ -29,9 +29,9 @@ ANSWERS: dict[str, Callable[[int], Array]] = {
 
 
 def health_of(reports: Reports) -> Health:
-    watch = HealthWatch(PLAN)
+    watch = HealthWatch(PLAN.document)
     tallies = PLAN.tally(watch.look([reports]))
-    return watch.health(estimate_tallies(PLAN, tallies, False, text_alone=True))
+    return watch.health(estimate_tallies(PLAN.document, tallies, False, text_alone=True))
 
 
 def look(part: Linear, reports: Array) -> list[float]:
@@ -100,7 +100,7 @@ def test_a_fault_raises_an_alarm(fault: Callable[[Array], None], name: str) -> N
     )
     columns = [column.copy() for column in reports.records.columns]
     fault(columns[1])
-    kept = columns[1][PLAN.content.parts[1].canonical(columns[1])]  # others are refused before
+    kept = columns[1][PLAN.document.parts[1].canonical(columns[1])]  # others are refused before
     found = health_of(change(reports, [columns[0], kept, columns[2]]))
     assert {(one.attribute, one.name) for one in found.alarms} >= {(PLAN.names[1], name)}
     assert name in str(found)

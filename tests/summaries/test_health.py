@@ -53,14 +53,14 @@ def reports_of(plan: Plan, seed: int, n: int = PEOPLE, values: int = K) -> Repor
     shares = np.zeros(K)
     shares[:values] = np.random.default_rng(seed).dirichlet(np.full(values, 0.5))
     people = np.random.default_rng(seed).choice(K, n, p=shares)
-    words = dn.remembering(seed) if plan.content.rounds else dn.seeded(seed)
+    words = dn.remembering(seed) if plan.document.rounds else dn.seeded(seed)
     return plan.privatize({"town": people}, words)
 
 
 def health_of(plan: Plan, reports: Reports) -> Health:
-    watch = HealthWatch(plan)
+    watch = HealthWatch(plan.document)
     tallies = plan.tally(watch.look([reports]))
-    return watch.health(plan.estimate(tallies))
+    return watch.health(plan.estimate(tallies).numbers)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -93,14 +93,14 @@ def test_honest_studies_can_be_watched() -> None:
     """
     plan, healthy = plan_of("hr"), 0
     for seed in range(WATCHED_STUDIES):
-        reports, watch = reports_of(plan, seed), HealthWatch(plan)
+        reports, watch = reports_of(plan, seed), HealthWatch(plan.document)
         tallies, n, alarms = plan.tally(some(reports, 0, 100)), 100, 0
         for _ in watch.look([some(reports, 0, 100)]):
             pass
         while n < PEOPLE:
             more = some(reports, n, n := math.ceil(GROWTH**2 * n))
             tallies += plan.tally(watch.look([more]))
-            found = watch.health(plan.estimate(tallies), WATCHED_LEVEL)
+            found = watch.health(plan.estimate(tallies).numbers, WATCHED_LEVEL)
             alarms += len(found.alarms)
         healthy += not alarms
     statistics.at_least(healthy, WATCHED_STUDIES, 1 - WATCHED_LEVEL, "studies that are watched")
@@ -263,7 +263,7 @@ def test_a_plan_without_anything_known_says_so() -> None:
 def test_tallies_alone_have_the_checks_of_shares(name: str) -> None:
     """A collector gives tallies, and no reports to look at."""
     plan = plan_of(name)
-    found = HealthWatch(plan).health(plan.estimate(plan.tally(reports_of(plan, 1))))
+    found = HealthWatch(plan.document).health(plan.estimate(plan.tally(reports_of(plan, 1))).numbers)
     assert {check.name for check in found.checks} <= {"sum of shares", "sums of groups", "possible shares"}
     assert "no alarm" in str(found)
 
@@ -338,7 +338,7 @@ def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
         honest = column.copy()
         for said in health_of(plan, reports).checks:
             if said.fakes not in pools:
-                pools[said.fakes] = MADE_UP[said.fakes](plan.content.parts[0], PEOPLE)
+                pools[said.fakes] = MADE_UP[said.fakes](plan.document.parts[0], PEOPLE)
             count = math.ceil(part * said.noticed * PEOPLE)
             column[generator.permutation(PEOPLE)[:count]] = generator.permutation(pools[said.fakes])[:count]
             alarm = said.name in {one.name for one in health_of(plan, reports).alarms}

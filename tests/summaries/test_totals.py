@@ -9,8 +9,8 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate, scored
 from deniable.law import Law
-from deniable.results import Result
 from deniable.simulate.tallies import draw_tally
+from deniable.study import Result
 from deniable.summaries import quantile_of, sum_of, totals
 from deniable.summaries.covariance import error_of, known_squares
 from tests import statistics

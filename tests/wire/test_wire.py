@@ -72,7 +72,7 @@ def some_plans() -> list[tuple[str, Plan]]:
 def test_many_reports_at_once_are_those_one_by_one() -> None:
     def check(plan: Plan) -> None:
         people = vectors.answers_of(plan) * 7
-        number = None if plan.content.rounds is None else 1
+        number = None if plan.document.rounds is None else 1
         made = replace(plan.privatize(people, dn.remembering(1, dn.seeded(2))), round=number)
         wire = Wire(plan)
         bodies = wire.bodies(made)

@@ -74,9 +74,9 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     attributes = list(_attributes(plan, kept, fresh, believed, seed))
     alone: list[str] = []
     if isinstance(plan, Plan):
-        related = list_related_guesses(plan.content) if prior is None else {}
-        names = [name for group in list_related(plan.content.attributes) for name in group]
-        names += [level.name for levels in plan.content.levels.values() for level in levels]
+        related = list_related_guesses(plan.document) if prior is None else {}
+        names = [name for group in list_related(plan.document.attributes) for name in group]
+        names += [level.name for levels in plan.document.levels.values() for level in levels]
         alone = [name for name in names if name not in related]
         attributes = [
             replace(

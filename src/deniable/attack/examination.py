@@ -59,23 +59,25 @@ def examine(
     if isinstance(people, np.ndarray) and len(people) == len(original.names):
         people = people[list(places)]
     known = success(plan, None, collections, seed)
-    parts = dict(zip(plan.names, plan.content.parts, strict=True))
+    parts = dict(zip(plan.names, plan.document.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
     if people is None:
-        about = original.id, plan.content.title, collections, seed, plan.content.rounds, known
+        about = original.id, plan.document.title, collections, seed, plan.document.rounds, known
         return Examination(
             *about,
             numbers=numbers,
             distanced=distanced,
             left_out=left_out,
-            leveled=tuple(plan.content.levels),
+            leveled=tuple(plan.document.levels),
         )
     codes = encode_people(plan, people)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
         raise InvalidValue("a background needs answers to at least one of the attributes")
-    randomized = [j for j in had.tolist() if plan.content.missing_of(plan.content.attributes[j]) == "random"]
+    randomized = [
+        j for j in had.tolist() if plan.document.missing_of(plan.document.attributes[j]) == "random"
+    ]
     filled = _fill_missing(plan, codes, numbers_from(seed, "missing"), np.array(randomized, dtype=np.int64))
     complete = filled[:, (filled[had] >= 0).all(axis=0)]
     n = complete.shape[1]
@@ -83,7 +85,7 @@ def examine(
         raise InvalidValue("a background needs at least two people with all answers")
     shares: list[Floats | None] = [
         np.bincount(guessed_of(part, row), minlength=values_of(part)) / n if j in had else None
-        for j, (row, part) in enumerate(zip(complete, plan.content.parts, strict=True))
+        for j, (row, part) in enumerate(zip(complete, plan.document.parts, strict=True))
     ]
     real = [
         RealAttribute(
@@ -98,7 +100,7 @@ def examine(
     answered = _fill_missing(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
     rates = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
-        *(original.id, plan.content.title, collections, seed, plan.content.rounds, known, n, whom.size),
+        *(original.id, plan.document.title, collections, seed, plan.document.rounds, known, n, whom.size),
         informed=success(plan, shares, collections, seed),
         real_attributes=tuple(real),
         found=tuple(rates),
@@ -108,7 +110,7 @@ def examine(
         numbers=numbers,
         distanced=distanced,
         left_out=left_out,
-        leveled=tuple(plan.content.levels),
+        leveled=tuple(plan.document.levels),
     )
 
 
@@ -116,7 +118,7 @@ def _fill_missing(plan: Plan, codes: Integers, draws: np.random.Generator, attri
     """A missing answer to some attributes becomes a random value of the domain, as in a client."""
     filled = codes.copy()
     for j in attributes.tolist():
-        row, attribute = filled[j], plan.content.attributes[j]
+        row, attribute = filled[j], plan.document.attributes[j]
         absent = np.flatnonzero(row == NO_ANSWER)
         row[absent] = draws.integers(0, attribute.domain.k, absent.size)
     return filled
@@ -134,7 +136,7 @@ def _look_for_people(
 ) -> list[ReidentificationRate]:
     """Matches with all columns of the background, and with half: after one collection, and after all."""
     d, n = people.shape
-    again = plan.content.rounds is not None
+    again = plan.document.rounds is not None
     surveys = [
         plan.privatize_codes(people, remembering(seed, round=t + 1) if again else _words(seed, t)).records
         for t in range(collections)
@@ -150,7 +152,7 @@ def _look_for_people(
     rates = list[ReidentificationRate]()
     for done, (name, kept, times) in enumerate(cells, 1):
         names = [plan.names[j] for j in kept]
-        columns = compact(np.stack([cells_of(plan.content.parts[j], people[j]) for j in kept]))
+        columns = compact(np.stack([cells_of(plan.document.parts[j], people[j]) for j in kept]))
         ranking = match_surveys(
             [plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top
         )

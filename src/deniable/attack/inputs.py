@@ -79,9 +79,9 @@ def _join_blocks(blocks: Sequence[Records]) -> Records:
 
 def refuse_known(plan: Plan) -> None:
     """Refuse to look for people by a plan whose reports name groups: what is found would be too little."""
-    if plan.content.known is not None:
+    if plan.document.known is not None:
         raise InvalidParameter(
-            f"every report of this plan names {plan.content.known.name!r}, and whoever reads it looks only "
+            f"every report of this plan names {plan.document.known.name!r}, and whoever reads it looks only "
             "among people of that group; attack one group at a time, by the same plan without known groups, "
             "plan.with_known({}), and only the people of that group"
         )
@@ -234,9 +234,11 @@ def coded_background(plans: Sequence[Plan], background: object) -> tuple[list[st
     rows = []
     for plan in plans:
         rows.append([-1] * len(plan.names))
-        for j, (attribute, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
+        for j, (attribute, part) in enumerate(
+            zip(plan.document.attributes, plan.document.parts, strict=True)
+        ):
             if attribute.name in answers:
-                way = attribute, part.numeric, plan.content.extras(attribute)
+                way = attribute, part.numeric, plan.document.extras(attribute)
                 if way not in coded:
                     coded[way] = _numbers_of(plan, j, answers[attribute.name])
                 rows[-1][j] = list(coded).index(way)
@@ -275,9 +277,9 @@ def encode_people(plan: Plan, people: object) -> Integers:
     answers = dict(zip(names, columns_of(people, names, plan.locations), strict=True))
     n = len(next(iter(answers.values())))
     codes = np.full((len(plan.names), n), NO_ANSWER, dtype=np.int64)
-    for j, attribute in enumerate(plan.content.attributes):
+    for j, attribute in enumerate(plan.document.attributes):
         if attribute.name in answers:
-            codes[j] = encode_alone(plan.content, attribute, answers[attribute.name])
+            codes[j] = encode_alone(plan.document, attribute, answers[attribute.name])
     return codes
 
 
@@ -289,8 +291,8 @@ def holds_records(people: object) -> bool:
 
 def _numbers_of(plan: Plan, j: int, answers: object) -> Integers:
     """The answers to an attribute as the values that its reports are compared with."""
-    attribute, part = plan.content.attributes[j], plan.content.parts[j]
-    codes = encode_alone(plan.content, attribute, answers)
+    attribute, part = plan.document.attributes[j], plan.document.parts[j]
+    codes = encode_alone(plan.document, attribute, answers)
     if (codes == NO_ANSWER).any():
         raise InvalidValue(
             f"the background has no {attribute.name!r} in some rows; fill them in, or leave the column out"
@@ -390,7 +392,7 @@ def _encode_truth(people: object, names: Sequence[str], plan: Plan | None) -> In
     """A table of people by number; of numbers, by the half of their range."""
     if plan is None:
         return np.stack([np.asarray(column) for column in columns_of(people, names)])
-    rows = zip(plan.content.parts, plan.encode(people)[: len(plan.names)], strict=True)
+    rows = zip(plan.document.parts, plan.encode(people)[: len(plan.names)], strict=True)
     return np.stack([guessed_of(part, row) for part, row in rows])
 
 
@@ -399,6 +401,6 @@ def _encode_list(truth: object, array: Integers, names: Sequence[str], plan: Pla
     try:
         return _encode_truth({names[0]: truth}, names, plan)
     except InvalidValue:
-        if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.content.parts[0]))).all():
+        if array.dtype.kind in "iub" and ((array >= -1) & (array < values_of(plan.document.parts[0]))).all():
             return array[None]
         raise

@@ -18,8 +18,7 @@ from deniable.mechanisms import Tally
 from deniable.metric import (
     MetricMechanism,
 )
-from deniable.results import Result
-from deniable.study import Plan
+from deniable.study import Plan, Result
 
 _ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _WHOLE = 0.01  # how far a count that is computed back may be from a whole number

@@ -146,7 +146,7 @@ def match_surveys(
             column = about[clue.attribute]
             if clue.attribute in secret or column < 0 or not clue.who.size:
                 continue
-            if plan.content.rounds is None:
+            if plan.document.rounds is None:
                 pieces.append(Evidence(column, clue))
             else:
                 kept.setdefault((plan.id, column), []).append(clue)

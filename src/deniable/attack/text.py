@@ -9,7 +9,6 @@ from typing import NamedTuple
 from deniable.errors import InvalidParameter
 from deniable.formatting import shorten_names
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.losses import Stated
 from deniable.records import RecordMechanism, Sample, Single, Split, as_record_mechanism
 from deniable.study import Plan
 
@@ -38,7 +37,7 @@ def leave_text(plan: Plan) -> Attackable:
     Where a sample draws one question, others may be text. Reports that hold text tell nothing of the rest, so
     that whoever sees all reports learns less of it.
     """
-    parts, attributes = plan.content.parts, plan.content.attributes
+    parts, attributes = plan.document.parts, plan.document.attributes
     places = tuple(j for j, part in enumerate(parts) if part.listed)
     left = tuple(dict.fromkeys(attributes[j].columns[0] for j, part in enumerate(parts) if not part.listed))
     if not left:
@@ -51,8 +50,8 @@ def leave_text(plan: Plan) -> Attackable:
     members = [remaining for member, _, _ in plan.mechanism.members for remaining in _leave(member)]
     mechanism = as_record_mechanism(members[0] if len(members) == 1 else Split(tuple(members)))
     listed = tuple(attributes[j] for j in places)
-    kept = replace(plan.content, attributes=listed, mechanism=mechanism, texts=None, ask="all")
-    return Attackable(Plan(kept, Stated.of(kept.loss())), places, left)
+    kept = replace(plan.document, attributes=listed, mechanism=mechanism, texts=None, ask="all", claimed=None)
+    return Attackable(Plan(kept), places, left)
 
 
 def _leave(member: RecordMechanism) -> list[RecordMechanism | ExactMechanism]:

@@ -286,7 +286,7 @@ def _best(table: Floats, draws: np.random.Generator) -> tuple[Integers, Floats]:
 def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
     if not isinstance(source, Plan):
         return None
-    rows = zip(source.content.parts, source.labels.values(), strict=True)
+    rows = zip(source.document.parts, source.labels.values(), strict=True)
     return tuple(HALVES if part.numeric else labels for part, labels in rows)
 
 

@@ -63,7 +63,7 @@ class InBulk(Devices):
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         words = self._words
-        if self._plan.content.rounds is not None:
+        if self._plan.document.rounds is not None:
             words = remembering(
                 int(words.take(1)[0]), words
             )  # other devices, with other secrets, in every block

@@ -216,7 +216,7 @@ class Reader:
             else [positions[reporters] for reporters in records.reporters]
         )
         columns = map(np.ascontiguousarray, records.columns)
-        return positions, list(zip(range(len(who)), self._plan.content.parts, who, columns, strict=True))
+        return positions, list(zip(range(len(who)), self._plan.document.parts, who, columns, strict=True))
 
 
 def _all(said: Sequence[bytes]) -> npt.NDArray[np.bool_]:

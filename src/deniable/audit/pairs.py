@@ -18,7 +18,7 @@ from deniable.frames import column_names, columns_of, is_table
 from deniable.mechanisms import Per
 from deniable.metric import MetricMechanism
 from deniable.plan import Attribute
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.reports import settle_record
 from deniable.study import Plan
 
@@ -47,8 +47,8 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
             "without a plan, say which answers are compared: pairs=[({'color': 'red'}, {'color': 'blue'})], "
             f"or pairs=[('red', 'blue')] for the only answer, called {VALUE!r}"
         )
-    content = plan.content
-    values = _list_answers(content)
+    document = plan.document
+    values = _list_answers(document)
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -67,22 +67,22 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
         records += [
             (first | {name_: listed[before]}, first | {name_: listed[after]}) for before, after in steps
         ]
-    settled = [(settle_record(content, before), settle_record(content, after)) for before, after in records]
+    settled = [(settle_record(document, before), settle_record(document, after)) for before, after in records]
     if per == "attribute":  # where one answer decides what applies, several change at once
-        settled = [pair for pair in settled if _differ_in_one(content, *pair)]
+        settled = [pair for pair in settled if _differ_in_one(document, *pair)]
     return tuple(((before,) * rounds, (after,) * rounds) for before, after in settled)
 
 
-def list_names(content: Content) -> tuple[str, ...]:
+def list_names(document: PlanDocument) -> tuple[str, ...]:
     """Under which names a record has answers: those of attributes, and of the questions that views have."""
-    return tuple(dict.fromkeys(name for attribute in content.attributes for name in attribute.columns))
+    return tuple(dict.fromkeys(name for attribute in document.attributes for name in attribute.columns))
 
 
-def _list_answers(content: Content) -> dict[str, list[object]]:
+def _list_answers(document: PlanDocument) -> dict[str, list[object]]:
     """Answers for each value, by the name under which they are given."""
     answers: dict[str, list[object]] = {}
-    for attribute in content.attributes:
-        no_answer = content.missing_of(attribute) == "value"
+    for attribute in document.attributes:
+        no_answer = document.missing_of(attribute) == "value"
         factors = (
             attribute.domain.factors
             if isinstance(attribute.domain, View)
@@ -93,17 +93,17 @@ def _list_answers(content: Content) -> dict[str, list[object]]:
     return answers
 
 
-def find_changed(content: Content, first: Answers, second: Answers) -> list[bool]:
+def find_changed(document: PlanDocument, first: Answers, second: Answers) -> list[bool]:
     """Which attributes differ between two records."""
     return [
         any(first.get(name) != second.get(name) for name in attribute.columns)
-        for attribute in content.attributes
+        for attribute in document.attributes
     ]
 
 
-def _differ_in_one(content: Content, first: Answers, second: Answers) -> bool:
+def _differ_in_one(document: PlanDocument, first: Answers, second: Answers) -> bool:
     """Whether two records differ in one attribute only; the levels of a question are one."""
-    changed = zip(content.attributes, find_changed(content, first, second), strict=True)
+    changed = zip(document.attributes, find_changed(document, first, second), strict=True)
     names = {
         attribute.columns if attribute.domain.is_level else (attribute.name,)
         for attribute, differs in changed
@@ -118,8 +118,8 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     Records that differ everywhere do not show noise that attributes share. Metric attributes differ alone in
     pairs of neighbors. Of many couples, each attribute has as many.
     """
-    content = plan.content
-    values = _list_answers(content)
+    document = plan.document
+    values = _list_answers(document)
     first, last = ({name: listed[end] for name, listed in values.items()} for end in (0, -1))
     far = metric_parts(plan)
     names = [name for name in values if name not in far]
@@ -127,8 +127,8 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     differ += [(names[i], names[j]) for i, j in couples(len(names), _MOST_COUPLES)]
     return tuple(
         (
-            (settle_record(content, first),) * rounds,
-            (settle_record(content, first | {name: last[name] for name in group}),) * rounds,
+            (settle_record(document, first),) * rounds,
+            (settle_record(document, first | {name: last[name] for name in group}),) * rounds,
         )
         for group in differ
         if len(group) < len(names)  # else it is a pair already
@@ -137,7 +137,7 @@ def make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
 
 def count_couples(plan: Plan) -> tuple[int, int]:
     """How many couples of attributes differ alone in some pair, and how many there are."""
-    names = len(list_names(plan.content)) - len(metric_parts(plan))
+    names = len(list_names(plan.document)) - len(metric_parts(plan))
     return min(_MOST_COUPLES, names * (names - 1) // 2), names * (names - 1) // 2
 
 
@@ -148,8 +148,8 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
     Two values are a pair, and no line-up. Metric values, of which different things are claimed, stay
     as they are.
     """
-    content = plan.content
-    values = _list_answers(content)
+    document = plan.document
+    values = _list_answers(document)
     first = {name: listed[0] for name, listed in values.items()}
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
@@ -159,7 +159,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
         tuple(
             (
                 settle_record(
-                    content,
+                    document,
                     {**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},
                 ),
             )
@@ -173,7 +173,7 @@ def make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...], 
 
 def metric_parts(plan: Plan) -> dict[str, MetricMechanism]:
     """The mechanisms of attributes with metric values, by name."""
-    rows = zip(plan.names, plan.content.parts, strict=True)
+    rows = zip(plan.names, plan.document.parts, strict=True)
     return {name: part for name, part in rows if isinstance(part, MetricMechanism) and part.metric}
 
 
@@ -182,19 +182,19 @@ def count_values_asked(plan: Plan, sides: Iterable[Side]) -> dict[str, tuple[int
 
     No answer is one of them where the plan says so.
     """
-    content = plan.content
-    by_name = {attribute.name: attribute for attribute in content.attributes}
+    document = plan.document
+    by_name = {attribute.name: attribute for attribute in document.attributes}
     values: dict[str, set[str]] = {}
     for side in sides:
         for record in side:
             for name, answer in record.items():
                 if name not in by_name:  # of a view, whose values are others
                     continue
-                if answer is not None or content.missing_of(by_name[name]) == "value":
+                if answer is not None or document.missing_of(by_name[name]) == "value":
                     values.setdefault(name, set()).add(repr(answer))
     sizes = {
-        attribute.name: content.size(attribute)
-        for attribute in plan.content.attributes
+        attribute.name: document.size(attribute)
+        for attribute in plan.document.attributes
         if _is_listed(attribute)
     }
     return {name: (len(values.get(name, ())), count) for name, count in sizes.items()}
@@ -263,7 +263,7 @@ def check_pairs(plan: Plan | None, pairs: Iterable[object], per: Per, rounds: in
     Where there is one attribute only, its values are as good as records. With two rounds, a list of two
     tuples is two pairs, and a tuple of two lists is one, with an answer for each round.
     """
-    names = (VALUE,) if plan is None else list_names(plan.content)
+    names = (VALUE,) if plan is None else list_names(plan.document)
     if is_table(pairs):
         return _pair_rows(pairs, column_names(pairs) if plan is None else names, plan, per, rounds)
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):

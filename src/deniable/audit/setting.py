@@ -28,7 +28,7 @@ from deniable.audit.pairs import (
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
 from deniable.mechanisms import Per, checked_per
-from deniable.plan import NANO, Stated
+from deniable.plan import NANO
 from deniable.records import Faked, RecordMechanism
 from deniable.study import Plan
 
@@ -167,12 +167,12 @@ def make_setting(
 ) -> Setting:
     """Checks the setting of an audit; the plan decides what its caller leaves out."""
     checked_per(per)
-    if plan is not None and plan.content.known is not None:
+    if plan is not None and plan.document.known is not None:
         raise InvalidParameter(
-            f"this plan sends {plan.content.known.name!r} as it is, which an audit would find at once; audit "
-            "what it hides, by the same plan without known groups: plan.with_known({})"
+            f"this plan sends {plan.document.known.name!r} as it is, which an audit would find at once; "
+            "audit what it hides, by the same plan without known groups: plan.with_known({})"
         )
-    most = 1 if plan is None else plan.content.rounds or 1
+    most = 1 if plan is None else plan.document.rounds or 1
     asked_rounds = min(most, ROUNDS) if rounds is None else rounds
     if plan is not None and most == 1 and asked_rounds != 1:
         raise InvalidParameter(
@@ -258,8 +258,8 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
     else:
         stated = (
             plan.stated
-            if rounds == plan.content.rounds
-            else Stated.of(replace(plan.content, rounds=rounds).loss())
+            if rounds == plan.document.rounds
+            else replace(plan.document, rounds=rounds, claimed=None).stated
         )
         assert stated.repeated is not None
         _, same, _, changing, _ = stated.repeated
@@ -283,11 +283,11 @@ def _find_claim_of_few(plan: Plan, pairs: Sequence[Pair], record: float) -> floa
     """Finds what the plan's integers say of the worst of these pairs, which differ in one or two attributes:
     at most what is claimed of a record.
     """
-    if not pairs or plan.content.rounds is not None:
+    if not pairs or plan.document.rounds is not None:
         return record
     ratios = []
     for first, second in pairs:
-        differ = find_changed(plan.content, first[0], second[0])
+        differ = find_changed(plan.document, first[0], second[0])
         ratios.append(plan.mechanism.ratio_among(differ, "record" if sum(differ) > 1 else "attribute"))
     return min(record, math.ceil(log_up(max(ratios)) * NANO) / NANO)
 

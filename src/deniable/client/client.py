@@ -78,7 +78,7 @@ class Client:
     ) -> None:
         self.plan = _read(plan)
         self.plan.verify()
-        _check_memory(secret, ledger, fresh, self.plan.content.rounds is not None)
+        _check_memory(secret, ledger, fresh, self.plan.document.rounds is not None)
         _check_caps(cap, plan_cap, ledger)
         if secret is not None:
             device(secret)  # refuses one that is too short
@@ -104,15 +104,15 @@ class Client:
 
     def _name_questions(self, reported: Sequence[str]) -> tuple[str, ...]:
         """The questions of attributes: the attributes themselves but for tables, and known ones first."""
-        attributes = [attribute for attribute in self.plan.content.attributes if attribute.name in reported]
-        known = () if self.plan.content.known is None else self.plan.content.known.names
+        attributes = [attribute for attribute in self.plan.document.attributes if attribute.name in reported]
+        known = () if self.plan.document.known is None else self.plan.document.known.names
         return tuple(
             dict.fromkeys([*known, *(name for attribute in attributes for name in attribute.columns)])
         )
 
     def _find_reported(self, secret: bytes) -> tuple[str, ...]:
         plan = self.plan
-        if plan.content.ask == "all":
+        if plan.document.ask == "all":
             return plan.names
         rows = device(secret, plan.id).rows(1, plan.mechanism.words)
         reported = plan.mechanism.draw_reported(rows)[:, 0].tolist()
@@ -140,7 +140,7 @@ class Client:
             )
         round = self._check_round(round)  # noqa: A001 - the word for it everywhere
         answers = self._join_degrees(answers)
-        known = [*list_questions(self.plan.content.attributes), *self._name_questions(self.plan.names)]
+        known = [*list_questions(self.plan.document.attributes), *self._name_questions(self.plan.names)]
         for name in answers:
             if name not in known:
                 raise InvalidParameter(not_among(str(name), "asked in this plan", dict.fromkeys(known)))
@@ -200,7 +200,7 @@ class Client:
         """Codes of all attributes; those that are not asked have any, since no report holds them."""
         attributes = [
             attribute
-            for attribute in self.plan.content.attributes
+            for attribute in self.plan.document.attributes
             if reported is None or attribute.name in reported
         ]
         # an option that is left out where its question is answered was not chosen; the plan reads both
@@ -210,11 +210,11 @@ class Client:
             for name in attribute.columns
             if attribute.answers is None and (attribute.several is None or attribute.several not in answers)
         }
-        if self.plan.content.known is not None:
-            complete |= dict.fromkeys(self.plan.content.known.names)
+        if self.plan.document.known is not None:
+            complete |= dict.fromkeys(self.plan.document.known.names)
         complete |= dict(answers)
         for attribute in attributes:
-            must = attribute.only_if is None and self.plan.content.missing_of(attribute) == "refuse"
+            must = attribute.only_if is None and self.plan.document.missing_of(attribute) == "refuse"
             for name in (attribute.several,) if attribute.several in complete else attribute.columns:
                 if must and name in complete and is_missing(complete[name]):
                     raise InvalidValue(

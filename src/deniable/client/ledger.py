@@ -152,7 +152,7 @@ class Ledger:
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
     ) -> bytes:
         """One more report for a round that was answered, with its loss; the same answers add nothing."""
-        if plan.content.rounds is not None:
+        if plan.document.rounds is not None:
             raise InvalidParameter(
                 "a plan with rounds takes one report a round; change the answer in the next"
             )
@@ -174,7 +174,7 @@ class Ledger:
     def _add(
         self, plan: Plan, number: int, report: bytes, unchanged: int | None, changing: int | None
     ) -> bytes:
-        entry = Entry(plan.id, plan.content.title, number, report, unchanged, changing)
+        entry = Entry(plan.id, plan.document.title, number, report, unchanged, changing)
         self._entries = (*self._entries, entry)
         self._write()
         return report

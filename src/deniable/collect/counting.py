@@ -198,7 +198,7 @@ def bind_group(invitation: bytes, group: int) -> bytes:
 
 def _bind_groups(database: Database, batch: Batch) -> Batch:
     """Replaces each invitation of a batch by the one to the group that its report names, if there is one."""
-    if batch.known.plan.content.known is None or batch.known.takes_tickets:
+    if batch.known.plan.document.known is None or batch.known.takes_tickets:
         return batch
     pairs = zip(batch.tokens, batch.bodies, strict=True)
     bound = [None if token is None else bind_group(token, body[0]) for token, body in pairs]

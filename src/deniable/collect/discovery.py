@@ -27,7 +27,7 @@ def find_values(
     store: Store, plan: Plan, number: int, query: Query, by: Actor, show: Show | None = None
 ) -> Discovery:
     """The values that many people have, from the reports of a round that are not scrubbed."""
-    question = find_question(plan, query.name)
+    question = find_question(plan.document, query.name)
     scrubbed = sum(stored.scrubbed for stored in store.rounds(plan.id) if stored.number == number)
     counted = store.counted(plan.id, number)
     if scrubbed and scrubbed == counted:
@@ -37,12 +37,12 @@ def find_values(
     where = f"of {question.name!r}, round {number}"
     what = "" if query.words is None else f", in a list of {format_count(len(query.words), 'word')}"
     try:
-        read_query(plan, query)
+        read_query(plan.document, query)
     except DeniableError:
         store.access.log(by, "looked for values", plan.id, f"{where}{what}: refused")
         raise
     store.access.log(by, "looked for values", plan.id, where + what)
-    discovered = discover_values(plan, _read_blocks(store, plan, number), query, show=show)
+    discovered = discover_values(plan.document, _read_blocks(store, plan, number), query, show=show)
     if _is_search(question, query, discovered):
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
@@ -71,7 +71,7 @@ def _read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
 def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
     """How common a value must be to be found, question by question, without a look at any report."""
     limits = []
-    for name, question in list_unlisted(plan.content).items():
+    for name, question in list_unlisted(plan.document).items():
         parts = [tallies.tallies.get(plan.names[place]) for place in question.places]
         counts = [0 if tally is None else tally.n for tally in parts]
         limits.append(TextLimit(name, sum(counts), question.find_limit(counts)))
@@ -93,7 +93,7 @@ def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[st
             store, plan, round_number, question
         )
 
-    questions = list_unlisted(plan.content)
+    questions = list_unlisted(plan.document)
     return [
         name
         for name, question in questions.items()

@@ -130,7 +130,7 @@ class Handlers:
             summaries.append(
                 messages.Summary(
                     plan_id,
-                    served.plan.content.title,
+                    served.plan.document.title,
                     served.titles,
                     offers[plan_id].invited,
                     newest,

@@ -18,9 +18,8 @@ from deniable.collect.intake import Served
 from deniable.collect.refusals import Refusal
 from deniable.collect.store import Store, StoreUnavailable
 from deniable.reports import Reports
-from deniable.results import Result
 from deniable.results.health import LOOKED, Arrivals, Health, HealthWatch
-from deniable.study import Plan
+from deniable.study import Plan, Result
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""
@@ -116,7 +115,7 @@ class Looks:
             n, when = tallies.n, time.time()
         else:
             n, when, base = last.n, last.time, last.base
-        health = base if arrivals is None else base.with_arrivals(arrivals, tallies, result)
+        health = base if arrivals is None else base.with_arrivals(arrivals, tallies, result.numbers)
         return Look(n, when, health, minute, base)
 
     def _bodies(self, key: Key) -> Iterator[Sequence[bytes]]:
@@ -128,10 +127,10 @@ class Looks:
 
 def look_at(served: Served, result: Result, bodies: Iterable[Sequence[bytes]]) -> Health:
     """The health of the reports from which these are estimates, without bursts."""
-    watch = HealthWatch(served.plan)
+    watch = HealthWatch(served.plan.document)
     for _ in watch.look(_sample(served, bodies, result.n)):
         pass
-    return watch.health(result)
+    return watch.health(result.numbers)
 
 
 def _sample(served: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterator[Reports]:

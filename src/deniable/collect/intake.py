@@ -46,7 +46,7 @@ class Served:
     @property
     def titles(self) -> dict[str, str]:
         """Its title by language, where it has one in several."""
-        texts = self.plan.content.texts
+        texts = self.plan.document.texts
         return {} if texts is None or isinstance(texts.title, str) else dict(texts.title)
 
     @cached_property

@@ -31,24 +31,24 @@ class Announced:
 
     def title(self, language: str) -> str:
         """The title in this language, or else as the plan has it."""
-        texts = self.plan.content.texts
-        return (texts and _say(texts.title, language, texts.language)) or self.plan.content.title
+        texts = self.plan.document.texts
+        return (texts and _say(texts.title, language, texts.language)) or self.plan.document.title
 
     def senders(self, language: str) -> list[str]:
         """Who is responsible and how to reach them, in this language or else in the first of the survey."""
-        texts = self.plan.content.texts
+        texts = self.plan.document.texts
         said = (texts.responsible, texts.contact) if texts is not None else ()
         return [_say(text, language, texts.language) for text in said if texts is not None and text]
 
     @property
     def is_repeated(self) -> bool:
         """Whether it is asked in several rounds."""
-        return (self.plan.content.rounds or 1) > 1
+        return (self.plan.document.rounds or 1) > 1
 
     def when(self, language: str, now: float) -> str:
         """The round of the letter and when it is open; empty where there is nothing to say."""
         text, times = TEXTS[language], self._find_round(now)
-        rounds = self.plan.content.rounds
+        rounds = self.plan.document.rounds
         said = []
         number = times.number if times else None if self.rounds else 1
         if rounds is not None and number is not None:
@@ -101,7 +101,7 @@ def choose_language(plans: Sequence[Announced], language: str | None) -> str:
     """The language that was asked for, or the first one of the surveys that letters are written in."""
     if language is not None:
         return check_language(language)
-    texts = [announced.plan.content.texts for announced in plans]
+    texts = [announced.plan.document.texts for announced in plans]
     return next((text.language for text in texts if text and text.language in LANGUAGES), LANGUAGES[0])
 
 

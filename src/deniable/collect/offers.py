@@ -54,7 +54,7 @@ class Offer:
 
 def no_round(plan: Plan, number: int) -> InvalidParameter:
     """The message for a missing round: it was not opened yet, or the plan has no such round."""
-    rounds = plan.content.rounds or 1
+    rounds = plan.document.rounds or 1
     if 1 <= number <= rounds:
         return InvalidParameter(
             f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it"

@@ -19,13 +19,12 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 from deniable.frames.spreadsheet import csv_bytes
 from deniable.reports import Tallies
-from deniable.results import MEAN, Result
-from deniable.results.estimates import estimate_tallies
-from deniable.results.findings import Findings
+from deniable.results import MEAN
+from deniable.results.findings import AMONG, Findings, name_quantile
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
-from deniable.results.rows import AMONG, name_quantile
 from deniable.results.smoothed import list_smoothable
-from deniable.study import Plan
+from deniable.results.unbiased import estimate_tallies
+from deniable.study import Plan, Result
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
 Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents, Fit)
@@ -43,7 +42,7 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
 def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False) -> Result:
     """The estimates; refused where nobody has reported a value of any attribute yet, or text alone."""
     try:
-        return estimate_tallies(plan, tallies, False, text_alone)
+        return Result(estimate_tallies(plan.document, tallies, False, text_alone))
     except InvalidParameter as problem:
         raise Refusal("few", f"{format_count(tallies.n, 'report')} so far: {problem}") from None
 
@@ -97,7 +96,7 @@ def _estimate(query: _Query) -> Estimates:
     try:
         if smooth:
             result = plan.estimate(tallies, smooth)
-        about = Findings.read(result, level, project, cells=cells).about()
+        about = Findings.read(result.numbers, level, project, cells=cells).about()
         sure = _sure(result, level) if cells else {}
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
@@ -111,7 +110,7 @@ def _estimate(query: _Query) -> Estimates:
         _write_row(Quantile, about["quantiles"]),
         _write_row(Noise, about["noise"]),
     )
-    smoothing = smooth, about["refused"], list_smoothable(result)
+    smoothing = smooth, about["refused"], list_smoothable(result.numbers)
     people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
     fit = _write_row(Fit, about["fit"])
     return Estimates(
@@ -125,11 +124,11 @@ def between(
     """The share of a range, as `deniable estimate --range` shows it."""
     result = result_of(plan, tallies)
     try:
-        [(name, shares)] = answer_queries(result, [query], level).items()
+        [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     except InvalidParameter as problem:
         raise Refusal("parameter", str(problem)) from None
     estimate = shares[query]
-    share = ShownShare.of(result, name, query, estimate)
+    share = ShownShare.of(result.numbers, name, query, estimate)
     return messages.Between(
         plan=plan.id,
         round=number,
@@ -177,7 +176,7 @@ def changed(
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
     """For locations, which are many: the low ends of intervals that hold for all of them at once."""
     locations = [name for name in result.estimates if isinstance(result.domains[name], Grid)]
-    findings = Findings(result, level)
+    findings = Findings(result.numbers, level)
     lows = {name: findings.find_unbiased(name, 1 - (1 - level) / result[name].k)[2] for name in locations}
     return {name: iter(low.tolist()) for name, low in lows.items()}
 

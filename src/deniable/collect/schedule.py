@@ -101,7 +101,7 @@ def read_length(text: str) -> timedelta:
 
 def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times], now: float) -> None:
     """Refuse rounds that the plan does not state, that are in the past, or that overlap with known ones."""
-    stated, last = plan.content.rounds or 1, planned[-1].number
+    stated, last = plan.document.rounds or 1, planned[-1].number
     if last > stated:
         numbers = f"{planned[0].number}" if len(planned) == 1 else f"{planned[0].number} to {last}"
         raise InvalidParameter(

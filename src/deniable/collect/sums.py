@@ -27,13 +27,13 @@ class Sums:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.content.parts]
+        self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.document.parts]
         nothing = [part.count_cells(part.blank(0)) for part in self._mechanisms]
         self._parts = [
             (name, tally.counts.size, tally.asked is not None)
             for name, tally in zip(plan.names, nothing, strict=True)
         ]
-        self._known = plan.content.known
+        self._known = plan.document.known
         blocks = 1 if self._known is None else self._known.size
         self.size = 1 + blocks * sum(1 + size * (1 + has_asked) for _, size, has_asked in self._parts)
 

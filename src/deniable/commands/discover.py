@@ -80,7 +80,7 @@ def discover_file(
     source = sources.find_source(reports, source)
     writing.check(out, plot_files, force)
     read = reading.read_plan(plan)
-    question = find_question(read, name, shell=True)
+    question = find_question(read.document, name, shell=True)
     listed = None if words is None else _read_words(words, question)
     token = None if source is None else reading.find_token(source, token_file)
     with console.progress("finding") as show:

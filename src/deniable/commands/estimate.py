@@ -18,11 +18,9 @@ from deniable.estimate import consistency
 if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.reports import Tallies
-    from deniable.results import Change
-    from deniable.results.change import People
+    from deniable.results.change import Change, People
     from deniable.show.window_findings import WindowFindings
     from deniable.study import Plan
-    from deniable.summaries.recovery import FakeModel
 
 _TENS = 9
 _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
@@ -76,19 +74,6 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
     type=REAL,
     help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
 )
-@click.option(
-    "--recover",
-    "model",
-    type=click.Choice(["random reports", "pushed values", "false answers"]),
-    help="Also show shares without the fake reports, as many as --fakes says, of this kind.",
-)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A value that these fake reports push, with --recover; may be repeated.",
-)
 @click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
 @click.option(
     "--unbiased",
@@ -117,8 +102,6 @@ def estimate_file(
     quantile: Sequence[float],
     between: Sequence[str],
     fakes: float | None,
-    model: FakeModel | None,
-    targets: Sequence[str],
     bins: bool,
     unbiased: bool,
     as_json: bool,
@@ -138,7 +121,9 @@ def estimate_file(
     from deniable.results.health import HealthWatch
     from deniable.results.most_likely import has_fakes
     from deniable.results.range_queries import RangeQuery
-    from deniable.results.recovery import recover_plan
+    from deniable.results.windows import estimate_windows
+    from deniable.show.findings_plot import plot_findings
+    from deniable.show.text import write_text
     from deniable.show.window_findings import WindowFindings
 
     source = sources.find_source(reports, source)
@@ -151,17 +136,12 @@ def estimate_file(
             "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
             "--range, --unbiased, --figures, --fakes"
         )
-    if fakes is None if model else targets:
-        raise InvalidParameter(
-            "--recover takes --fakes, and --target takes --recover; all say what you believe"
-        )
-    if by and (since is not None or model or figure_folder):
-        raise InvalidParameter("--by shows windows; leave out --change-from, --recover and --figures")
+    if by and (since is not None or figure_folder):
+        raise InvalidParameter("--by shows windows; leave out --change-from and --figures")
     if by and reports is None and not counts:
         raise InvalidParameter(
             "--by names columns of a table of reports, and this is a collector or its store"
         )
-    pushed = _read_targets(targets)
     ranges = [RangeQuery.read(text) for text in between]
     writing.check(out, plot_files, force)
     writing.check_folder(figure_folder, force)
@@ -174,15 +154,16 @@ def estimate_file(
         tallied = sources.tally_windows(read, source, table, number, by)
         with console.progress("estimating") as show:
             windows = WindowFindings.of(
-                read.estimate(tallied, smooth),
-                lambda result: Findings.read(
-                    result, level, project, quantile, mle, None, fakes, ranges=ranges
+                tallied.by,
+                estimate_windows(read.document, tallied, smooth),
+                lambda estimates: Findings.read(
+                    estimates, level, project, quantile, mle, None, fakes, ranges=ranges
                 ),
                 show,
             )
         _show_windows(windows, tallied.refused, out, plot_files, unbiased, as_json)
         return
-    watch = HealthWatch(read)
+    watch = HealthWatch(read.document)
     token = None if source is None else reading.find_token(source, token_file)
     if source is not None:
         number, tallies = sources.fetch_tallies(read, source, table, number, token)
@@ -200,16 +181,16 @@ def estimate_file(
         _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
         return
     likely = None
-    if mle and reports is not None and has_fakes(read):
+    if mle and reports is not None and has_fakes(read.document):
         with console.progress("reading whole reports") as show:
             blocks = list(read.read_reports(reports, show))
         with console.progress("searching") as show:
             likely = read.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
         findings = Findings.of(
-            read, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges
+            read.document, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges
         )
-    if mle and counts and has_fakes(read):
+    if mle and counts and has_fakes(read.document):
         click.echo(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
             "reports, not a table",
@@ -217,32 +198,23 @@ def estimate_file(
         )
     about_round = {} if source is None or (counts and number is None) else {"round": number}
     if source is None or counts:
-        health = watch.health(findings.result)
+        health = watch.health(findings.estimates)
     else:
         health = fetch_health(read, str(source), number, token)
     about = findings.about() | about_round | {"health": health.about()}
     if counts:
         about["not_counted"] = dict(tallies.refused)
-    recovered = None
-    if model is not None:
-        assert fakes is not None
-        recovered = recover_plan(read, findings.result, fakes, model, pushed, level)
-        about["recovered"] = recovered.about()
     for name in ("rows", "groups", "means", "quantiles", "ranges"):
         about[name] = [row | about_round for row in about[name]]
     rows = [row | about_round for row in findings.rows.table()]
-    if recovered is not None:
-        rows = [row | recovered.columns(row["attribute"], row["value"]) for row in rows]
     writing.write_tables(out, rows, about)
-    writing.save_plots(plot_files, partial(findings.plot, bins, unbiased))
-    drawings = [(name, partial(findings.plot, bins, unbiased, name)) for name in findings.result]
+    writing.save_plots(plot_files, partial(plot_findings, findings, bins, unbiased))
+    drawings = [(name, partial(plot_findings, findings, bins, unbiased, name)) for name in findings.estimates]
     writing.save_figures(figure_folder, drawings)
     if as_json:
         console.print_json(about)
     else:
-        click.echo(f"{findings.text(bins, unbiased=unbiased)}\n\n{health}")
-        if recovered is not None:
-            click.echo(f"\n{recovered}")
+        click.echo(f"{write_text(findings, bins, unbiased=unbiased)}\n\n{health}")
 
 
 def _show_search(show: Show, _step: int, gap: float) -> None:
@@ -300,14 +272,3 @@ def _show_change(
         console.print_json(about)
     else:
         click.echo(change.text(bins))
-
-
-def _read_targets(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Values by the names of their attributes."""
-    targets: dict[str, list[str]] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise InvalidParameter(f"a target is an attribute and its value, such as town=Rome, got {text!r}")
-        targets.setdefault(name, []).append(value)
-    return targets

@@ -110,7 +110,8 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
         raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
     plans = reading.plan_epsilons(study, _EPSILONS)
     needed = {
-        epsilon: count_people(plan, of, by, difference / 100, share / 100) for epsilon, plan in plans.items()
+        epsilon: count_people(plan.document, of, by, difference / 100, share / 100)
+        for epsilon, plan in plans.items()
     }
     own_epsilon = next(iter(needed))
     if as_json:
@@ -130,9 +131,11 @@ def _list_read(plan: Plan) -> list[Precision]:
     """How well everything will be known that is read: of attributes, then tables by known groups."""
     from deniable.explain.table_precision import expect_tables
 
-    known = () if plan.content.known is None else plan.content.known.names
+    known = () if plan.document.known is None else plan.document.known.names
     tables = (
-        [table.share for table in expect_tables(plan) if {table.of, table.by} & set(known)] if known else []
+        [table.share for table in expect_tables(plan.document) if {table.of, table.by} & set(known)]
+        if known
+        else []
     )
     return [*plan.precisions(), *tables]
 
@@ -153,7 +156,7 @@ def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float) -> l
         f"enough for all of it: {format_count(needed, 'person')}",
         *_explain_range(precisions),
         *_explain_found(precisions, error),
-        *_explain_turnout(replace(plan, content=replace(plan.content, people=needed))),
+        *_explain_turnout(replace(plan, document=replace(plan.document, people=needed))),
         *_explain_choice(plan),
     ]
 
@@ -165,7 +168,8 @@ def _tell_margins(plan: Plan, precisions: Sequence[Precision]) -> list[str]:
         for precision in precisions
     ]
     return [
-        f"{_name(plan)}: what is known from {format_count(plan.content.people, 'person')} (95 %, either way)",
+        f"{_name(plan)}: what is known from {format_count(plan.document.people, 'person')} (95 %, either "
+        "way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
         *_explain_turnout(plan),
         *_explain_choice(plan),
@@ -200,12 +204,12 @@ def _explain_turnout(plan: Plan) -> list[str]:
     from deniable.explain.explain import reconsider
     from deniable.explain.turnout import explain_turnout
 
-    sentence = explain_turnout(plan.content, reconsider(plan.content, plan.considered))
+    sentence = explain_turnout(plan.document, reconsider(plan.document, plan.considered))
     return [] if sentence is None else [sentence]
 
 
 def _name(plan: Plan) -> str:
-    return f"{plan.content.title or 'This study'} ({plan.considered[0].name})"
+    return f"{plan.document.title or 'This study'} ({plan.considered[0].name})"
 
 
 def _explain_choice(plan: Plan) -> list[str]:
@@ -229,6 +233,6 @@ def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None) -> 
     return {
         "plan": plan.id,
         "error": error,
-        "people": plan.content.people if error is None else _count_enough(precisions, error),
+        "people": plan.document.people if error is None else _count_enough(precisions, error),
         "questions": rows,
     }

@@ -89,7 +89,7 @@ def privatize_file(
     console.refuse_ending(out, [".parquet"], "a file of reports")
     console.refuse_existing([out], force)
     read = reading.read_plan(plan)
-    again = read.content.rounds is not None
+    again = read.document.rounds is not None
     if not again and (number, person) != (None, None):
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
     answers = Answers(read, data, separator, person, beside=tuple(beside))
@@ -99,7 +99,7 @@ def privatize_file(
         blocks = (
             _privatize_again(answers, seed, number, show) if again else _privatize_once(answers, seed, show)
         )
-        n = write_blocks(out, read, _count_groups(blocks, groups), overwrite=force)
+        n = write_blocks(out, read.document, _count_groups(blocks, groups), overwrite=force)
     click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
     if beside:
         click.echo(_describe_beside(beside, groups), err=True)
@@ -163,7 +163,7 @@ def _privatize_again(answers: Answers, seed: int | None, number: int | None, sho
 
     from deniable.randomness import simulated
 
-    rounds = answers.plan.content.rounds
+    rounds = answers.plan.document.rounds
     if seed is None:
         raise InvalidParameter(
             "this plan asks again and again, so that every person's first answer must be kept on their own "

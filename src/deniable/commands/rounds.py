@@ -117,7 +117,7 @@ def show_rounds(
     with suggest_extra():
         from deniable.collect.offers import Times, no_round
 
-    if opens is not None and opens > (read.content.rounds or 1):
+    if opens is not None and opens > (read.document.rounds or 1):
         raise no_round(read, opens)
     now = time.time()
     # a round that is to be closed is in a store that is there
@@ -171,7 +171,7 @@ def _schedule(
     def planned(known: Sequence[Times]) -> Sequence[Times]:
         first = max((times.number for times in known), default=0) + 1
         upcoming = schedule.times(
-            first, max(1, (plan.content.rounds or 1) - first + 1) if count is None else count
+            first, max(1, (plan.document.rounds or 1) - first + 1) if count is None else count
         )
         refuse_schedule(plan, upcoming, known, time.time())
         return upcoming

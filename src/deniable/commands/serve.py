@@ -261,7 +261,7 @@ def _warn_of_fakes(served: Sequence[Served]) -> None:
     from deniable.explain.explain import reconsider
 
     for survey in served:
-        text = None if survey.invited else warn_uninvited(reconsider(survey.plan.content, ()))
+        text = None if survey.invited else warn_uninvited(reconsider(survey.plan.document, ()))
         if text is not None:
             click.echo(f"warning: plan {survey.plan.id[:12]}: {text}", err=True)
 
@@ -271,7 +271,7 @@ def _warn_of_limits(plans: Iterable[Plan]) -> None:
     from deniable.explain.device_limit import warn_limit
 
     for plan in plans:
-        text = warn_limit(plan.content, plan.stated)
+        text = warn_limit(plan.document)
         if text is not None:
             click.echo(f"warning: plan {plan.id[:12]}: {text[0].lower()}{text[1:]}", err=True)
 
@@ -351,7 +351,7 @@ def _print_addresses(address: str, served: Sequence[Served], token: str, origin:
     from deniable.plan.attribute import list_questions
 
     for survey in served:
-        title = survey.plan.content.title or ", ".join(list_questions(survey.plan.content.attributes))
+        title = survey.plan.document.title or ", ".join(list_questions(survey.plan.document.attributes))
         click.echo(f"plan       {survey.plan.id[:12]}  {title}{_how_invited(survey)}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown

@@ -68,9 +68,9 @@ def keep_tallies(
     read = reading.read_plan(plan)
     with console.progress("counting") as show:
         changes = KeptTallies.update(
-            keep, read, address, table, by=by, number=number, again=again, gone=gone, show=show
+            keep, read.document, address, table, by=by, number=number, again=again, gone=gone, show=show
         )
-    total = KeptTallies.read(keep, read)
+    total = KeptTallies.read(keep, read.document)
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
     for name, rows in changes.foreign.items():

@@ -24,9 +24,9 @@ def print_texts(study: Path, people: int, language: list[str], as_json: bool) ->
     from deniable.explain.consent import generate_consent
 
     plan = reading.plan_study(study, people)
-    texts = plan.content.texts
+    texts = plan.document.texts
     languages = language or ([*texts.languages] if texts else ["en"])
-    consents = {code: generate_consent(plan, code) for code in languages}
+    consents = {code: generate_consent(plan.document, code) for code in languages}
     if as_json:
         console.print_json({"consent": consents})
         return

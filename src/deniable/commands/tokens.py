@@ -225,14 +225,14 @@ def make_tokens(
             _warn_of_unused(plan, more)
     for plan, unused in zip(read, left, strict=True):
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
-        which = f" to {plan.content.title or plan.id[:12]}" if len(read) > 1 else ""
+        which = f" to {plan.document.title or plan.id[:12]}" if len(read) > 1 else ""
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
 
 
 def _warn_of_unused(plan: Plan, unused: int) -> None:
     """Whoever has an old and a new invitation can be counted twice; those of other groups are for others."""
-    which = f" to {plan.content.title or plan.id[:12]} from before"
-    known = plan.content.known
+    which = f" to {plan.document.title or plan.id[:12]} from before"
+    known = plan.document.known
     what_next = (
         "so withdraw the old ones if these replace them: --withdraw"
         if known is None

@@ -30,8 +30,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
     The losses are computed from the plan's integers alone, and printed. A plan that gives away more than it
     states is refused.
     """
+    from deniable.explain.questions import explain_questions
     from deniable.plan import InvalidPlan
-    from deniable.reports.answers import explain_questions
 
     read = reading.read_plan(plan)
     loss = read.verify()
@@ -56,14 +56,14 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         }
         if loss.answer is not None:
             facts["loss_answer"] = loss.answer
-        if read.content.texts is not None:
-            facts["texts"] = read.content.texts.to_dict()
-        if read.content.ask != "all":
-            facts["ask"] = read.content.ask
-        if read.content.maps:
-            facts["maps"] = {name: str(cell_map) for name, cell_map in read.content.maps}
-        if read.content.known is not None:
-            facts["known"] = list(read.content.known.names)
+        if read.document.texts is not None:
+            facts["texts"] = read.document.texts.to_dict()
+        if read.document.ask != "all":
+            facts["ask"] = read.document.ask
+        if read.document.maps:
+            facts["maps"] = {name: str(cell_map) for name, cell_map in read.document.maps}
+        if read.document.known is not None:
+            facts["known"] = list(read.document.known.names)
         console.print_json(facts if loss.rest is None else facts | {"loss_rest": loss.rest, "units": units})
         return
     click.echo(f"plan {read.id}")
@@ -83,14 +83,14 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
     click.echo(f"the plan {read.protection}")
-    for line in explain_questions(read.content):
+    for line in explain_questions(read.document):
         click.echo(line)
-    _print_texts(read.content.texts)
-    for name, cell_map in read.content.maps:
+    _print_texts(read.document.texts)
+    for name, cell_map in read.document.maps:
         click.echo(f"under the cells of {name!r}: {cell_map}")
-    if read.content.ask == "sampled":
+    if read.document.ask == "sampled":
         click.echo("a device asks only the questions that it has drawn for its report")
-    known = read.content.known
+    known = read.document.known
     if known is not None:
         click.echo(
             f"known and sent as it is: {known.describe()}; no loss counts it, and all losses compare people "

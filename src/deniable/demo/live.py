@@ -27,8 +27,7 @@ from deniable.client import Client
 from deniable.collect.files import FOLDER
 from deniable.domain import Range
 from deniable.errors import DeniableError
-from deniable.results import Result
-from deniable.study import Plan
+from deniable.study import Plan, Result
 from deniable.study.study import Study
 
 TITLE = "How people come to work"

@@ -170,7 +170,7 @@ class Designer:
         plan = self._workshop.plan(request.path_params["plan"])
         summary = {
             "id": plan.id,
-            "title": plan.content.title,
+            "title": plan.document.title,
             "invited": False,
             "round": 1,
         }

@@ -17,16 +17,16 @@ from deniable.study import Plan
 
 def forecast(plan: Plan) -> dict[str, Any]:
     """All figures of a plan, ready for JSON."""
-    option = reconsider(plan.content, plan.considered)
+    option = reconsider(plan.document, plan.considered)
     questions = {
         attribute.name: attribute.several or attribute.name
-        for attribute in plan.content.attributes
+        for attribute in plan.document.attributes
         if attribute.answers is None
     }
     facts: dict[str, Any] = _finite(
         {
             "plan": plan.id,
-            "people": plan.content.people,
+            "people": plan.document.people,
             "choice": plan.considered[0].name if plan.considered else plan.mechanism.acronym,
             "choice_words": explain_name(plan.considered[0]) if plan.considered else "",
             "kinds": explain_kinds(plan.considered),
@@ -34,7 +34,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "describe": plan.describe().split("\n", 1)[1],
             "report_bytes": option.report_bytes.most,
             "loss": plan.loss.counted,
-            "rounds": plan.content.rounds,
+            "rounds": plan.document.rounds,
             "protection": str(plan.protection),
             "level": plan.protection.level,
             "precisions": [
@@ -49,10 +49,10 @@ def forecast(plan: Plan) -> dict[str, Any]:
                 }
                 for precision in plan.precisions()
             ],
-            "tables": [_describe_table(table) for table in expect_tables(plan)],
-            "turnout": explain_turnout(plan.content, option),
-            "guesses": [guess.to_dict() for guess in guess_questions(plan.content, option)],
-            "warnings": list_warnings(plan.content, plan.stated, plan.considered),
+            "tables": [_describe_table(table) for table in expect_tables(plan.document)],
+            "turnout": explain_turnout(plan.document, option),
+            "guesses": [guess.to_dict() for guess in guess_questions(plan.document, option)],
+            "warnings": list_warnings(plan.document, plan.considered),
             "text": plan.explain(),
         }
     )

@@ -20,10 +20,9 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute
 from deniable.randomness.simulated import remembering, seeded
 from deniable.reports import Reports
-from deniable.results.applicable import find_condition
-from deniable.results.findings import Findings
-from deniable.results.result import bins_of
-from deniable.results.rows import MEDIAN
+from deniable.results.conditions import find_condition
+from deniable.results.estimates import bins_of
+from deniable.results.findings import MEDIAN, Findings
 from deniable.study import Plan
 
 MOST_PEOPLE = 100_000
@@ -39,12 +38,12 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     """Estimates of simulated people, with intervals, beside what is true of them; ready for JSON."""
     if truth not in TRUTHS:
         raise InvalidParameter(not_among(truth, "a truth to simulate", TRUTHS))
-    people = min(plan.content.people, MOST_PEOPLE)
-    attributes = plan.content.attributes
+    people = min(plan.document.people, MOST_PEOPLE)
+    attributes = plan.document.attributes
     answers = draw_answers(plan, truth, people, seed)
-    known = () if plan.content.known is None else (plan.content.known.name,)
+    known = () if plan.document.known is None else (plan.document.known.name,)
     codes = np.stack([answers[name] for name in (*plan.names, *known)])
-    words = seeded(seed) if plan.content.rounds is None else remembering(seed)
+    words = seeded(seed) if plan.document.rounds is None else remembering(seed)
     reports = plan.privatize_codes(codes, words)
     texts = {
         attribute.name: attribute.domain for attribute in attributes if isinstance(attribute.domain, Unlisted)
@@ -59,7 +58,7 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     if not any(attribute.domain.listed for attribute in attributes):
         return about | {"questions": discovered, "tables": []}
     result = plan.estimate(plan.tally(reports))
-    findings = Findings(result, _LEVEL)
+    findings = Findings(result.numbers, _LEVEL)
     described = [
         _describe(attribute, findings, _choose_answers(plan, attribute, answers)) for attribute in alone
     ]
@@ -71,7 +70,7 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
 
 def _choose_answers(plan: Plan, attribute: Attribute, answers: Mapping[str, Integers]) -> Integers:
     """The codes of the people whom an attribute's results are about: random values stand for the others."""
-    condition = find_condition(plan.content, attribute.name)
+    condition = find_condition(plan.document, attribute.name)
     if condition is None:
         return answers[attribute.name]
     return answers[attribute.name][np.isin(answers[condition[0].name], condition[1])]
@@ -84,7 +83,7 @@ def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: 
     frequent = sorted(true, key=lambda text: -true[text])[:_MOST_LISTED]
     leveled = any(
         isinstance(attribute.domain, View) and name in attribute.columns
-        for attribute in plan.content.attributes
+        for attribute in plan.document.attributes
     )
     discovery = plan.discover(reports, name=name, least=0, words=None if leveled else frequent)
     ends = zip(
@@ -116,7 +115,7 @@ def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: 
 
 def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict[str, Any]:
     """One question: shares of values or groups, or the mean of a number, or why there is nothing."""
-    name, domain, result = attribute.name, attribute.domain, findings.result
+    name, domain, result = attribute.name, attribute.domain, findings.estimates
     if name in result.unreported:
         return {
             "attribute": name,
@@ -139,9 +138,9 @@ def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict
 
 def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> dict[str, Any] | None:
     """The mean or the median, whichever the margins are about; None where neither is read."""
-    name, plan = attribute.name, findings.result.plan
-    assert plan is not None
-    read = {precision.what for precision in plan.precisions() if precision.attribute == name}
+    name, document = attribute.name, findings.estimates.document
+    assert document is not None
+    read = {precision.what for precision in Plan(document).precisions() if precision.attribute == name}
     what = next((kind for kind in ("mean", "median") if kind in read), None)
     medians = {label: quantiles[MEDIAN] for label, quantiles in findings.all_quantiles.items()}
     middle = (findings.means if what == "mean" else medians).get(name)
@@ -162,7 +161,7 @@ def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> d
 
 def _list_rows(findings: Findings, name: str, codes: Integers) -> list[dict[str, Any]]:
     """What is shown of values, or of groups of them, beside what is true of the simulated people."""
-    size = findings.result[name].k
+    size = findings.estimates[name].k
     true = np.bincount(codes, minlength=size) / max(1, codes.size)
     groups = findings.groups.get(name)
     table = findings.rows.values if groups is None else findings.rows.groups

@@ -24,13 +24,13 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
     """
     views = {
         attribute.name: attribute.domain
-        for attribute in plan.content.attributes
+        for attribute in plan.document.attributes
         if isinstance(attribute.domain, View)
     }
-    alone = [attribute for attribute in plan.content.attributes if attribute.name not in views]
+    alone = [attribute for attribute in plan.document.attributes if attribute.name not in views]
     answers = {attribute.name: _draw(plan, attribute, truth, people, seed) for attribute in alone}
     _skip_questions(plan, answers)
-    known = plan.content.known
+    known = plan.document.known
     factors = dict(() if known is None else known.factors)
     for domain in views.values():
         factors |= dict(domain.factors)
@@ -41,7 +41,7 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
             factor_codes[attribute.name] = np.where(
                 answers[attribute.name] < attribute.domain.k, answers[attribute.name], NO_ANSWER
             )
-    for attribute in plan.content.attributes:
+    for attribute in plan.document.attributes:
         if isinstance(attribute.domain, View):
             codes = attribute.domain.join([factor_codes[name] for name in attribute.domain.names])
             answers[attribute.name] = _silence(
@@ -88,7 +88,7 @@ def _draw_texts(domain: Unlisted, truth: str, people: int, draw: np.random.Gener
 
 def _silence(plan: Plan, attribute: Attribute, codes: Integers, draw: np.random.Generator) -> Integers:
     """The answers, of which some are replaced by no answer, where people may prefer not to say."""
-    no_answer = plan.content.extra_code(attribute, NO_ANSWER_LABEL)
+    no_answer = plan.document.extra_code(attribute, NO_ANSWER_LABEL)
     if no_answer < 0:
         return codes
     is_silent = draw.random(codes.size) < _share_silent(plan, attribute)
@@ -115,7 +115,7 @@ def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
     if parent.answers is not None:
         silent = _share_silent(plan, parent)
         return np.asarray([1 - silent, silent])
-    for attribute in plan.content.attributes:
+    for attribute in plan.document.attributes:
         applies = _share_applicable(plan, attribute)
         if attribute.only_if is None or attribute.only_if.name != parent.name or applies is None:
             continue
@@ -141,7 +141,7 @@ def _share_applicable(plan: Plan, attribute: Attribute) -> float | None:
         return 1.0
     stated = [
         _share_needed(plan, other)
-        for other in plan.content.attributes
+        for other in plan.document.attributes
         if other.only_if == attribute.only_if and _find_answered(plan, other).answered is not None
     ]
     return max(stated, default=None)
@@ -150,18 +150,18 @@ def _share_applicable(plan: Plan, attribute: Attribute) -> float | None:
 def _share_needed(plan: Plan, attribute: Attribute) -> float:
     """The share to whom it must apply, so that as many as stated answer."""
     turnout = _find_answered(plan, attribute).turnout
-    may_be_silent = attribute.answers is not None or plan.content.missing_of(attribute) == "value"
+    may_be_silent = attribute.answers is not None or plan.document.missing_of(attribute) == "value"
     return min(1.0, turnout / (1 - _SILENT)) if may_be_silent else turnout
 
 
 def _find_answered(plan: Plan, attribute: Attribute) -> Attribute:
     """The question itself, or the one of which this says whether it is answered."""
-    return next((other for other in plan.content.attributes if other.name == attribute.answers), attribute)
+    return next((other for other in plan.document.attributes if other.name == attribute.answers), attribute)
 
 
 def _share_silent(plan: Plan, attribute: Attribute) -> float:
     """The share of people who prefer not to say, among all to whom an attribute applies."""
-    if attribute.answers is None and plan.content.missing_of(attribute) != "value":
+    if attribute.answers is None and plan.document.missing_of(attribute) != "value":
         return 0.0
     about = _find_answered(plan, attribute)
     if about.answered is None:
@@ -171,14 +171,14 @@ def _share_silent(plan: Plan, attribute: Attribute) -> float:
 
 def _skip_questions(plan: Plan, answers: dict[str, Integers]) -> None:
     """Fill in that a question does not apply; where it is none of the values, the plan draws one."""
-    content = plan.content
+    document = plan.document
     conditional = [
-        (attribute, attribute.only_if) for attribute in content.attributes if attribute.only_if is not None
+        (attribute, attribute.only_if) for attribute in document.attributes if attribute.only_if is not None
     ]
     for _ in conditional:  # as often as a chain may be long, since a plan may have them in any order
         for attribute, condition in conditional:
             labels = plan.labels[condition.name]
             codes = [labels.index(value) for value in condition.values]
             others = ~np.isin(answers[condition.name], codes)
-            code = content.extra_code(attribute, NOT_APPLICABLE)
+            code = document.extra_code(attribute, NOT_APPLICABLE)
             answers[attribute.name][others] = code if code >= 0 else NO_ANSWER

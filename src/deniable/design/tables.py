@@ -12,8 +12,8 @@ from deniable.domain import Product
 from deniable.errors import InvalidParameter
 from deniable.explain import question_pairs
 from deniable.explain.margins import find_domain, find_margins
-from deniable.results.result import Result
 from deniable.study import Plan
+from deniable.study.result import Result
 
 _MOST = 12  # tables: a page is no book
 
@@ -23,7 +23,7 @@ def list_tables(
 ) -> list[dict[str, Any]]:
     """In each row the share of the first column, of the tables that the reports hold; ready for JSON."""
     tables = []
-    for by, of in question_pairs.list_tables(plan.content)[:_MOST]:
+    for by, of in question_pairs.list_tables(plan.document)[:_MOST]:
         try:
             table = result.cross(of, by, level)
         except InvalidParameter:  # of few people, none may have reported about it
@@ -48,21 +48,21 @@ def list_tables(
 def _count(plan: Plan, answers: Mapping[str, Integers], of: str, by: str) -> Floats:
     """How many simulated people are in each cell."""
     codes = [_find_codes(plan, answers, name) for name in (by, of)]
-    sizes = [find_domain(plan.content, name).k for name in (by, of)]
+    sizes = [find_domain(plan.document, name).k for name in (by, of)]
     is_answered = (codes[0] >= 0) & (codes[1] >= 0)
     cells = np.zeros(sizes)
     np.add.at(cells, (codes[0][is_answered], codes[1][is_answered]), 1.0)
-    rows, columns = find_margins(plan.content, of, by)
+    rows, columns = find_margins(plan.document, of, by)
     return np.asarray(rows.sums @ cells @ columns.sums.T)
 
 
 def _find_codes(plan: Plan, answers: Mapping[str, Integers], name: str) -> Integers:
     """The answers to a question, wherever it is asked; below 0 where there is none."""
-    content = plan.content
-    if content.known is not None and name in content.known.names:
-        parts = np.unravel_index(answers[content.known.name], content.known.shape)
-        return np.asarray(parts[content.known.names.index(name)])
-    attribute = next(other for other in content.attributes if name in other.columns)
+    document = plan.document
+    if document.known is not None and name in document.known.names:
+        parts = np.unravel_index(answers[document.known.name], document.known.shape)
+        return np.asarray(parts[document.known.names.index(name)])
+    attribute = next(other for other in document.attributes if name in other.columns)
     codes = answers[attribute.name]
     if not isinstance(attribute.domain, Product):
         return np.where(codes < attribute.domain.k, codes, -1)

@@ -11,8 +11,8 @@ from deniable.choose import Considered, Objective, Precision, list_precisions, l
 from deniable.domain.grid import Grid
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import Attribute
-from deniable.plan.document import Content
-from deniable.plan.losses import NANO, Stated
+from deniable.plan.document import PlanDocument
+from deniable.plan.losses import NANO
 from deniable.plan.metric_losses import metric_mechanism
 
 _LEVEL = 2
@@ -43,20 +43,20 @@ class Accepted:
         return f"{rate} ({known})"
 
 
-def find_accepted(content: Content, stated: Stated, cap: float) -> list[Accepted]:
+def find_accepted(document: PlanDocument, cap: float) -> list[Accepted]:
     """The largest epsilons, all lowered alike, with which a report loses at most the cap; none where that is
     not possible, or where a grid has many cells.
     """
     metric = [
         (j, one, part)
-        for j, (one, part) in enumerate(zip(content.attributes, content.parts, strict=True))
+        for j, (one, part) in enumerate(zip(document.attributes, document.parts, strict=True))
         if isinstance(part, MetricMechanism) and part.metric
     ]
     spent = sum(part.loss() for _, _, part in metric)
-    left = cap - (stated.record / NANO - spent)
-    if stated.metric is None or left <= 0 or max(part.k for _, _, part in metric) > _MOST_CELLS:
+    left = cap - (document.stated.record / NANO - spent)
+    if document.stated.metric is None or left <= 0 or max(part.k for _, _, part in metric) > _MOST_CELLS:
         return []
-    rates = {one.name: one.loss / NANO for one in stated.metric.units}
+    rates = {one.name: one.loss / NANO for one in document.stated.metric.units}
     scale = left / spent
     for _ in range(_MOST_TRIES):  # noise on a grid loses a little more than in proportion
         made = [_make(one, rates[one.name] * scale) for _, one, _ in metric]
@@ -68,7 +68,7 @@ def find_accepted(content: Content, stated: Stated, cap: float) -> list[Accepted
         return []
     found = []
     for (j, one, _), (epsilon, part) in zip(metric, made, strict=True):
-        people = max(1, round(content.people * float(content.mechanism.chance(j))))
+        people = max(1, round(document.people * float(document.mechanism.chance(j))))
         known = _find_best(part, one.name, people, list_readings(one.domain, part.k, one.turnout))
         unit = "meter" if isinstance(one.domain, Grid) else "unit"
         found.append(Accepted(one.name, epsilon, unit, known))

@@ -11,7 +11,7 @@ from deniable.messages import LANGUAGES, read_messages
 from deniable.plan.texts import Texts
 
 if TYPE_CHECKING:
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 _HEADER = 29  # bytes of a report before its body (spec/wire.md, 1)
 _SIGNS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ","), "es": (".", ","), "pt": (".", ",")}
@@ -19,7 +19,7 @@ _SIGNS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ","), "es": (".",
 _ENOUGH = 1_000_000  # times likelier: beyond that no number helps
 
 
-def generate_consent(plan: Plan, language: str = "en") -> str:
+def generate_consent(document: PlanDocument, language: str = "en") -> str:
     """A consent to this plan, for people to tick."""
     base = language.split("-")[0]
     if base not in LANGUAGES:
@@ -27,12 +27,12 @@ def generate_consent(plan: Plan, language: str = "en") -> str:
             f"a consent is generated in {', '.join(LANGUAGES)}; write the one in {language!r} yourself"
         )
     words = read_messages(base, "consent")
-    loss, known = plan.verify(), plan.content.known
-    parts = plan.mechanism.mechanisms
-    is_sampled = any(plan.mechanism.chance(j) < 1 for j in range(len(parts)))
+    loss, known = document.verify(), document.known
+    parts = document.mechanism.mechanisms
+    is_sampled = any(document.mechanism.chance(j) < 1 for j in range(len(parts)))
     lines = [
         words["start"],
-        words["some" if is_sampled else "all"].format(bytes=_count_bytes(plan)),
+        words["some" if is_sampled else "all"].format(bytes=_count_bytes(document)),
     ]
     if known is not None:
         lines.append(words["known"].format(names=", ".join(known.names)))
@@ -42,22 +42,22 @@ def generate_consent(plan: Plan, language: str = "en") -> str:
     elif loss.repeated is None:
         lines.append(words["loss"].format(times=times, other=other))
     if loss.repeated is not None:
-        lines.append(_consent_to_rounds(plan, words, other, language))
-    lines.append(words[plan.protection.level].format(n=plan.protection.percent))
+        lines.append(_consent_to_rounds(document, words, other, language))
+    lines.append(words[document.protection.level].format(n=document.protection.percent))
     return "\n".join([*lines, words["end"]])
 
 
-def _consent_to_rounds(plan: Plan, words: Mapping[str, str], other: str, language: str) -> str:
+def _consent_to_rounds(document: PlanDocument, words: Mapping[str, str], other: str, language: str) -> str:
     """What all rounds give away together, counting answers that change; and if none changes."""
-    repeated = plan.loss.repeated
+    repeated = document.loss.repeated
     assert repeated is not None
-    rounds = plan.content.rounds
+    rounds = document.rounds
     if not _is_useful(repeated.same_value):
         return words["endless"].format(rounds=rounds)
     unchanged = _times(repeated.same_value, language)
-    if not _is_useful(plan.loss.counted):
+    if not _is_useful(document.loss.counted):
         return words["unbounded"].format(rounds=rounds, unchanged=unchanged, other=other)
-    times = _times(plan.loss.counted, language)
+    times = _times(document.loss.counted, language)
     return words["again"].format(rounds=rounds, times=times, unchanged=unchanged, other=other)
 
 
@@ -66,16 +66,16 @@ def _is_useful(loss: float) -> bool:
     return math.exp(min(loss, 100)) < _ENOUGH
 
 
-def complete_texts(texts: Texts, plan: Plan) -> Texts:
+def complete_texts(texts: Texts, document: PlanDocument) -> Texts:
     """The texts with a consent that is generated, where that was asked for."""
     if texts.consent is not True:
         return texts
-    return texts.with_consent({one: generate_consent(plan, one) for one in texts.languages})
+    return texts.with_consent({one: generate_consent(document, one) for one in texts.languages})
 
 
-def _count_bytes(plan: Plan) -> int:
+def _count_bytes(document: PlanDocument) -> int:
     """How many bytes a report has at most, with its header."""
-    return _HEADER + plan.mechanism.lengths[-1] + (plan.content.known is not None)
+    return _HEADER + document.mechanism.lengths[-1] + (document.known is not None)
 
 
 def _times(loss: float, language: str) -> str:

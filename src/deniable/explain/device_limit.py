@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from deniable.domain.grid import Grid
 from deniable.explain.acceptance import advise_accepted, find_accepted
 from deniable.formatting import format_count, format_up
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.plan.losses import NANO, Stated
 
 DEFAULT_CAP = 4.0
@@ -21,13 +21,14 @@ that splits one study into many plans must not get more than one study would.
 _MOST_FEWER = 12  # rounds that are tried: more lose at least as much
 
 
-def warn_limit(content: Content, stated: Stated) -> str | None:
+def warn_limit(document: PlanDocument) -> str | None:
     """Warn that a device whose person has set no limit refuses the plan, or None."""
+    stated = document.stated
     if stated.counted is None:
         return (
             "Every device refuses this survey: if answers change from round to round, there is no bound on "
             "what the reports give away together. Ask once, with one epsilon and no rounds"
-            f"{_name_bounded(content)}."
+            f"{_name_bounded(document)}."
         )
     if stated.counted <= DEFAULT_CAP * NANO:
         return None
@@ -38,26 +39,26 @@ def warn_limit(content: Content, stated: Stated) -> str | None:
     if stated.repeated is not None:
         return (
             f"{refuses} its reports give away together if answers change from round to round. You cannot "
-            f"raise it for them. {_advise_rounds(content)}"
+            f"raise it for them. {_advise_rounds(document)}"
         )
     worst = " in the worst case" if stated.metric else ""
     return (
         f"{refuses} a report gives away{worst}. You cannot raise it for them. "
-        f"{_remedy(content, stated)}{advise_accepted(find_accepted(content, stated, DEFAULT_CAP))}"
+        f"{_remedy(document)}{advise_accepted(find_accepted(document, DEFAULT_CAP))}"
     )
 
 
-def _name_bounded(content: Content) -> str:
+def _name_bounded(document: PlanDocument) -> str:
     """What helps where answers are kept as they are and nothing is fresh."""
-    metric = any(part.metric for part in content.parts)
+    metric = any(part.metric for part in document.parts)
     return ', or with privacy = "equal"' if metric else ", or with another protocol"
 
 
-def _advise_rounds(content: Content) -> str:
+def _advise_rounds(document: PlanDocument) -> str:
     """In how many rounds devices accept the plan, with everything else as it is."""
-    rounds = content.rounds or 1
+    rounds = document.rounds or 1
     tried = range(min(rounds - 1, _MOST_FEWER), 0, -1)
-    accepted = next((fewer for fewer in tried if _is_accepted(content, fewer)), None)
+    accepted = next((fewer for fewer in tried if _is_accepted(document, fewer)), None)
     if accepted is None:
         return "A smaller epsilon_first and epsilon_forever help."
     return (
@@ -66,8 +67,8 @@ def _advise_rounds(content: Content) -> str:
     )
 
 
-def _is_accepted(content: Content, rounds: int) -> bool:
-    return content.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
+def _is_accepted(document: PlanDocument, rounds: int) -> bool:
+    return document.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
 
 
 def warn_together(plans: Sequence[Stated]) -> str | None:
@@ -95,21 +96,22 @@ def round_limit(nanos: int) -> float:
     return hundredths / 100
 
 
-def _remedy(content: Content, stated: Stated) -> str:
+def _remedy(document: PlanDocument) -> str:
     """What helps: for a metric attribute, whose loss grows from one end of its values to the other, more."""
-    if stated.metric is None:
+    metric = document.stated.metric
+    if metric is None:
         return "A smaller epsilon helps."
-    named = {one.name for one in stated.metric.units}
+    named = {one.name for one in metric.units}
     most, _, about = max(
         (part.loss(), -j, one)
-        for j, (one, part) in enumerate(zip(content.attributes, content.parts, strict=True))
+        for j, (one, part) in enumerate(zip(document.attributes, document.parts, strict=True))
         if one.name in named
     )
     is_map = isinstance(about.domain, Grid)
     smaller = "a smaller area" if is_map else "a shorter or coarser range"
     less = " (a smaller level, or a larger radius)" if is_map else ""
     helps = f'a smaller epsilon of this attribute{less}, {smaller}, or privacy = "equal"'
-    if len(content.attributes) == 1:
+    if len(document.attributes) == 1:
         return f"What helps is {helps}."
     return (
         f"Between the most distant values of {about.name!r} alone it is {format_up(most)}: "

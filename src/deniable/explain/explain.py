@@ -25,47 +25,44 @@ from deniable.explain.guesses import explain_guesses
 from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.level_texts import explain_drawn
 from deniable.explain.look_alikes import warn_alike
+from deniable.explain.questions import explain_questions
 from deniable.explain.references import name_protocol
 from deniable.explain.shuffled import explain_crowd
 from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
 from deniable.formatting import format_count, shorten_names
 from deniable.plan.attribute import list_questions
-from deniable.plan.document import Content
-from deniable.plan.losses import Loss, Stated
-from deniable.reports.answers import explain_questions
+from deniable.plan.document import PlanDocument
 
 _MOST_NAMES = 6
 _WIDTH = 110
 
 
-def explain_plan(
-    content: Content, loss: Loss, stated: Stated, plan_id: str, considered: Sequence[Considered] = ()
-) -> str:
+def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
-    here = reconsider(content, considered)
+    here = reconsider(document, considered)
     paragraphs = [
-        _opening(content, plan_id),
-        *(f"WARNING. {text}" for text in _warnings(content, stated, here)),
-        "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(content, here)])),
-        "\n".join(one.explain_limit(content.people) for one in list_unlisted(content).values()),
-        explain_guesses(content, here),
-        explain_losses(content, loss),
-        explain_known(content),
-        _missing(content),
-        "\n".join(explain_questions(content)),
-        _explain_rounds(content),
-        _explain_dependence(content),
-        explain_crowd(content, loss),
+        _opening(document),
+        *(f"WARNING. {text}" for text in _warnings(document, here)),
+        "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(document, here)])),
+        "\n".join(one.explain_limit(document.people) for one in list_unlisted(document).values()),
+        explain_guesses(document, here),
+        explain_losses(document),
+        explain_known(document),
+        _missing(document),
+        "\n".join(explain_questions(document)),
+        _explain_rounds(document),
+        _explain_dependence(document),
+        explain_crowd(document),
         explain_choice(considered),
-        tabulate_choices(considered, content.rounds),
+        tabulate_choices(considered, document.rounds),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
 
 
-def _explain_rounds(content: Content) -> str:
+def _explain_rounds(document: PlanDocument) -> str:
     """How well a change will be known, where people are asked again."""
-    if content.rounds is None:
+    if document.rounds is None:
         return ""
     return (
         "A change from one round to another is known to within twice these margins, whoever answers in each: "
@@ -73,22 +70,22 @@ def _explain_rounds(content: Content) -> str:
     )
 
 
-def _explain_dependence(content: Content) -> str:
+def _explain_dependence(document: PlanDocument) -> str:
     """Which tables will be read; or that reports with one of the answers show no dependence."""
     from deniable.explain.question_pairs import point_to_tables
 
-    tables = point_to_tables(content, shell=True)
+    tables = point_to_tables(document, shell=True)
     if tables:
         return f"Reports hold {tables}."
-    asked = [one for one in content.attributes if not one.domain.is_level]
-    together = any(isinstance(one.domain, Product) for one in content.attributes)
-    if content.known is not None or together or len(asked) == 1 or content.mechanism.reported > 1:
+    asked = [one for one in document.attributes if not one.domain.is_level]
+    together = any(isinstance(one.domain, Product) for one in document.attributes)
+    if document.known is not None or together or len(asked) == 1 or document.mechanism.reported > 1:
         return ""
     advice = "ask for both at once, with together = [[...]] in the study"
     if sum(one.domain.listed for one in asked) <= 1:
         advice = "a table takes two questions whose values are listed"
     elif coarse := {
-        one.domain.question: None for one in content.attributes if isinstance(one.domain, Coarse)
+        one.domain.question: None for one in document.attributes if isinstance(one.domain, Coarse)
     }:
         names = shorten_names([repr(name) for name in coarse])
         advice += (
@@ -100,37 +97,39 @@ def _explain_dependence(content: Content) -> str:
     )
 
 
-def _opening(content: Content, plan_id: str) -> str:
-    title = f" · {content.title}" if content.title else ""
-    many = sum(not one.domain.is_level for one in content.attributes)  # nobody is asked for a level
-    asked = f"{format_count(content.people, 'person')}, {format_count(many, 'attribute')}"
-    how = explain_drawn(content) or content.mechanism.explain([one.name for one in content.attributes])
-    if content.rounds is not None and any(part.repeated and part.permanent is part for part in content.parts):
+def _opening(document: PlanDocument) -> str:
+    title = f" · {document.title}" if document.title else ""
+    many = sum(not one.domain.is_level for one in document.attributes)  # nobody is asked for a level
+    asked = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
+    how = explain_drawn(document) or document.mechanism.explain([one.name for one in document.attributes])
+    if document.rounds is not None and any(
+        part.repeated and part.permanent is part for part in document.parts
+    ):
         how += (
             " They are asked again and again: a random answer is kept and sent every time, so that a "
             "change shows."
         )
-    elif content.rounds is not None:
+    elif document.rounds is not None:
         kept = (
-            "a first answer is" if content.mechanism.fake(0) is None else "first answers, also of fakes, are"
+            "a first answer is" if document.mechanism.fake(0) is None else "first answers, also of fakes, are"
         )
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
-    if content.ticket_key is not None:
+    if document.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
-    return f"Plan {plan_id[:12]}{title}\n{asked}. {how}"
+    return f"Plan {document.id[:12]}{title}\n{asked}. {how}"
 
 
-def _missing(content: Content) -> str:
+def _missing(document: PlanDocument) -> str:
     """What becomes of missing answers: of most questions, then of those that say otherwise, by question."""
-    said_elsewhere = {one.answers for one in content.attributes}
+    said_elsewhere = {one.answers for one in document.attributes}
     policies = {
         one.several or one.name: one.missing
-        for one in content.attributes
+        for one in document.attributes
         if one.answers is None and one.name not in said_elsewhere and not one.domain.is_level
     }
     usual = [name for name, policy in policies.items() if policy is None]
-    are_all = len(usual) == len(list_questions(content.attributes))
-    sentences = [_usual_missing(content, [] if are_all else usual)] if usual else []
+    are_all = len(usual) == len(list_questions(document.attributes))
+    sentences = [_usual_missing(document, [] if are_all else usual)] if usual else []
     means = {"value": 'one more value, "no answer"', "random": "a random value", "refuse": "refused"}
     for policy, meaning in means.items():
         own = [name for name, each in policies.items() if each == policy]
@@ -147,11 +146,11 @@ def _name_any(names: Sequence[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _usual_missing(content: Content, names: Sequence[str]) -> str:
+def _usual_missing(document: PlanDocument, names: Sequence[str]) -> str:
     """What becomes of missing answers to these questions, or to all."""
-    if content.missing == "value":
+    if document.missing == "value":
         return 'A missing answer is a value of its own, "no answer", and as deniable as any other.'
-    if content.missing == "random":
+    if document.missing == "random":
         return (
             "A missing answer becomes a random value, all equally likely, before it is reported. Estimates "
             "are then of answers and random values together: if a part m is missing, m / k of each estimate "
@@ -161,53 +160,53 @@ def _usual_missing(content: Content, names: Sequence[str]) -> str:
     return f"A record with a missing answer{to} is refused."
 
 
-def _warnings(content: Content, stated: Stated, here: Considered) -> list[str]:
+def _warnings(document: PlanDocument, here: Considered) -> list[str]:
     from deniable.explain.question_pairs import warn_random
 
-    noise, revealed = warning(here, content.people), exposure(here)
+    noise, revealed = warning(here, document.people), exposure(here)
     if noise and revealed:  # each alone would send the reader to the other
         revealed += (
             " With this few people no epsilon helps: a smaller one makes the shares noisier, and a larger "
             "one reveals more about each person. Ask more people, or about fewer values."
         )
     # a plan with tickets takes only people who were invited
-    alone = len(list_questions(content.attributes)) == 1
-    fakes = warn_influence(here, alone) if content.ticket_key is None else None
-    limits = warn_limit(content, stated), warn_groups(content), warn_random(content), warn_alike(content)
+    alone = len(list_questions(document.attributes)) == 1
+    fakes = warn_influence(here, alone) if document.ticket_key is None else None
+    limits = warn_limit(document), warn_groups(document), warn_random(document), warn_alike(document)
     found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
     return [text for text in found if text is not None]
 
 
-def list_warnings(content: Content, stated: Stated, considered: Sequence[Considered]) -> list[str]:
+def list_warnings(document: PlanDocument, considered: Sequence[Considered]) -> list[str]:
     """What to know before anybody answers, a text each; none where all is well."""
-    return _warnings(content, stated, reconsider(content, considered))
+    return _warnings(document, reconsider(document, considered))
 
 
-def reconsider(content: Content, considered: Sequence[Considered]) -> Considered:
+def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Considered:
     """The plan's own row, recomputed from its integers; only its maker knows what the budget is per."""
-    mechanism, names = content.mechanism, tuple(attribute.name for attribute in content.attributes)
+    mechanism, names = document.mechanism, tuple(attribute.name for attribute in document.attributes)
     # named as it is among what was considered
     chosen = next((row for row in considered if row.mechanism == mechanism), None)
-    protocols = [name_protocol(part) for part in content.parts] if chosen is None else chosen.protocols
+    protocols = [name_protocol(part) for part in document.parts] if chosen is None else chosen.protocols
     if chosen is not None and chosen.order is not None:  # the plan may have another order than the study
         protocols = [chosen.protocols[j] for j in chosen.order]
     per = considered[0].per if considered else "record"
-    leveled = {one.name for levels in content.levels.values() for one in levels}
+    leveled = {one.name for levels in document.levels.values() for one in levels}
     readings = [
         SHARES if attribute.name in leveled else list_readings(attribute.domain, part.k, attribute.turnout)
-        for attribute, part in zip(content.attributes, content.parts, strict=True)
+        for attribute, part in zip(document.attributes, document.parts, strict=True)
     ]
     row = Considered.of(
         mechanism,
         mechanism.acronym,
         protocols,
-        content.people,
+        document.people,
         Objective(),
         per,
         names=names,
         readings=readings,
     )
-    return anticipate_levels(content.attributes, row)
+    return anticipate_levels(document.attributes, row)
 
 
 def _wrap(paragraph: str) -> str:

@@ -23,7 +23,7 @@ from deniable.explain.related import list_inclusions, tabulate_reports
 from deniable.law import Law, binomial, checked_prior
 from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.shapes import Hadamard, Pooled, SubsetShape, Unary
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 
 _MOST_VALUES = 1 << 11  # of which the law of the maximum is computed
 _MOST_WEIGHTS = 1 << 22  # of a table of values by reports
@@ -45,56 +45,56 @@ class AnswerGuess:
     """Whether these are exact; else bounds, by the odds that a report multiplies."""
 
 
-def list_answer_guesses(content: Content, forever: bool) -> list[AnswerGuess]:
+def list_answer_guesses(document: PlanDocument, forever: bool) -> list[AnswerGuess]:
     """The guesses of every question that is in a table; with `forever`, from any number of reports of answers
     that do not change.
     """
     names = {
-        name for one in content.attributes if isinstance(one.domain, Product) for name in one.domain.names
+        name for one in document.attributes if isinstance(one.domain, Product) for name in one.domain.names
     }
-    return [_guess_answer(content, name, forever) for name in content.domains if name in names]
+    return [_guess_answer(document, name, forever) for name in document.domains if name in names]
 
 
-def _guess_answer(content: Content, name: str, forever: bool) -> AnswerGuess:
-    held = [j for j, one in enumerate(content.attributes) if name in one.columns]
-    telling = [j for j, one in enumerate(content.attributes) if one.only_if and one.only_if.name == name]
-    blind = 1 / content.domains[name].k
-    guesses = [_guess_in(content, j, name, forever) for j in held]
+def _guess_answer(document: PlanDocument, name: str, forever: bool) -> AnswerGuess:
+    held = [j for j, one in enumerate(document.attributes) if name in one.columns]
+    telling = [j for j, one in enumerate(document.attributes) if one.only_if and one.only_if.name == name]
+    blind = 1 / document.domains[name].k
+    guesses = [_guess_in(document, j, name, forever) for j in held]
     known = [guess for guess in guesses if guess is not None]
-    often = None if telling else _list_often(content, held)
+    often = None if telling else _list_often(document, held)
     if often is not None and len(known) == len(held):
         report = blind + math.fsum(share * (guess - blind) for share, guess in zip(often, known, strict=True))
         return AnswerGuess(name, report, max(known), blind, exact=True)
-    inside = [j in held + telling for j in range(len(content.attributes))]
-    ratio = content.mechanism.ratio_among(inside)
+    inside = [j in held + telling for j in range(len(document.attributes))]
+    ratio = document.mechanism.ratio_among(inside)
     if forever:
-        ratio = math.prod((content.parts[j].permanent.ratio for j in held + telling), start=Fraction(1))
+        ratio = math.prod((document.parts[j].permanent.ratio for j in held + telling), start=Fraction(1))
     odds = float(ratio) * blind
     bound = odds / (odds + 1 - blind)
     return AnswerGuess(name, bound, bound, blind, exact=False)
 
 
-def _guess_in(content: Content, j: int, name: str, forever: bool) -> float | None:
+def _guess_in(document: PlanDocument, j: int, name: str, forever: bool) -> float | None:
     """From a report that holds one attribute."""
-    part, domain = content.parts[j], content.attributes[j].domain
+    part, domain = document.parts[j], document.attributes[j].domain
     part = part.permanent if forever else part
     if isinstance(domain, Product):
         return guess_factor(part, domain.shape, domain.names.index(name))
     return guess_factor(part, (domain.k,), 0)
 
 
-def _list_often(content: Content, held: Sequence[int]) -> list[float] | None:
+def _list_often(document: PlanDocument, held: Sequence[int]) -> list[float] | None:
     """How often a report holds each of some attributes, if no other that it holds tells about them; None
     where another may.
     """
-    if content.mechanism.fake(0) is not None:  # one is real, and fakes tell nothing
-        return [float(content.mechanism.chance_real(held[0]))] if len(held) == 1 else None
-    ways = list_inclusions(content, list(range(len(content.attributes))))
+    if document.mechanism.fake(0) is not None:  # one is real, and fakes tell nothing
+        return [float(document.mechanism.chance_real(held[0]))] if len(held) == 1 else None
+    ways = list_inclusions(document, list(range(len(document.attributes))))
     if ways is None:
         return None
     if any(sum(inside) > 1 for _, inside in ways):  # several at once: none may share a question
-        columns = [name for j in held for name in content.attributes[j].columns]
-        holding = [one for one in content.attributes if set(one.columns) & set(columns)]
+        columns = [name for j in held for name in document.attributes[j].columns]
+        holding = [one for one in document.attributes if set(one.columns) & set(columns)]
         if len(holding) > 1:
             return None
     return [math.fsum(often for often, inside in ways if inside[j]) for j in held]

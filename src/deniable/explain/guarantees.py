@@ -6,19 +6,20 @@ import math
 
 from deniable.domain import Range
 from deniable.formatting import format_count, format_nats, format_ratio
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.plan.losses import Loss
 from deniable.plan.protection import Protection
 
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 
 
-def explain_losses(content: Content, loss: Loss) -> str:
+def explain_losses(document: PlanDocument) -> str:
     """Each loss in a line, with what it says about two people."""
-    how = "at most" if _is_bound(content) else "exact"
-    lines = [f"What one report gives away ({how}, rounded up, in nats):", *_promises(content, loss)]
-    another = "another" if content.known is None else f"another of the same {content.known.name}"
-    if len(content.attributes) > 1:
+    loss = document.loss
+    how = "at most" if _is_bound(document) else "exact"
+    lines = [f"What one report gives away ({how}, rounded up, in nats):", *_promises(document, loss)]
+    another = "another" if document.known is None else f"another of the same {document.known.name}"
+    if len(document.attributes) > 1:
         lines += [
             f"  {format_nats(loss.record)} per record: no report is more than {format_ratio(loss.record)} "
             f"likelier from one person than from {another}, whatever all their answers are",
@@ -26,7 +27,7 @@ def explain_losses(content: Content, loss: Loss) -> str:
             "attribute only",
         ]
         if loss.answer is not None:
-            many = max(content.changed.items(), key=lambda one: len(one[1]))
+            many = max(document.changed.items(), key=lambda one: len(one[1]))
             lines.append(
                 f"  {format_nats(loss.answer)} per answer: the same for two people who differ in one answer "
                 f"only; one answer can change several attributes, one to {many[0]!r} {len(many[1])}"
@@ -42,7 +43,7 @@ def explain_losses(content: Content, loss: Loss) -> str:
         "random words."
     )
     if loss.repeated is not None:
-        lines.append(_headline_rounds(content, loss))
+        lines.append(_headline_rounds(document, loss))
         lines.append("What many reports of one person give away together, per record:")
         lines += [f"  {line}" for line in loss.repeated.explain().splitlines()]
         lines.append(
@@ -55,21 +56,21 @@ def explain_losses(content: Content, loss: Loss) -> str:
                 "answers change may learn when they changed, and what they were. Ask rarely about what "
                 "changes often."
             )
-    if content.known is not None:
+    if document.known is not None:
         lines.append(
-            f"  All of this compares people of the same {content.known.name}: every report names it, so that "
-            "it tells people of different groups apart."
+            f"  All of this compares people of the same {document.known.name}: every report names it, so "
+            "that it tells people of different groups apart."
         )
     return "\n".join(lines)
 
 
-def _is_bound(content: Content) -> bool:
+def _is_bound(document: PlanDocument) -> bool:
     """Whether losses are added up that no two people have: who gives no answer has a random value, which is
     nearer to all values than the farthest are to each other.
     """
-    if content.mechanism.reported < 2:
+    if document.mechanism.reported < 2:
         return False
-    return any(one.only_if is not None and not content.extras(one) for one in content.attributes)
+    return any(one.only_if is not None and not document.extras(one) for one in document.attributes)
 
 
 def _rate(protection: Protection) -> str:
@@ -77,9 +78,9 @@ def _rate(protection: Protection) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _headline_rounds(content: Content, loss: Loss) -> str:
+def _headline_rounds(document: PlanDocument, loss: Loss) -> str:
     """What consent, survey and devices count of a plan with rounds: answers that change."""
-    rounds = format_count(content.rounds or 1, "round")
+    rounds = format_count(document.rounds or 1, "round")
     if math.isinf(loss.counted):
         return (
             f"  no bound for {rounds} together, if answers change: nothing is fresh, so that a change shows, "
@@ -92,11 +93,11 @@ def _headline_rounds(content: Content, loss: Loss) -> str:
     )
 
 
-def _promises(content: Content, loss: Loss) -> list[str]:
+def _promises(document: PlanDocument, loss: Loss) -> list[str]:
     """For metric attributes: the promise per unit of each, and of the rest; the worst case comes after."""
     if loss.rest is None:
         return []
-    domains = {attribute.name: attribute.domain for attribute in content.attributes}
+    domains = {attribute.name: attribute.domain for attribute in document.attributes}
     lines = []
     for one in loss.units:
         domain = domains[one.name]
@@ -111,7 +112,7 @@ def _promises(content: Content, loss: Loss) -> list[str]:
                 "their cells"
             )
         lines.append(f"  {format_nats(one.loss)} {about}")
-    if len(loss.units) < len(content.attributes):
+    if len(loss.units) < len(document.attributes):
         lines.append(
             f"  {format_nats(loss.rest)} for all other attributes together, between two people who agree "
             "in these"

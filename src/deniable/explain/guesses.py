@@ -16,7 +16,7 @@ from deniable.explain.related import bound_related, guess_related, list_related_
 from deniable.explain.text_questions import list_unlisted
 from deniable.formatting import format_percent, format_points, format_table
 from deniable.plan.attribute import Attribute, list_related
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.plan.levels import find_divisor
 
 _MOST_RELATED = 4  # groups of questions that depend on each other
@@ -54,11 +54,11 @@ class Guess:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-def guess_attributes(content: Content, here: Considered) -> list[Guess]:
+def guess_attributes(document: PlanDocument, here: Considered) -> list[Guess]:
     """The guess of every attribute, in the order of the plan, by the figures of its row."""
-    related = list_related_guesses(content)
+    related = list_related_guesses(document)
     guesses = []
-    for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True)):
+    for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True)):
         what = HALF if part.numeric else "" if part.listed else TWO
         together = related.get(attribute.name)
         guesses.append(
@@ -75,14 +75,14 @@ def guess_attributes(content: Content, here: Considered) -> list[Guess]:
     return guesses
 
 
-def guess_questions(content: Content, here: Considered) -> list[Guess]:
+def guess_questions(document: PlanDocument, here: Considered) -> list[Guess]:
     """The guess of every question as people are asked it: levels are one row for the group that is guessed
     most often and one for the value, text is one row, and every answer of a table has its own after it.
     """
-    names = name_levels(content.attributes)
-    unlisted = list_unlisted(content)
-    coarse = {level.name: levels[-1].name for levels in content.levels.values() for level in levels[:-1]}
-    guesses = guess_attributes(content, here)
+    names = name_levels(document.attributes)
+    unlisted = list_unlisted(document)
+    coarse = {level.name: levels[-1].name for levels in document.levels.values() for level in levels[:-1]}
+    guesses = guess_attributes(document, here)
     easiest: dict[str, Guess] = {}
     for guess, name in zip(guesses, names, strict=True):
         question = coarse.get(guess.attribute)
@@ -100,27 +100,27 @@ def guess_questions(content: Content, here: Considered) -> list[Guess]:
             rows += [easiest[guess.attribute], guess]
         else:
             rows.append(guess)
-    return [*rows, *(_guess_in_table(content, answer) for answer in list_answer_guesses(content, False))]
+    return [*rows, *(_guess_in_table(document, answer) for answer in list_answer_guesses(document, False))]
 
 
-def _guess_in_table(content: Content, answer: AnswerGuess) -> Guess:
+def _guess_in_table(document: PlanDocument, answer: AnswerGuess) -> Guess:
     figures = answer.blind, answer.report, answer.reported
     what = "as one answer of a table" if answer.exact else "as one answer of a table, at most"
-    return Guess(answer.question, what, *figures, most=bound_answer(content, answer.question))
+    return Guess(answer.question, what, *figures, most=bound_answer(document, answer.question))
 
 
-def bound_answer(content: Content, question: str) -> float:
+def bound_answer(document: PlanDocument, question: str) -> float:
     """How often any attacker is right about one answer of a table, whatever they know of the other answers,
     if all its values are equally likely to them: a report multiplies the odds by the ratio, at most.
     """
-    blind = 1 / content.domains[question].k
-    odds = math.exp(content.loss_among(content.changed[question])) * blind
+    blind = 1 / document.domains[question].k
+    odds = math.exp(document.loss_among(document.changed[question])) * blind
     return odds / (odds + 1 - blind)
 
 
-def explain_guesses(content: Content, here: Considered) -> str:
+def explain_guesses(document: PlanDocument, here: Considered) -> str:
     """A table of the attributes with the best guesses, and what its columns mean."""
-    some = [content.mechanism.chance_real(j) < 1 for j in range(len(content.parts))]
+    some = [document.mechanism.chance_real(j) < 1 for j in range(len(document.parts))]
     headers = [
         "attribute",
         "values",
@@ -131,9 +131,9 @@ def explain_guesses(content: Content, here: Considered) -> str:
         "bytes",
     ]
     rows = []
-    between = {level.name for levels in content.levels.values() for level in levels[1:-1]}
-    names = name_levels(content.attributes)
-    for j, (guess, part) in enumerate(zip(guess_attributes(content, here), content.parts, strict=True)):
+    between = {level.name for levels in document.levels.values() for level in levels[1:-1]}
+    names = name_levels(document.attributes)
+    for j, (guess, part) in enumerate(zip(guess_attributes(document, here), document.parts, strict=True)):
         if guess.attribute in between:
             continue  # the coarsest level and single values stand for all
         figures = [
@@ -154,9 +154,9 @@ def explain_guesses(content: Content, here: Considered) -> str:
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
         )
-    if not all(part.listed for part in content.parts):
+    if not all(part.listed for part in document.parts):
         lines.append(f"not listed: the guess is {TWO}")
-    lines += [*_explain_levels(content), *_explain_related(content), *_explain_answers(content)]
+    lines += [*_explain_levels(document), *_explain_related(document), *_explain_answers(document)]
     moved = find_moved(here)
     if moved:
         worst = next(iter(moved))
@@ -165,22 +165,22 @@ def explain_guesses(content: Content, here: Considered) -> str:
             f"fake reports: 1 % of them moves {what} of {names[worst]!r} by up to "
             f"{format_points(moved[worst] / 100)}"
         )
-    if any(part.numeric for part in content.parts):
+    if any(part.numeric for part in document.parts):
         lines.append(f"a number: the guess is {HALF}")
-    lines += explain_pools(content)
+    lines += explain_pools(document)
     return "\n".join(lines)
 
 
-def bound_group(content: Content, question: str) -> float:
+def bound_group(document: PlanDocument, question: str) -> float:
     """How often whoever sees a whole report is right in which group of the coarsest level an answer is, at
     most: reports of all levels multiply the odds of a group by their ratio, at most.
     """
-    levels = content.levels[question]
+    levels = document.levels[question]
     bound = blind = _guess_blindly(levels)
     for level in levels:
-        j = content.attributes.index(level)
-        odds = float(content.parts[j].ratio) * blind
-        bound += float(content.mechanism.chance(j)) * (odds / (odds + 1 - blind) - blind)
+        j = document.attributes.index(level)
+        odds = float(document.parts[j].ratio) * blind
+        bound += float(document.mechanism.chance(j)) * (odds / (odds + 1 - blind) - blind)
     return bound
 
 
@@ -189,13 +189,13 @@ def _guess_blindly(levels: Sequence[Attribute]) -> float:
     return find_divisor(levels[0]) / levels[-1].domain.k
 
 
-def _explain_levels(content: Content) -> list[str]:
+def _explain_levels(document: PlanDocument) -> list[str]:
     """What all levels say about the groups of the coarsest, where a report holds one of them."""
     told = [
         f"{levels[0].domain.k:,} groups of {name!r} at most "
-        f"{math.ceil(1000 * bound_group(content, name)) / 10:.1f} % (blind "
+        f"{math.ceil(1000 * bound_group(document, name)) / 10:.1f} % (blind "
         f"{format_percent(_guess_blindly(levels), 1)})"
-        for name, levels in content.levels.items()
+        for name, levels in document.levels.items()
         if levels[0].domain.listed
     ]
     if not told:
@@ -207,11 +207,11 @@ def _explain_levels(content: Content) -> list[str]:
     ]
 
 
-def _explain_related(content: Content) -> list[str]:
+def _explain_related(document: PlanDocument) -> list[str]:
     """How often answers that depend on each other are guessed right from all of their reports."""
     exact, bounds = [], []
-    for names in list_related(content.attributes):
-        guesses = guess_related(content, names)
+    for names in list_related(document.attributes):
+        guesses = guess_related(document, names)
         if guesses is not None:
             guessed = ", ".join(
                 f"{one.attribute!r} {format_percent(one.guess, 1)} (blind {format_percent(one.blind, 1)})"
@@ -219,7 +219,7 @@ def _explain_related(content: Content) -> list[str]:
             )
             exact.append((max(one.guess for one in guesses), guessed))
             continue
-        known = bound_related(content, names)
+        known = bound_related(document, names)
         bounded = ", ".join(
             f"{one.attribute!r} at most {math.ceil(1000 * one.bound) / 10:.1f} % (a bound; blind "
             f"{format_percent(float(one.blind), 1)})"
@@ -233,7 +233,7 @@ def _explain_related(content: Content) -> list[str]:
         for some in (exact, bounds)
         for _, text in sorted(some, key=lambda one: one[0], reverse=True)[:_MOST_RELATED]
     ]
-    reports = "all their reports together" if content.rounds is None else "all their reports of one round"
+    reports = "all their reports together" if document.rounds is None else "all their reports of one round"
     return [
         "These guesses take each answer alone. Where questions depend on each other, whether one applies "
         f"says something about the other. By {reports}, whoever thinks all values equally likely, where a "
@@ -241,34 +241,34 @@ def _explain_related(content: Content) -> list[str]:
     ]
 
 
-def _explain_answers(content: Content) -> list[str]:
+def _explain_answers(document: PlanDocument) -> list[str]:
     """How often one answer in a table is guessed right from its report, where there are tables."""
-    if not list_answer_guesses(content, forever=False):
+    if not list_answer_guesses(document, forever=False):
         return []
     lines = [
         "one answer of a table: the same attacker is right about "
-        f"{_format_answers(content, forever=False)}. Whoever knows the other answers is right at most so "
-        f"often, which the survey page states: {_format_bounds(content)}"
+        f"{_format_answers(document, forever=False)}. Whoever knows the other answers is right at most so "
+        f"often, which the survey page states: {_format_bounds(document)}"
     ]
-    if content.rounds is not None:
+    if document.rounds is not None:
         lines.append(
             "from any number of reports, as long as no answer changes, that attacker is right about "
-            f"{_format_answers(content, forever=True)}"
+            f"{_format_answers(document, forever=True)}"
         )
     return lines
 
 
-def _format_bounds(content: Content) -> str:
-    answers = list_answer_guesses(content, forever=False)
-    bounds = {answer.question: bound_answer(content, answer.question) for answer in answers}
+def _format_bounds(document: PlanDocument) -> str:
+    answers = list_answer_guesses(document, forever=False)
+    bounds = {answer.question: bound_answer(document, answer.question) for answer in answers}
     names = sorted(bounds, key=lambda name: -bounds[name])
     text = ", ".join(f"{name!r} {math.ceil(1000 * bounds[name]) / 10:.1f} %" for name in names[:_MOST_NAMES])
     return text if len(names) <= _MOST_NAMES else f"{text}, and {len(names) - _MOST_NAMES} more"
 
 
-def _format_answers(content: Content, forever: bool) -> str:
+def _format_answers(document: PlanDocument, forever: bool) -> str:
     """The answers that are guessed most surely, and how often."""
-    answers = sorted(list_answer_guesses(content, forever), key=lambda answer: answer.blind - answer.report)
+    answers = sorted(list_answer_guesses(document, forever), key=lambda answer: answer.blind - answer.report)
     texts = [
         f"{answer.question!r} {format_percent(answer.report, 1)} (if reported "
         f"{format_percent(answer.reported, 1)}, blind {format_percent(answer.blind, 1)})"

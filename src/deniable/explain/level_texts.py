@@ -17,31 +17,31 @@ from deniable.records import Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable.plan.document import Content
+    from deniable.plan.document import PlanDocument
 
 _TENTH = 10
 _Z = 1.96
 
 
-def explain_levels(content: Content) -> list[str]:
+def explain_levels(document: PlanDocument) -> list[str]:
     """How each range with levels is reported, and what one without would tell: a line each."""
     found = []
-    for name, levels in content.levels.items():
+    for name, levels in document.levels.items():
         own = levels[-1].domain
         if isinstance(own, Range):
-            found.append(f"{_describe_levels(name, levels)} {_compare_flat(content, own, levels)}")
+            found.append(f"{_describe_levels(name, levels)} {_compare_flat(document, own, levels)}")
     return found
 
 
-def explain_drawn(content: Content) -> str:
+def explain_drawn(document: PlanDocument) -> str:
     """Which question a person reports, and that of some it is one level; empty where none has levels, or
     where several questions are reported.
     """
-    levels, made = content.levels, content.mechanism
+    levels, made = document.levels, document.mechanism
     if not levels or not isinstance(made, Sample):
         return ""
     chances: dict[str, Fraction] = {}
-    for j, one in enumerate(content.attributes):
+    for j, one in enumerate(document.attributes):
         name = one.columns[0] if one.columns[0] in levels else one.name
         chances[name] = chances.get(name, Fraction(0)) + made.chance(j)
     if len(chances) == 1:
@@ -64,20 +64,20 @@ def _describe_levels(name: str, levels: Sequence[Attribute]) -> str:
     )
 
 
-def _compare_flat(content: Content, own: Range, levels: Sequence[Attribute]) -> str:
+def _compare_flat(document: PlanDocument, own: Range, levels: Sequence[Attribute]) -> str:
     """How well a tenth of the values is known, with levels and by reports of single values alone."""
-    names = [one.name for one in content.attributes]
+    names = [one.name for one in document.attributes]
     places = [names.index(one.name) for one in levels]
-    chances = [content.mechanism.chance(place) for place in places]
-    expected = expect_range(own, levels, [content.parts[place] for place in places], chances)
+    chances = [document.mechanism.chance(place) for place in places]
+    expected = expect_range(own, levels, [document.parts[place] for place in places], chances)
     wide = max(1, own.k // _TENTH)
     start = (own.k - wide) // 2
-    here = PEOPLE * expected.variance(start, start + wide) / content.people
-    single = content.parts[places[-1]].law
+    here = PEOPLE * expected.variance(start, start + wide) / document.people
+    single = document.parts[places[-1]].law
     assert isinstance(single, Law), "levels are reported as values, sets or hashes"
     part = wide / own.k
     flat = Scatter.of(single).base * wide * (1 - part) + part * (1 - part)
-    there = flat / (content.people * float(sum(chances)))
+    there = flat / (document.people * float(sum(chances)))
     return (
         f"The share of a tenth of them, {wide:,} values, will be known to within {_format_reach(here)}; "
         f"without levels, to within {_format_reach(there)}."

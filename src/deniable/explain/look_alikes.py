@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from deniable.domain import Categories
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 
 _ALIKE = {
     **dict(zip("авеѕіјкмнорстухһԁԛԝ", "abesijkmhopctyxhdqw", strict=True)),  # Cyrillic
@@ -17,10 +17,10 @@ _ALIKE = {
 _MOST = 3  # pairs that are named
 
 
-def warn_alike(content: Content) -> str | None:
+def warn_alike(document: PlanDocument) -> str | None:
     """Warn of values of one attribute, or names of attributes, that look the same; None if there are none."""
-    pairs = [*_find_pairs("the questions", (attribute.name for attribute in content.attributes))]
-    for attribute in content.attributes:
+    pairs = [*_find_pairs("the questions", (attribute.name for attribute in document.attributes))]
+    for attribute in document.attributes:
         if isinstance(attribute.domain, Categories):
             pairs += _find_pairs(repr(attribute.name), attribute.domain.labels)
     if not pairs:

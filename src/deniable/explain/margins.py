@@ -15,7 +15,7 @@ from deniable.domain.groups import list_groups
 from deniable.plan.attribute import YES_NO
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
+    from deniable.plan.document import PlanDocument
 
 
 @final
@@ -49,14 +49,14 @@ class Margin:
         return np.asarray((self.sums / self.sums.sum(axis=1, keepdims=True)).T @ table)
 
 
-def find_domain(content: Content, name: str) -> Domain:
+def find_domain(document: PlanDocument, name: str) -> Domain:
     """The answers to a question, or to one option of it."""
-    return content.domains.get(name, YES_NO)
+    return document.domains.get(name, YES_NO)
 
 
-def find_margins(content: Content, of: str, by: str) -> tuple[Margin, Margin]:
+def find_margins(document: PlanDocument, of: str, by: str) -> tuple[Margin, Margin]:
     """The rows and the columns of a table."""
-    return Margin.of(by, find_domain(content, by)), Margin.of(of, find_domain(content, of))
+    return Margin.of(by, find_domain(document, by)), Margin.of(of, find_domain(document, of))
 
 
 def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str) -> Floats:

@@ -6,13 +6,13 @@ import math
 
 from deniable.formatting import format_count
 from deniable.mechanisms import Pooled, olh
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 
 
-def explain_pools(content: Content) -> list[str]:
+def explain_pools(document: PlanDocument) -> list[str]:
     """A sentence for each attribute whose values are hashed by the functions of a pool."""
     found = []
-    for attribute, part in zip(content.attributes, content.parts, strict=True):
+    for attribute, part in zip(document.attributes, document.parts, strict=True):
         one = part.one_round
         if isinstance(one, Pooled) and not attribute.domain.is_level:
             pool = one.pool

@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from deniable.cross import Source
 from deniable.cross.spread import Supports
 from deniable.domain import Product
 from deniable.errors import InvalidParameter, not_among
 from deniable.explain.margins import Margin, find_domain
+from deniable.explain.related import list_inclusions
 from deniable.formatting import shorten_names
 from deniable.plan.attribute import Attribute, list_questions
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
+    from deniable.plan.document import PlanDocument
 
 
-def list_tables(content: Content) -> list[tuple[str, str]]:
+def list_tables(document: PlanDocument) -> list[tuple[str, str]]:
     """Every pair of questions that reports hold together, as it was asked for."""
     found: dict[frozenset[str], tuple[str, str]] = {}
-    for one in content.attributes:
+    for one in document.attributes:
         if isinstance(one.domain, Product):
             names = one.domain.names
             for i, by in enumerate(names):
                 for of in names[i + 1 :]:
                     found.setdefault(frozenset((by, of)), (by, of))
-    if content.known is not None:
-        for of in list_grouped(content):
-            for by in content.known.names:
+    if document.known is not None:
+        for of in list_grouped(document):
+            for by in document.known.names:
                 found.setdefault(frozenset((by, of)), (by, of))
     return list(found.values())
 
 
-def list_grouped(content: Content) -> list[str]:
+def list_grouped(document: PlanDocument) -> list[str]:
     """The questions, and options of questions, that have a table by known groups."""
     found: dict[str, None] = {}
-    for j, one in enumerate(content.attributes):
-        if is_grouped(content, one) and isinstance(content.mechanism.marginal(j), Supports):
+    for j, one in enumerate(document.attributes):
+        if is_grouped(document, one) and isinstance(document.mechanism.marginal(j), Supports):
             found |= dict.fromkeys(one.columns)
     return list(found)
 
 
-def is_grouped(content: Content, one: Attribute) -> bool:
+def is_grouped(document: PlanDocument, one: Attribute) -> bool:
     """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
-    return one.answers is None and one.columns[0] not in content.levels
+    return one.answers is None and one.columns[0] not in document.levels
 
 
-def point_to_tables(content: Content, shell: bool) -> str:
+def point_to_tables(document: PlanDocument, shell: bool) -> str:
     """Which tables can be read, and how; empty where none can."""
-    tables = list_tables(content)
+    tables = list_tables(document)
     if not tables:
         return ""
     by, of = tables[0]
@@ -60,11 +63,11 @@ def point_to_tables(content: Content, shell: bool) -> str:
     return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
 
 
-def point_to_table(content: Content, name: str) -> str:
+def point_to_table(document: PlanDocument, name: str) -> str:
     """How the shares of a question are read that is only in tables; empty where it is in none."""
-    for by, of in list_tables(content):
+    for by, of in list_tables(document):
         if name in (by, of):
-            label = Margin.of(name, find_domain(content, name)).side.labels[0]
+            label = Margin.of(name, find_domain(document, name)).side.labels[0]
             read = f".total({label!r})" if name == of else f".base({label!r})"
             return (
                 f"{name!r} is not reported by itself; the share of an answer among all people is "
@@ -73,13 +76,13 @@ def point_to_table(content: Content, name: str) -> str:
     return ""
 
 
-def warn_random(content: Content) -> str | None:
+def warn_random(document: PlanDocument) -> str | None:
     """That random values in the place of missing answers hide dependence; None where no table has them."""
     found = [
         one.name
-        for one in content.attributes
-        if content.missing_of(one) == "random"
-        and (isinstance(one.domain, Product) or (content.known is not None and is_grouped(content, one)))
+        for one in document.attributes
+        if document.missing_of(one) == "random"
+        and (isinstance(one.domain, Product) or (document.known is not None and is_grouped(document, one)))
     ]
     if not found:
         return None
@@ -90,15 +93,15 @@ def warn_random(content: Content) -> str | None:
     )
 
 
-def check_questions(content: Content, of: str, by: str) -> None:
+def check_questions(document: PlanDocument, of: str, by: str) -> None:
     """Refuse what is not two questions."""
-    known = () if content.known is None else content.known.names
-    options = [one.name for one in content.attributes if one.several is not None]
-    questions = [*known, *list_questions(content.attributes), *options]
+    known = () if document.known is None else document.known.names
+    options = [one.name for one in document.attributes if one.several is not None]
+    questions = [*known, *list_questions(document.attributes), *options]
     for name in (of, by):
         if name not in questions:
             raise InvalidParameter(not_among(name, "a question", questions))
-        if name in content.levels:
+        if name in document.levels:
             raise InvalidParameter(
                 f"{name!r} is reported in levels, and no report has one of its values beside another answer. "
                 "For a table, give a range fewer values by a larger step; queries = 'values' asks without "
@@ -110,18 +113,45 @@ def check_questions(content: Content, of: str, by: str) -> None:
         raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
 
 
-def explain_ungrouped(content: Content, asked: str) -> str:
+def explain_ungrouped(document: PlanDocument, asked: str) -> str:
     """Why a question has no table by known groups."""
-    assert content.known is not None
-    options = [one.name for one in content.attributes if one.several == asked]
+    assert document.known is not None
+    options = [one.name for one in document.attributes if one.several == asked]
     if options:
         return (
             f"{asked!r} asks for all that apply, and each of its options has a table by "
-            f"{content.known.name!r}: {', '.join(map(repr, options))}"
+            f"{document.known.name!r}: {', '.join(map(repr, options))}"
         )
-    if asked in list_grouped(content):
+    if asked in list_grouped(document):
         return f"there are no reports about {asked!r} yet"
     return (
-        f"{asked!r} has no table by {content.known.name!r}: that takes reports of a question with a list of "
+        f"{asked!r} has no table by {document.known.name!r}: that takes reports of a question with a list of "
         "values, or with a range without distances"
     )
+
+
+def find_read(document: PlanDocument, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
+    """Which sources that hold both questions, each with its number of reports, a table is read from."""
+    known = set(() if document.known is None else document.known.names)
+    every = range(len(counted))
+    if len(counted) < 2:
+        return list(every)
+    if are_of_same_people(document):  # a mean would count each person several times
+        return [min(every, key=lambda i: counted[i][1].size)]
+    if known & {of, by} or not all(source.is_complete for _, source in counted):
+        # the sizes of known groups are no estimates that could be made to agree; and who answered all
+        # questions of one table is not who answered all of another
+        return [max(every, key=lambda i: (counted[i][0], counted[i][1].size))]
+    return list(every)
+
+
+def are_of_same_people(document: PlanDocument) -> bool:
+    """Whether a report may be about several attributes that tables are read from, so that errors of these
+    depend on each other: in splits, samples of several, and among fakes.
+    """
+    marginals = (document.mechanism.marginal(j) for j in range(len(document.attributes)))
+    held = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
+    if len(held) < 2:
+        return False
+    ways = list_inclusions(document, held)
+    return ways is None or any(sum(inside) > 1 for _, inside in ways)

@@ -23,7 +23,7 @@ from deniable.mechanisms import ExactMechanism, SetMechanism
 from deniable.mechanisms.shapes import SubsetShape, Unary
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 from deniable.records import Faked
 
 _MOST_BITS = 12  # values of which all sets are listed
@@ -44,20 +44,20 @@ class RelatedGuess:
 
 
 @lru_cache(maxsize=64)
-def guess_related(content: Content, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
+def guess_related(document: PlanDocument, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
     """The guesses of a question and of those that depend on it; None where there is too much to sum up."""
-    by_name = {one.name: one for one in content.attributes}
+    by_name = {one.name: one for one in document.attributes}
     root, *others = (by_name[name] for name in names)
-    positions = [content.attributes.index(one) for one in (root, *others)]
-    ways = list_inclusions(content, positions)
-    tables = [tabulate_reports(content.parts[j]) for j in positions]
+    positions = [document.attributes.index(one) for one in (root, *others)]
+    ways = list_inclusions(document, positions)
+    tables = [tabulate_reports(document.parts[j]) for j in positions]
     if ways is None or any(one.only_if is None or one.only_if.name != root.name for one in others):
         return None
     known = [table for table in tables if table is not None]
     if len(known) < len(tables):
         return None
     applies = np.array([_applies(root, one, len(known[0])) for one in others])
-    dependents = [_Dependent.of(content, one, table) for one, table in zip(others, known[1:], strict=True)]
+    dependents = [_Dependent.of(document, one, table) for one, table in zip(others, known[1:], strict=True)]
     group = _Group(known[0], applies, dependents)
     found = []
     for target, name in enumerate(names):
@@ -69,9 +69,9 @@ def guess_related(content: Content, names: tuple[str, ...]) -> tuple[RelatedGues
     return tuple(found)
 
 
-def list_related_guesses(content: Content) -> dict[str, RelatedGuess]:
+def list_related_guesses(document: PlanDocument) -> dict[str, RelatedGuess]:
     """The guesses of all questions that depend on each other, where they can be summed up, by name."""
-    groups = (guess_related(content, names) for names in list_related(content.attributes))
+    groups = (guess_related(document, names) for names in list_related(document.attributes))
     return {one.attribute: one for some in groups if some is not None for one in some}
 
 
@@ -85,43 +85,43 @@ class RelatedBound:
     blind: Fraction
 
 
-def bound_related(content: Content, names: Sequence[str]) -> list[RelatedBound]:
+def bound_related(document: PlanDocument, names: Sequence[str]) -> list[RelatedBound]:
     """Bounds for the same attacker: a report multiplies the odds of an answer by the ratio at most."""
-    inside = [one.name in names for one in content.attributes]
-    ratio = content.mechanism.ratio_among(inside)
+    inside = [one.name in names for one in document.attributes]
+    ratio = document.mechanism.ratio_among(inside)
     found = []
     for name in names:
-        blind = _find_blind(content, name)
+        blind = _find_blind(document, name)
         found.append(RelatedBound(name, ratio * blind / (ratio * blind + 1 - blind), blind))
     return found
 
 
-def _find_blind(content: Content, name: str) -> Fraction:
+def _find_blind(document: PlanDocument, name: str) -> Fraction:
     """The best guess without a report: that a question does not apply, or any of its values."""
-    one = _get(content, name)
-    often = _find_applying(content, one)
-    return max(1 - often, often / _count_answers(content, one))
+    one = _get(document, name)
+    often = _find_applying(document, one)
+    return max(1 - often, often / _count_answers(document, one))
 
 
-def _get(content: Content, name: str) -> Attribute:
-    return next(one for one in content.attributes if one.name == name)
+def _get(document: PlanDocument, name: str) -> Attribute:
+    return next(one for one in document.attributes if one.name == name)
 
 
-def _find_applying(content: Content, one: Attribute) -> Fraction:
+def _find_applying(document: PlanDocument, one: Attribute) -> Fraction:
     """To how many a question applies, if all values of those on which it depends are equally likely."""
     if one.only_if is None:
         return Fraction(1)
-    parent = _get(content, one.only_if.name)
-    chosen = Fraction(len(one.only_if.values), _count_answers(content, parent))
-    return _find_applying(content, parent) * chosen
+    parent = _get(document, one.only_if.name)
+    chosen = Fraction(len(one.only_if.values), _count_answers(document, parent))
+    return _find_applying(document, parent) * chosen
 
 
-def _count_answers(content: Content, one: Attribute) -> int:
+def _count_answers(document: PlanDocument, one: Attribute) -> int:
     """The answers of those to whom a question applies; of a number, in which half of its range it is."""
-    part = content.parts[content.attributes.index(one)]
+    part = document.parts[document.attributes.index(one)]
     if part.numeric:
         return 2
-    return part.k - (NOT_APPLICABLE in content.extras(one))
+    return part.k - (NOT_APPLICABLE in document.extras(one))
 
 
 def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
@@ -133,11 +133,11 @@ def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
 
 
 def list_inclusions(
-    content: Content, positions: Sequence[int]
+    document: PlanDocument, positions: Sequence[int]
 ) -> list[tuple[float, tuple[bool, ...]]] | None:
     """Which of some attributes a report holds, and how often; None where that is hidden, or more complex."""
     ways = [(1.0, (False,) * len(positions))]
-    for member, first, _ in content.mechanism.members:
+    for member, first, _ in document.mechanism.members:
         here = [(at, j - first) for at, j in enumerate(positions) if first <= j < first + member.d]
         if isinstance(member, Faked) and here:
             return None
@@ -209,9 +209,9 @@ class _Dependent:
     answers: Floats
 
     @staticmethod
-    def of(content: Content, one: Attribute, table: Floats) -> _Dependent:
+    def of(document: PlanDocument, one: Attribute, table: Floats) -> _Dependent:
         """Where no value is "not applicable", a random one is reported."""
-        if not content.extras(one):
+        if not document.extras(one):
             return _Dependent(table.mean(axis=0), table)
         return _Dependent(table[one.domain.k], np.delete(table, one.domain.k, axis=0))
 

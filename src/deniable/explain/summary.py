@@ -10,20 +10,21 @@ from deniable.plan.losses import NANO
 from deniable.plan.metric_losses import describe_unit_loss
 
 if TYPE_CHECKING:
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 
-def describe_plan(plan: Plan) -> str:
+def describe_plan(document: PlanDocument) -> str:
     """What it is, in a line; then how a record is reported, and a line for each attribute."""
-    title = f" · {plan.content.title}" if plan.content.title else ""
-    asked = f"{plan.content.people:,} people, {format_count(len(plan.names), 'attribute')}"
-    losses = [describe_unit_loss(*one) for one in zip(plan.content.parts, plan.names, strict=True)]
-    known = plan.content.known
+    title = f" · {document.title}" if document.title else ""
+    asked = f"{document.people:,} people, {format_count(len(document.names), 'attribute')}"
+    losses = [describe_unit_loss(*one) for one in zip(document.parts, document.names, strict=True)]
+    known = document.known
     groups = "" if known is None else f"Known and sent as it is: {known.describe()}\n"
-    return f"Plan {plan.id[:12]}{title}: {asked}\n{groups}{plan.mechanism.describe(plan.names, losses)}"
+    described = document.mechanism.describe(document.names, losses)
+    return f"Plan {document.id[:12]}{title}: {asked}\n{groups}{described}"
 
 
-def write_html(plan: Plan) -> str:
+def write_html(document: PlanDocument) -> str:
     """For a notebook: a table of attributes, and the losses."""
     headers = ["attribute", "values", "mechanism", "a report is", "best guess", "blind", "bytes"]
     rows = [
@@ -36,27 +37,27 @@ def write_html(plan: Plan) -> str:
             format_percent(part.blind),
             f"{part.report_bytes:,}",
         ]
-        for name, part in zip(plan.names, plan.mechanism.mechanisms, strict=True)
+        for name, part in zip(document.names, document.mechanism.mechanisms, strict=True)
     ]
-    heading = plan.describe().split("\n  ", 1)[0].replace("\n", ". ")
+    heading = describe_plan(document).split("\n  ", 1)[0].replace("\n", ". ")
     table = format_html_table(headers, rows, left=["attribute", "mechanism", "a report is"])
-    return f"<p>{html.escape(heading)}</p>{table}{plan.loss._repr_html_()}"
+    return f"<p>{html.escape(heading)}</p>{table}{document.loss._repr_html_()}"
 
 
-def _list_rounds(plan: Plan) -> list[str]:
+def _list_rounds(document: PlanDocument) -> list[str]:
     """What all rounds give away together, whatever changes; nothing where people are asked once."""
-    if plan.content.rounds is None:
+    if document.rounds is None:
         return []
-    counted = plan.stated.counted
+    counted = document.stated.counted
     bound = "no bound" if counted is None else f"{counted / NANO:g}"
-    return [f"{bound} over {format_count(plan.content.rounds, 'round')} of changing answers"]
+    return [f"{bound} over {format_count(document.rounds, 'round')} of changing answers"]
 
 
-def summarize_plan(plan: Plan) -> str:
+def summarize_plan(document: PlanDocument) -> str:
     """What it is and what it loses, in a line."""
-    title = f" · {plan.content.title}" if plan.content.title else ""
-    asked = f"{format_count(len(plan.names), 'attribute')}, {plan.content.people:,} people"
-    metric = plan.stated.metric
+    title = f" · {document.title}" if document.title else ""
+    asked = f"{format_count(len(document.names), 'attribute')}, {document.people:,} people"
+    metric = document.stated.metric
     units = (
         []
         if metric is None
@@ -67,8 +68,8 @@ def summarize_plan(plan: Plan) -> str:
         [
             *units,
             *promised,
-            f"{plan.stated.record / NANO:g} per record{' at worst' if units else ''}",
-            *_list_rounds(plan),
+            f"{document.stated.record / NANO:g} per record{' at worst' if units else ''}",
+            *_list_rounds(document),
         ]
     )
-    return f"<Plan {plan.id[:12]}{title}: {asked}, loss {losses}>"
+    return f"<Plan {document.id[:12]}{title}: {asked}, loss {losses}>"

@@ -17,8 +17,7 @@ from deniable.explain.question_pairs import list_tables
 from deniable.formatting import format_people, format_percent
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 DIFFERENCE = 0.05
 """Between two rows, which a study is to find."""
@@ -53,50 +52,53 @@ class ExpectedTable:
         )
 
 
-def expect_tables(plan: Plan) -> list[ExpectedTable]:
+def expect_tables(document: PlanDocument) -> list[ExpectedTable]:
     """What every table that the reports of a plan hold will tell; large ones are left out.
 
     >>> from deniable import Range, Study
     >>> asked = {"age": Range(20, 70, step=10), "smoker": ["yes", "no"]}
     >>> plan = Study(asked, epsilon=2.0, together=[("age", "smoker")]).plan(people=20_000)
-    >>> [table] = expect_tables(plan)
+    >>> [table] = expect_tables(plan.document)
     >>> table.share.format_margin(), table.people_for_difference
     ('4 points', 53961)
     """
     found = []
-    for by, of in list_tables(plan.content):
-        held = list_held(plan.content, of, by)
+    for by, of in list_tables(document):
+        held = list_held(document, of, by)
         if held and max(source.values.size for _, source in held) <= _MOST_CELLS:
-            found.append(_expect_table(plan, held, of, by))
+            found.append(_expect_table(document, held, of, by))
     return found
 
 
-def _expect_table(plan: Plan, held: list[tuple[float, Source]], of: str, by: str) -> ExpectedTable:
-    content = plan.content
-    rows, columns = find_margins(content, of, by)
+def _expect_table(
+    document: PlanDocument, held: list[tuple[float, Source]], of: str, by: str
+) -> ExpectedTable:
+    rows, columns = find_margins(document, of, by)
     size = rows.side.size, columns.side.size
-    cell, share = _combine(content, held, of, by)
-    people, name = content.people, f"{of} by {by}"
+    cell, share = _combine(document, held, of, by)
+    people, name = document.people, f"{of} by {by}"
     return ExpectedTable(
         of,
         by,
         Precision(name, "cell", math.prod(size), people, math.sqrt(cell / people)),
         Precision(name, "row share", size[1], people, math.sqrt(share / people)),
-        count_people(plan, of, by, DIFFERENCE),
+        count_people(document, of, by, DIFFERENCE),
         None if held[0][1].is_complete else held[0][1].answered,
     )
 
 
-def _combine(content: Content, held: list[tuple[float, Source]], of: str, by: str) -> tuple[float, float]:
+def _combine(
+    document: PlanDocument, held: list[tuple[float, Source]], of: str, by: str
+) -> tuple[float, float]:
     """The variances from one person: of a cell, and of a share of a row's people."""
-    each = [chance / _vary_first(content, source, of, by) for chance, source in held]
+    each = [chance / _vary_first(document, source, of, by) for chance, source in held]
     cell, share = 1 / np.sum(each, axis=0)
     return float(cell), float(share)
 
 
-def _vary_first(content: Content, source: Source, of: str, by: str) -> Floats:
+def _vary_first(document: PlanDocument, source: Source, of: str, by: str) -> Floats:
     """The same from one report: of the first cell, and of the first share of the first row's people."""
-    margins = rows, columns = find_margins(content, of, by)
+    margins = rows, columns = find_margins(document, of, by)
     cells = np.outer(rows.sums.sum(axis=1), columns.sums.sum(axis=1))
     part = cells / cells.sum() * source.answered
     sums = np.zeros((2, *part.shape))

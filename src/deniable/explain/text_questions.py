@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from deniable.plan.attribute import Attribute
-    from deniable.plan.document import Content
+    from deniable.plan.document import PlanDocument
 
 _SURE = 0.5  # limits below fall with the root of the number of people
 _MANY = 10**6
@@ -145,10 +145,10 @@ def _count_people(question: UnlistedQuestion, limit: float) -> int:
     return enough
 
 
-def list_unlisted(content: Content) -> dict[str, UnlistedQuestion]:
+def list_unlisted(document: PlanDocument) -> dict[str, UnlistedQuestion]:
     """The questions of a plan whose values nobody listed, by name."""
-    made = content.mechanism
-    return find_unlisted(content.attributes, content.parts, [made.chance(j) for j in range(made.d)])
+    made = document.mechanism
+    return find_unlisted(document.attributes, document.parts, [made.chance(j) for j in range(made.d)])
 
 
 def find_unlisted(

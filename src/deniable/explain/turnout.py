@@ -9,7 +9,7 @@ from deniable.choose import Considered, Objective, Precision, list_precisions, l
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number
 from deniable.plan.attribute import EVERYBODY, Attribute, refuse_answered
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 
 _HALF = 0.5
 _MOST_NAMED = 3
@@ -65,16 +65,16 @@ def may_lack(one: Attribute) -> bool:
     return one.answers is None and (one.only_if is not None or one.missing == "value")
 
 
-def explain_turnout(content: Content, here: Considered) -> str | None:
+def explain_turnout(document: PlanDocument, here: Considered) -> str | None:
     """That margins take it that everybody answers, and what they would be if half did; else None."""
     names = [
         one.name
-        for one in content.attributes
-        if one.answered is None and may_lack(replace(one, missing=content.missing_of(one)))
+        for one in document.attributes
+        if one.answered is None and may_lack(replace(one, missing=document.missing_of(one)))
     ]
     if not names:
         return None
-    halved = _first_precisions(_expect_half(content, here, names))
+    halved = _first_precisions(_expect_half(document, here, names))
     told = [f"{name!r} to within {halved[name].format_margin()}" for name in names[:_MOST_NAMED]]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
@@ -84,10 +84,10 @@ def explain_turnout(content: Content, here: Considered) -> str | None:
     )
 
 
-def _expect_half(content: Content, here: Considered, names: Sequence[str]) -> Considered:
+def _expect_half(document: PlanDocument, here: Considered, names: Sequence[str]) -> Considered:
     readings = [
         list_readings(one.domain, part.k, _HALF) if one.name in names else some
-        for one, part, some in zip(content.attributes, content.parts, here.readings, strict=True)
+        for one, part, some in zip(document.attributes, document.parts, here.readings, strict=True)
     ]
     made = here.mechanism
     assert made is not None

@@ -137,7 +137,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _refuse_other_plan(self) -> None:
         """Refuse to make reports that do not keep what the options promise now."""
-        plan = self.make_plan(self.plan_.content.people)
+        plan = self.make_plan(self.plan_.document.people)
         if plan.id != self.plan_.id:
             raise InvalidParameter(
                 "epsilon, label, protocol or domains are not those of plan_, which others answered; make a "

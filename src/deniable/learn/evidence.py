@@ -37,7 +37,7 @@ def score_records(
     The likelihood of a report is summed over the values that may be behind it.
     """
     score = np.tile(np.log(classes), (records.n, 1))
-    for j, (name, part) in enumerate(zip(plan.names, plan.content.parts, strict=True)):
+    for j, (name, part) in enumerate(zip(plan.names, plan.document.parts, strict=True)):
         column = records.columns[j]
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
         step = max(1, _AT_ONCE // part.k)

@@ -61,7 +61,7 @@ def read_cells(plan: Plan, tallies: Tallies, target: str) -> Margins:
         raise InvalidParameter(_NOTHING)
     cells: dict[str, tuple[Floats, Floats]] = {}
     classes, weight = np.zeros(1), 0.0
-    for j, attribute in enumerate(plan.content.attributes):
+    for j, attribute in enumerate(plan.document.attributes):
         table = attribute.domain
         assert isinstance(table, Product)
         axis = table.names.index(target)
@@ -87,7 +87,7 @@ def read_cells(plan: Plan, tallies: Tallies, target: str) -> Margins:
 
 def _estimate(plan: Plan, j: int, tally: Tally) -> tuple[Floats, Floats]:
     """The unbiased shares of an attribute's values and their variances; all alike where nobody reported."""
-    part = plan.content.parts[j]
+    part = plan.document.parts[j]
     counted = part.checked_tally(tally)
     if not counted.n:
         return np.full(part.k, 1 / part.k), np.zeros(part.k)

@@ -97,8 +97,8 @@ class Questions:
 
     def find_label(self, plan: Plan) -> Label | None:
         """How a plan asks for the label; None where it asks for the columns alone. Others are refused."""
-        known = plan.content.known
-        domains = {attribute.name: attribute.domain for attribute in plan.content.attributes}
+        known = plan.document.known
+        domains = {attribute.name: attribute.domain for attribute in plan.document.attributes}
         tables = {Product([(self.target, self.classes), column]).name for column in self.columns}
         if set(domains) == tables and known is None:
             self._refuse_sizes(plan)
@@ -123,7 +123,7 @@ class Questions:
 
     def _refuse_sizes(self, plan: Plan) -> None:
         """Refuse answers beside those of the domains, such as "no answer"."""
-        for attribute, part in zip(plan.content.attributes, plan.content.parts, strict=True):
+        for attribute, part in zip(plan.document.attributes, plan.document.parts, strict=True):
             if part.k != attribute.domain.k:
                 raise InvalidReport(
                     f"{attribute.name!r} has answers beside its values in this plan (missing or not "

@@ -63,13 +63,13 @@ def encode_people(plan: Plan, questions: Questions, columns: Mapping[str, Any], 
     answers = {**columns, questions.target: labels}
     codes = {name: _encode_known(answers[name], domain, name) for name, domain in read}
     rows = []
-    for attribute in plan.content.attributes:
+    for attribute in plan.document.attributes:
         if isinstance(attribute.domain, Product):
             pair = tuple(codes[name] for name in attribute.domain.names)
             rows.append(np.ravel_multi_index(pair, attribute.domain.shape))
         else:
             rows.append(codes[attribute.name])
-    if plan.content.known is not None:
+    if plan.document.known is not None:
         rows.append(codes[questions.target])
     return np.stack(rows)
 

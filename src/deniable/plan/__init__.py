@@ -3,6 +3,7 @@ gives away.
 """
 
 from deniable.plan.attribute import Attribute, list_questions
+from deniable.plan.document import PlanDocument
 from deniable.plan.losses import NANO, Loss, Stated
 from deniable.plan.metric_losses import metric_mechanism, rest_loss, unit_loss
 from deniable.plan.strict_json import InvalidPlan, canonical
@@ -12,6 +13,7 @@ __all__ = [
     "Attribute",
     "InvalidPlan",
     "Loss",
+    "PlanDocument",
     "Stated",
     "canonical",
     "list_questions",

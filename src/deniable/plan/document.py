@@ -1,18 +1,25 @@
-"""Holds what a plan says (attributes, mechanism, policies) and what that gives away, and writes both.
+"""Holds the document of a plan: what is asked, how a record becomes a report, and what that gives away.
 
-Losses are stated in billionths of a nat, rounded up.
+It is in integers only, with an id that covers every one of them. Losses are stated in billionths of a nat,
+rounded up. Whoever reads a document recomputes them from its thresholds, and refuses one that leaks more.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, final, get_args
 
 from deniable.domain import NO_ANSWER, Domain, checked_text
+from deniable.domain.grid import Grid
+from deniable.domain.parsed import as_domain
+from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
+from deniable.frames import file_kind, files
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
@@ -28,18 +35,24 @@ from deniable.plan.attribute import (
 )
 from deniable.plan.domain_json import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
 from deniable.plan.known_groups import Known, check_known
-from deniable.plan.losses import Loss
+from deniable.plan.labels import LabeledMechanism
+from deniable.plan.losses import Loss, Stated
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.mechanism_json import record_from_dict, record_to_dict
 from deniable.plan.metric_losses import check_fit, refuse_together, rest_loss, unit_loss
+from deniable.plan.protection import Protection
 from deniable.plan.strict_json import (
     LARGEST_INTEGER,
+    MOST_BYTES,
     InvalidPlan,
     Json,
+    canonical,
     checked_fields,
     checked_integer,
     checked_list,
     checked_string,
+    parsed,
+    refuse_long,
 )
 from deniable.plan.texts import Texts
 from deniable.records import RecordMechanism, Sample, as_record_mechanism
@@ -57,8 +70,8 @@ Ask = Literal["all", "sampled"]
 
 @final
 @dataclass(frozen=True)
-class Content:
-    """All that a plan says but for its losses and its id, which follow from it."""
+class PlanDocument:
+    """All that a plan says: questions, mechanism, policies, texts, and the losses that it states."""
 
     attributes: tuple[Attribute, ...]
     mechanism: RecordMechanism
@@ -78,6 +91,8 @@ class Content:
     """What the survey draws under the cells of grids, by attribute."""
     known: Known | None = None
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
+    claimed: Stated | None = None
+    """Losses that a document states above the true ones; None where it states just these."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", checked_people(self.people))
@@ -214,7 +229,7 @@ class Content:
         """How many values the mechanism of an attribute has: no answer may be one of them."""
         return attribute.domain.k + len(self.extras(attribute))
 
-    def labels(self, attribute: Attribute) -> tuple[str, ...]:
+    def labels_of(self, attribute: Attribute) -> tuple[str, ...]:
         """The values' names, no answer among them where it is a value; none where values are not listed."""
         return attribute.domain.shown_labels + self.extras(attribute)
 
@@ -236,8 +251,9 @@ class Content:
         """How many words a record takes: the mechanism's, and one per attribute where answers are drawn."""
         return self.mechanism.words + (len(self.attributes) if self.draws else 0)
 
+    @cached_property
     def loss(self) -> Loss:
-        """Recomputed from the integers alone."""
+        """The exact losses, recomputed from the integers and rounded up."""
         record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
         pairs = zip(self.attributes, self.parts, strict=True)
         units = tuple(found for one, part in pairs if (found := unit_loss(part, one.name)) is not None)
@@ -265,8 +281,78 @@ class Content:
         """What a report loses between people who differ in these attributes only, at most, rounded up."""
         return log_up(self.mechanism.ratio_among([one.name in names for one in self.attributes]))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The values' names, by attribute."""
+        return {attribute.name: self.labels_of(attribute) for attribute in self.attributes}
+
+    def attribute(self, name: str) -> LabeledMechanism:
+        """The mechanism of one attribute, which takes answers by their labels."""
+        if name not in self.names:
+            raise InvalidParameter(not_among(name, "an attribute", self.names))
+        j = self.names.index(name)
+        domain = self.attributes[j].domain
+        return LabeledMechanism(name, domain, self.mechanism.mechanisms[j], self.labels[name])
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The attributes that are locations."""
+        return tuple(one.name for one in self.attributes if isinstance(one.domain, Grid))
+
+    @cached_property
+    def signing_key(self) -> PublicKey | None:
+        """The key that signs tickets, where invitations are exchanged for them."""
+        return None if self.ticket_key is None else PublicKey.from_text(self.ticket_key)
+
+    @cached_property
+    def stated(self) -> Stated:
+        """The losses that the document states: never below the true ones."""
+        return Stated.of(self.loss) if self.claimed is None else self.claimed
+
+    @cached_property
+    def protection(self) -> Protection:
+        """How well a person's answers are protected, over all rounds."""
+        return Protection.of(self.loss)
+
+    @cached_property
+    def id(self) -> str:
+        """The SHA-256 of the canonical bytes without the id, in hexadecimal."""
+        return hashlib.sha256(canonical(self.to_dict())).hexdigest()
+
+    @cached_property
+    def table_form(self) -> TableForm:
+        """Its reports as a table, which any engine can count (spec/wire.md)."""
+        known = self.known
+        group = None if known is None else (known.name, known.size)
+        return TableForm(self.id, self.names, self.mechanism, group, self.rounds or 1)
+
+    def verify(self) -> Loss:
+        """Recompute the losses from the integers alone; refuse a plan that leaks more than it states."""
+        self.stated.refuse_less(self.loss)
+        return self.loss
+
+    def with_known(self, known: Mapping[str, object]) -> PlanDocument:
+        """The document with groups that the collector knows anyway, which each report names as they are.
+
+        They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
+        other answers. What the survey says about groups that are known no more is left out.
+        """
+        factors = tuple((name, as_domain(one, name).plain) for name, one in known.items())
+        before = () if self.known is None else self.known.names
+        texts = self.texts and self.texts.without(set(before) - set(known))
+        return replace(self, known=Known(factors) if factors else None, texts=texts)
+
     def to_dict(self) -> Json:
-        """The document, without losses and id."""
+        """The document without its id."""
+        return self._describe() | {"losses": self.stated.to_dict()}
+
+    def _describe(self) -> Json:
+        """The document without losses and id."""
         optional: Json = {} if self.ticket_key is None else {"ticket_key": self.ticket_key}
         if self.texts is not None:
             optional["texts"] = self.texts.to_dict()
@@ -288,9 +374,60 @@ class Content:
             "version": VERSION,
         } | optional
 
+    def to_json(self) -> str:
+        """The canonical document: sorted keys, no spaces, integers only."""
+        return canonical(self.to_dict() | {"id": self.id}).decode()
+
     @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Content:
-        """Back from `to_dict`; whatever is not just as it would have been written is refused."""
+    def from_json(text: str | bytes) -> PlanDocument:
+        """Read and verify a document; whatever is wrong with it is refused with the reason."""
+        raw = _encode_text(text)
+        document = PlanDocument.from_dict(_read_body(raw))
+        if raw.strip() != document.to_json().encode():
+            raise InvalidPlan(
+                "the plan is not in its canonical form (sorted keys, no spaces); was it reformatted?",
+                "canonical",
+            )
+        return document
+
+    @staticmethod
+    def read(path: str | Path) -> PlanDocument:
+        """Read and verify a file."""
+        file = files.require_file(Path(path), "plan.write, or `deniable plan`, writes one")
+        refuse_long(file.stat().st_size)  # before it takes memory
+        with file.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)  # a device or a pipe has no size
+        refuse_long(len(raw))
+        try:
+            return PlanDocument.from_json(raw)
+        except InvalidPlan:
+            _refuse_study(file)
+            raise
+
+    def write(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write the canonical document to a file; an existing file is refused unless `overwrite`."""
+        files.refuse_existing(Path(path), overwrite)
+        with files.replacing(Path(path)) as temporary:
+            temporary.write_bytes(self.to_json().encode() + b"\n")
+        return Path(path)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> PlanDocument:
+        """Reads what `to_dict` wrote, and refuses what leaks more than it states."""
+        described = dict(data)
+        claimed = Stated.from_dict(described.pop("losses", None))
+        try:
+            document = PlanDocument._from_description(described)
+        except InvalidPlan:
+            raise
+        except InvalidParameter as problem:
+            raise InvalidPlan(f"the plan does not fit together: {problem}", problem.reason) from None
+        claimed.refuse_less(document.loss)
+        return document if claimed == document.stated else replace(document, claimed=claimed)
+
+    @staticmethod
+    def _from_description(data: Mapping[str, Any]) -> PlanDocument:
+        """Reads a document without losses and id. What is not just as it would be written is refused."""
         optional = [name for name in ("ask", "known", "maps", "texts", "ticket_key") if name in data]
         wanted = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
         checked_fields(data, "the plan", wanted)
@@ -300,7 +437,7 @@ class Content:
         for given in asked:
             one = Attribute.read_fields(given)
             attributes.append(Attribute(**one | {"domain": domain_from_dict(one["domain"])}))
-        content = Content(
+        document = PlanDocument(
             attributes=tuple(attributes),
             mechanism=record_from_dict(data["mechanism"], [attribute.domain.k for attribute in attributes]),
             people=checked_integer(data["people"], "people"),
@@ -313,12 +450,12 @@ class Content:
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
             known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
         )
-        if content.to_dict() != data:
+        if document._describe() != data:
             raise InvalidPlan(
                 "the plan is not in its canonical form: it says the same thing otherwise than it is written",
                 "canonical",
             )
-        return content
+        return document
 
 
 def _maps_from_dict(data: object, attributes: Sequence[Attribute]) -> tuple[tuple[str, Map], ...]:
@@ -364,3 +501,42 @@ def checked_people(people: object) -> int:
         LARGEST_INTEGER,
         reason="people",
     )
+
+
+def _read_body(raw: bytes) -> Json:
+    """The fields of a document of this version, without its id, which must be right."""
+    data = parsed(raw)
+    if data.get("version") != VERSION or type(data["version"]) is not int:
+        raise InvalidPlan(_explain_version(data.get("version")), "version")
+    claimed = data.pop("id", None)
+    computed = hashlib.sha256(canonical(data)).hexdigest()
+    if claimed != computed:
+        raise InvalidPlan(
+            f"the plan was changed after it was made: it says its id is {claimed!r}, but it is {computed!r}",
+            "id",
+        )
+    return data
+
+
+def _refuse_study(file: Path) -> None:
+    """Refuse the file of a study where that of a plan is meant."""
+    if file_kind(file) == "a study":
+        name = file.name
+        raise InvalidPlan(
+            f"{name} is a study, not a plan; make one: Study.read({name!r}).plan(people=...)"
+        ) from None
+
+
+def _encode_text(text: str | bytes) -> bytes:
+    """The bytes of a document."""
+    try:
+        return text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError:
+        raise InvalidPlan("this is not a plan: it has half of a pair of surrogates", "json") from None
+
+
+def _explain_version(version: object) -> str:
+    what = f"this plan has version {version!r}, and this program reads version {VERSION}"
+    if type(version) is int and version > VERSION:
+        return f"{what}: a newer program wrote it, so upgrade this one"
+    return f"{what}: make it again with `deniable plan`"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.domain import NO_ANSWER, Product, View, is_missing, refuse_missing, to_list
+from deniable.domain import NO_ANSWER, View, is_missing, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidValue, not_among
-from deniable.exact import round_up
-from deniable.explain.level_texts import explain_levels
-from deniable.formatting import format_up
 from deniable.frames import column_names, columns_of
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
@@ -25,11 +21,9 @@ from deniable.plan.attribute import (
     Attribute,
     list_several,
 )
-from deniable.plan.metric_losses import loss_to_random
-from deniable.study.smooth import explain_smooth
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
+    from deniable.plan.document import PlanDocument
 
 _Mask = npt.NDArray[np.bool_]
 
@@ -40,7 +34,7 @@ NONE_OF_THESE = "none of these"
 
 
 def choose_columns(
-    content: Content, attributes: Sequence[Attribute], there: Sequence[str]
+    document: PlanDocument, attributes: Sequence[Attribute], there: Sequence[str]
 ) -> dict[str, Sequence[str]]:
     """The columns to read of a table that has these, each with the names of its values.
 
@@ -61,11 +55,11 @@ def choose_columns(
             found.setdefault(str(one.several), ())
         elif isinstance(one.domain, View):
             found |= {
-                name: (*domain.shown_labels, *content.extras(one)) for name, domain in one.domain.factors
+                name: (*domain.shown_labels, *document.extras(one)) for name, domain in one.domain.factors
             }
         elif one.answers is None or one.name in there:
-            found[one.name] = content.labels(one)
-    for name, domain in () if content.known is None else content.known.factors:
+            found[one.name] = document.labels_of(one)
+    for name, domain in () if document.known is None else document.known.factors:
         found[name] = domain.labels
     return found
 
@@ -88,10 +82,10 @@ def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) 
 
 
 def gather_columns(
-    content: Content, attributes: Sequence[Attribute], answers: object, locations: Sequence[str]
+    document: PlanDocument, attributes: Sequence[Attribute], answers: object, locations: Sequence[str]
 ) -> list[Any]:
     """A column per attribute, from any table."""
-    asked = list(choose_columns(content, attributes, column_names(answers)))
+    asked = list(choose_columns(document, attributes, column_names(answers)))
     places = [name for name in locations if name in asked]
     found = spread_columns(attributes, dict(zip(asked, columns_of(answers, asked, places), strict=True)))
     return [found[one.name] for one in attributes]
@@ -138,7 +132,7 @@ def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] |
 
 
 def encode_columns(
-    content: Content, attributes: Sequence[Attribute], columns: Sequence[Any]
+    document: PlanDocument, attributes: Sequence[Attribute], columns: Sequence[Any]
 ) -> dict[str, Integers]:
     """Answers as integers, by attribute; -1 where an answer is to be drawn at random.
 
@@ -151,7 +145,7 @@ def encode_columns(
     for name in by_name:
         for one in reversed(_list_conditions(by_name, name)):
             if one.name not in found:
-                found[one.name] = _encode_attribute(content, one, given[one.name], found, by_name, read)
+                found[one.name] = _encode_attribute(document, one, given[one.name], found, by_name, read)
     return found
 
 
@@ -164,7 +158,7 @@ def _list_conditions(by_name: Mapping[str, Attribute], name: str) -> list[Attrib
 
 
 def _encode_attribute(
-    content: Content,
+    document: PlanDocument,
     one: Attribute,
     column: Any,
     found: Mapping[str, Integers],
@@ -180,12 +174,12 @@ def _encode_attribute(
         if one.answers is not None:  # nobody says that what does not apply is not answered
             codes = np.where(~applies & (codes == YES_NO.labels.index("no")), NO_ANSWER, codes)
         _refuse_contradiction(one, codes, skipped, applies)
-    if content.missing_of(one) == "refuse":
+    if document.missing_of(one) == "refuse":
         leveled = one.domain.is_level  # where "no answer" is no value, either
         asked = one.columns[0] if leveled else one.name
-        refuse_missing(np.where(applies, codes, 0), asked, content.has_no_answer and not leveled)
-    codes = np.where(codes == NO_ANSWER, content.extra_code(one, NO_ANSWER_LABEL), codes)
-    return np.where(applies, codes, content.extra_code(one, NOT_APPLICABLE))
+        refuse_missing(np.where(applies, codes, 0), asked, document.has_no_answer and not leveled)
+    codes = np.where(codes == NO_ANSWER, document.extra_code(one, NO_ANSWER_LABEL), codes)
+    return np.where(applies, codes, document.extra_code(one, NOT_APPLICABLE))
 
 
 def read_codes(
@@ -241,94 +235,24 @@ def _refuse_contradiction(one: Attribute, codes: Integers, skipped: _Mask, appli
             raise InvalidValue(f"{row}{text}")
 
 
-def settle_record(content: Content, answers: Mapping[str, Any]) -> dict[str, Any]:
+def settle_record(document: PlanDocument, answers: Mapping[str, Any]) -> dict[str, Any]:
     """The same answers without those that do not apply to a person who gives them."""
-    by_name = {one.name: one for one in content.attributes}
+    by_name = {one.name: one for one in document.attributes}
     found = dict(answers)
     for name in [name for name in found if name in by_name]:
         chain = _list_conditions(by_name, name)
         for one, parent in pairwise(chain):
             if one.only_if is not None and answers.get(parent.name) not in one.only_if.values:
                 found[name] = None
-    for one in content.attributes:
+    for one in document.attributes:
         # people who say that they did not answer have no answer, and the others have one
         if one.answers is not None and one.answers in found and found.get(one.name) is not None:
             found[one.name] = "no" if found[one.answers] is None else "yes"
     return found
 
 
-def encode_alone(content: Content, attribute: Attribute, column: Any) -> Integers:
+def encode_alone(document: PlanDocument, attribute: Attribute, column: Any) -> Integers:
     """One attribute's answers without its conditions, as an analyst has them; -1 for what is not known."""
     codes, skipped = read_codes(attribute, column)
-    codes = np.where(codes == NO_ANSWER, content.extra_code(attribute, NO_ANSWER_LABEL), codes)
-    return np.where(skipped, content.extra_code(attribute, NOT_APPLICABLE), codes)
-
-
-def explain_questions(content: Content) -> list[str]:
-    """What questions that are several attributes, or apply only to some, mean and cost: a line each."""
-    found = []
-    for name, options in list_several(content.attributes).items():
-        listed = ", ".join(one.option for one in options)
-        found.append(
-            f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
-            "of which takes its part of the budget, or of the sampling."
-        )
-    found += _explain_tables(content)
-    found += explain_levels(content)
-    found += explain_smooth(content)
-    for one, part in zip(content.attributes, content.parts, strict=True):
-        if one.answers is not None:
-            found.append(
-                f"{one.answers!r} may be left unanswered. Whether it is answered is an attribute of its own, "
-                f"{one.name!r}, whose report loses at most {format_up(part.loss())}. A random value takes "
-                "the place of a missing answer; the mean of those who answered allows for it, and its margin "
-                "is 1 / p times as wide if a share p answers. " + _explain_no_answer(content, one)
-            )
-    for name, condition, filled in dict.fromkeys(
-        (one.several or one.answers or one.name, one.only_if, not content.extras(one))
-        for one in content.attributes
-        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
-    ):
-        assert condition is not None
-        value = "a random value" if filled else f"{NOT_APPLICABLE!r}, one more value,"
-        found.append(
-            f"{name!r} is asked only if {condition.describe()}. For all others {value} is filled in, so that "
-            f"no report lacks it. Its report still says something of {condition.name!r}, and the other way "
-            "round, within the loss of the plan."
-        )
-    return found
-
-
-def _explain_tables(content: Content) -> list[str]:
-    """That a report of a table holds several answers as one value."""
-    names = ", ".join(repr(one.name) for one in content.attributes if isinstance(one.domain, Product))
-    if not names:
-        return []
-    return [
-        f"{names}: answers to these questions are asked for together, and a report holds them as one value. "
-        "So it tells about each of them: how often one answer of a table is guessed stands above."
-    ]
-
-
-def _explain_no_answer(content: Content, answered: Attribute) -> str:
-    """What a report loses between no answer and any answer, for which there are two attributes."""
-    names, name = [one.name for one in content.attributes], str(answered.answers)
-    own, is_exact = loss_to_random(content.parts[names.index(name)])
-    figures = [Fraction(0)] * len(names)
-    figures[names.index(answered.name)] = Fraction(content.parts[names.index(answered.name)].loss())
-    figures[names.index(name)] = Fraction(own)
-    both = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
-    how = "compared with the mixture of all values, exact" if is_exact else "a bound: its worst case"
-    text = (
-        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
-        f"({how}), and a whole report at most {format_up(both)}."
-    )
-    figures[names.index(name)] = worst = Fraction(content.parts[names.index(name)].loss())
-    added = round_up(sum(content.mechanism.select_largest(figures), Fraction(0)))
-    least = max(float(worst), both)
-    if not is_exact or least >= added:
-        return text
-    return (
-        f"{text} So no two people lose more than {format_up(least)} by both attributes. The loss per record, "
-        f"above, is a bound: it adds up the worst case of each, {format_up(added)}."
-    )
+    codes = np.where(codes == NO_ANSWER, document.extra_code(attribute, NO_ANSWER_LABEL), codes)
+    return np.where(skipped, document.extra_code(attribute, NOT_APPLICABLE), codes)

@@ -17,13 +17,15 @@ from deniable.reports.reports import Reports
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 
-def refuse_beside(plan: Plan, read: Sequence[str], beside: Sequence[str], columns: Sequence[str]) -> None:
+def refuse_beside(
+    document: PlanDocument, read: Sequence[str], beside: Sequence[str], columns: Sequence[str]
+) -> None:
     """Refuse columns beside reports that hold answers, by whatever name, or that are not there."""
     for name in beside:
-        if name in read or name in plan.names:
+        if name in read or name in document.names:
             raise InvalidParameter(
                 f"{name!r} holds answers, which reports protect: beside them it would stand as it is"
             )
@@ -49,12 +51,15 @@ def align_blocks(blocks: Iterable[Reports], beside: object) -> Iterator[Block]:
 
 
 def write_blocks(
-    path: Path, plan: Plan, blocks: Iterable[tuple[Reports, pa.Table | None]], overwrite: bool = False
+    path: Path,
+    document: PlanDocument,
+    blocks: Iterable[tuple[Reports, pa.Table | None]],
+    overwrite: bool = False,
 ) -> int:
     """Write blocks of reports, each with the columns beside it, to a Parquet file; how many records."""
     refuse_existing(path, overwrite)
     parts = (Block(reports.records, reports.round, beside) for reports, beside in blocks)
-    return parquet.write_reports(path, plan.table_form, parts)
+    return parquet.write_reports(path, document.table_form, parts)
 
 
 def _to_arrow(table: Any) -> pa.Table:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 from deniable.engines.form import REASONS
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_members
 from deniable.mechanisms import Tally
+from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import add_groups
 from deniable.records import Records
 
@@ -143,6 +146,28 @@ class Tallies:
             _read_refused(data.get("refused", {})),
             None if number is None else whole_number("round", number, 1),
         )
+
+
+def tally_reports(document: PlanDocument, reports: object) -> Tallies:
+    """Counts each attribute's reports, or blocks of them, which must be of this plan and of one round."""
+    nothing = Records(0, tuple(part.blank(0) for part in document.parts))
+    if document.known is not None:
+        nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
+    blocks = blocks_of(reports, document.id)
+    first = _tally_block(document, next(blocks, Reports(document.id, nothing)))
+    return sum((_tally_block(document, block) for block in blocks), first)
+
+
+def _tally_block(document: PlanDocument, reports: Reports) -> Tallies:
+    records, number = reports.records, 1 if document.table_form.rounds == 1 else reports.round
+    if document.known is None or records.groups is None:
+        return Tallies(document.id, records.n, _count(document, records), round=number)
+    groups = tuple(_count(document, part) for part in document.known.split(records))
+    return Tallies(document.id, records.n, add_groups(groups), groups, round=number)
+
+
+def _count(document: PlanDocument, records: Records) -> dict[str, Tally]:
+    return dict(zip(document.names, document.mechanism.tally(records), strict=True))
 
 
 def _read_refused(given: object) -> dict[str, int]:

@@ -15,16 +15,17 @@ from deniable.frames import columns_of
 from deniable.frames.answers import split_locations
 from deniable.reports.answers import choose_columns
 from deniable.reports.extra_columns import refuse_beside
+from deniable.reports.privatize import privatize_answers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from deniable.plan.document import PlanDocument
     from deniable.randomness import Words
-    from deniable.study.plan import Plan
 
 
 def privatize_frame(
-    plan: Plan,
+    document: PlanDocument,
     frame: Any,
     words: Words | None = None,
     people: object = None,
@@ -39,21 +40,21 @@ def privatize_frame(
             "the tasks of a cluster take their words from their own operating systems: a task that runs "
             "again would reuse given ones; leave out words and people, or simulate on this machine"
         )
-    if plan.content.rounds is not None:
+    if document.rounds is not None:
         raise InvalidParameter(
             "this plan asks again and again, so that every person's first answer must be kept on their own "
             "device; a cluster cannot keep it for them"
         )
-    asked = list(choose_columns(plan.content, plan.content.attributes, frame.columns))
-    locations = [name for name in plan.locations if name in asked]
+    asked = list(choose_columns(document, document.attributes, frame.columns))
+    locations = [name for name in document.locations if name in asked]
     nothing: dict[str, list[Any]] = {name: [] for name in frame.columns}
     columns_of(nothing, asked, locations)  # refuses here what a task would refuse
     columns = split_locations(asked, frame.columns, locations)
     types = dict(frame.dtypes)
-    refuse_beside(plan, columns, beside, list(types))
-    check_beside(plan.table_form, {name: name_kind(types[name], "spark") for name in beside})
-    work = partial(_privatize_blocks, plan.to_json(), tuple(columns))
-    return map_once(frame, columns, work, plan.table_form, into, beside)
+    refuse_beside(document, columns, beside, list(types))
+    check_beside(document.table_form, {name: name_kind(types[name], "spark") for name in beside})
+    work = partial(_privatize_blocks, document.to_json(), tuple(columns))
+    return map_once(frame, columns, work, document.table_form, into, beside)
 
 
 def _privatize_blocks(
@@ -62,15 +63,15 @@ def _privatize_blocks(
     """What a task does: it verifies the plan, and takes its random words from its own operating system."""
     import pyarrow as pa
 
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
-    plan = Plan.from_json(text)
-    form = plan.table_form
+    document = PlanDocument.from_json(text)
+    form = document.table_form
     schema = reports_schema(form)
     for batch in batches:
         if not batch.num_rows:
             continue
         answers = pa.Table.from_batches([batch.select(range(len(names)))]).rename_columns(list(names))
-        made = to_batch(plan.privatize(answers).records, form, schema)
-        arrays = [*made.columns, pa.array([plan.id] * batch.num_rows), *batch.columns[len(names) :]]
+        made = to_batch(privatize_answers(document, answers, None, None).records, form, schema)
+        arrays = [*made.columns, pa.array([document.id] * batch.num_rows), *batch.columns[len(names) :]]
         yield pa.RecordBatch.from_arrays(arrays, [f"r{i}" for i in range(len(arrays))])

@@ -1,6 +1,5 @@
-"""Says what tallies tell: shares, means, quantiles, tables, change and health; holds the door `Result`."""
+"""Says what tallies tell: shares, means, quantiles, tables, change and health, as plain data."""
 
-from deniable.results.change import MEAN, Change
-from deniable.results.result import Result
+from deniable.results.estimates import MEAN, Estimates
 
-__all__ = ["MEAN", "Change", "Result"]
+__all__ = ["MEAN", "Estimates"]

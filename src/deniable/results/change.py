@@ -19,19 +19,22 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, normal_quantile
 from deniable.formatting import format_count
 from deniable.frames import Backend, frame_of_rows
+from deniable.results.crossing import cross_estimates
+from deniable.results.estimates import MEAN, Estimates
+from deniable.results.findings import Findings
+from deniable.results.middles import has_mean
+from deniable.results.possible_shares import possible_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.cross import TableChange
+    from deniable.results.estimates import Estimates
     from deniable.results.findings import Findings
-    from deniable.results.result import Result
 
     _Both = tuple[Findings, Findings]
 
 People = Literal["same", "others"]
-MEAN = "mean"
-"""What stands for a value where the mean of a number is estimated."""
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
 _POINTS = 3  # of these columns; the others are an interval
 _WHICH = (
@@ -134,7 +137,7 @@ class Change(Mapping[str, AttributeChange]):
     level: float
     people: People | None
     """Who is taken to have answered in both rounds; None where nothing is."""
-    results: tuple[Result, Result] | None = field(default=None, repr=False)
+    rounds: tuple[Estimates, Estimates] | None = field(default=None, repr=False)
     """What is compared: the earlier one and the later one."""
 
     def __getitem__(self, name: str) -> AttributeChange:
@@ -172,9 +175,9 @@ class Change(Mapping[str, AttributeChange]):
 
     def cross(self, of: str, by: str) -> TableChange:
         """The change of the table of two questions that were asked `together`."""
-        if self.results is None:
+        if self.rounds is None:
             raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
-        earlier, later = (one.cross(of, by, self.level) for one in self.results)
+        earlier, later = (cross_estimates(one, of, by, self.level) for one in self.rounds)
         return later.change(earlier, self.people)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -233,7 +236,7 @@ def _format_lines(one: AttributeChange, wide: int) -> list[str]:
     return lines
 
 
-def compare_results(earlier: Result, later: Result, level: float, people: People | None) -> Change:
+def compare_estimates(earlier: Estimates, later: Estimates, level: float, people: People | None) -> Change:
     """The change from one result to another, by the interval that is valid for them."""
     if people not in (None, "same", "others"):
         raise InvalidParameter(f"people is 'same', 'others' or None, got {people!r}")
@@ -243,24 +246,22 @@ def compare_results(earlier: Result, later: Result, level: float, people: People
         known = "others"  # who answers a plan that asks once has no second report
     if people == "same":
         _refuse_not_same(earlier, later)
-    from deniable.results.findings import Findings
-
     combine = _add_errors if known is None else _mix_errors
     both = Findings(earlier, level), Findings(later, level)
-    attributes = {name: _compare(both, name, known, combine) for name in later.estimates}
+    attributes = {name: _compare(both, name, known, combine) for name in later.shares}
     attributes |= {name: _compare_means(both, name, combine) for name in later.means}
     groups = _compare_groups(both, combine)
     attributes |= {name: groups[name] for name in later.ranges}
-    shared = (*later.estimates, *later.ranges)
-    means = {name: _compare_means(both, name, combine) for name in shared if later.has_mean(name)}
+    shared = (*later.shares, *later.ranges)
+    means = {name: _compare_means(both, name, combine) for name in shared if has_mean(later, name)}
     return Change(attributes, groups, means, level, known, (earlier, later))
 
 
 def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
-    earlier, later = (one.result.estimates[name] for one in both)
+    earlier, later = (one.estimates.shares[name] for one in both)
     ends = tuple(_Known(*one.unbiased[name]) for one in both)
     changed = (_add_errors if people == "same" else combine)(*ends)
-    if people == "same" and not both[1].result.is_drawn(name):
+    if people == "same" and not both[1].estimates.is_drawn(name):
         stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
         difference = later.frequencies - earlier.frequencies
         reach = normal_quantile(both[0].level) * stderr
@@ -281,10 +282,8 @@ def _compare_groups(both: _Both, combine: _Combine) -> dict[str, AttributeChange
 
 
 def _compare_means(both: _Both, name: str, combine: _Combine) -> AttributeChange:
-    from deniable.results.possible_shares import possible_mean
-
     ends = [_summaries([one.unbiased_means[name]]) for one in both]
-    least, most = possible_mean(both[1].result, name)
+    least, most = possible_mean(both[1].estimates, name)
     show = partial(_show_means, both, name)
     changed = combine(*ends)
     return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
@@ -330,27 +329,27 @@ def _mix_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]
 _Combine = Callable[[_Known, _Known], tuple[Floats, Floats, Floats]]
 
 
-def _refuse_different(earlier: Result, later: Result) -> None:
+def _refuse_different(earlier: Estimates, later: Estimates) -> None:
     names = sorted(earlier), sorted(later)
     if names[0] != names[1]:
         raise InvalidParameter(
             f"rounds are compared by the same attributes; one has {', '.join(names[0])}, the other "
             f"{', '.join(names[1])}"
         )
-    for name in later.estimates:
-        if name not in earlier.estimates or _labels(earlier[name]) != _labels(later[name]):
+    for name in later.shares:
+        if name not in earlier.shares or _labels(earlier[name]) != _labels(later[name]):
             raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
 
 
-def _has_fresh_noise(result: Result) -> bool:
+def _has_fresh_noise(estimates: Estimates) -> bool:
     """Whether a plan asks once, so that the noise of a second report is new, and all report on everything."""
-    if result.plan is None or result.plan.content.rounds is not None:
+    if estimates.document is None or estimates.document.rounds is not None:
         return False
-    mechanism = result.plan.content.mechanism
-    return all(mechanism.chance_real(j) == 1 for j in range(len(result.plan.content.attributes)))
+    mechanism = estimates.document.mechanism
+    return all(mechanism.chance_real(j) == 1 for j in range(len(estimates.document.attributes)))
 
 
-def _refuse_not_same(earlier: Result, later: Result) -> None:
+def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
     """Refuse the narrower interval where it does not hold.
 
     It holds where the errors of two rounds about the same people are never negatively correlated. Kept lines

@@ -22,7 +22,13 @@ from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number
 from deniable.explain.margins import Margin, find_margins, sum_source
-from deniable.explain.question_pairs import check_questions, explain_ungrouped, is_grouped
+from deniable.explain.question_pairs import (
+    are_of_same_people,
+    check_questions,
+    explain_ungrouped,
+    find_read,
+    is_grouped,
+)
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import Attribute
@@ -30,29 +36,40 @@ from deniable.plan.known_groups import Known
 from deniable.records import Records
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
-    from deniable.results.result import Result
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
+    from deniable.results.estimates import Estimates
 
 
 _BLOCK = 1 << 14  # reports whose supports are in memory at once
 
 
-def cross_result(result: Result, of: str, by: str, level: float) -> CrossTable:
-    """The table of two questions, by all reports that hold both."""
-    content = None if result.plan is None else result.plan.content
-    if content is None:
+def cross_estimates(
+    estimates: Estimates,
+    of: str,
+    by: str,
+    level: float = 0.95,
+    find_agreed: Callable[[], Sequence[Agreed]] | None = None,
+) -> CrossTable:
+    """The table of two questions, by all reports that hold both.
+
+    `find_agreed` gives what `list_agreed` lists of these estimates, where it is known already.
+    """
+    document = estimates.document
+    if document is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
-    check_questions(content, of, by)
-    known = () if content.known is None else content.known.names
-    agreed = _list_grouped(result, of, by) if of in known or by in known else result.agreed
+    check_questions(document, of, by)
+    known = () if document.known is None else document.known.names
+    if of in known or by in known:
+        agreed: Sequence[Agreed] = _list_grouped(estimates, of, by)
+    else:
+        agreed = list_agreed(estimates) if find_agreed is None else find_agreed()
     if not any({of, by} <= set(one.source.names) for one in agreed):
-        raise InvalidParameter(_explain_apart(content, result, of, by))
-    table = _read_table(content, agreed, of, by, level)
-    search: Callable[[], LikelyTable | None] = partial(_search, result, of, by)
+        raise InvalidParameter(_explain_apart(document, estimates, of, by))
+    table = _read_table(document, agreed, of, by, level)
+    search: Callable[[], LikelyTable | None] = partial(_search, estimates, of, by)
     if of in known or by in known:
         search = partial(_project_groups, table.cells, by in known)
-    return replace(table, plan_id=result.plan_id, repeats=_find_repeats(result, of, by), search=search)
+    return replace(table, plan_id=estimates.plan_id, repeats=_find_repeats(estimates, of, by), search=search)
 
 
 def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
@@ -62,62 +79,63 @@ def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
     return LikelyTable(found if by_row else found.T, "projected")
 
 
-def _search(result: Result, of: str, by: str) -> LikelyTable | None:
+def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
     from deniable.results.likely_tables import show_likely
 
-    if result.plan is None or result.tallies is None:
+    if estimates.document is None or estimates.tallies is None:
         return None
-    return show_likely(result.plan, result.tallies, of, by)
+    return show_likely(estimates.document, estimates.tallies, of, by)
 
 
-def _find_repeats(result: Result, of: str, by: str) -> Repeats:
-    assert result.plan is not None
-    content = result.plan.content
-    hidden = {of, by} - set(() if content.known is None else content.known.names)
-    held = [j for j, one in enumerate(content.attributes) if hidden <= set(one.columns)]
-    if not result.kept:
-        return "fresh" if all(content.mechanism.chance_real(j) == 1 for j in held) else "once"
-    if any(content.mechanism.fake(j) is not None for j in held):
+def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
+    assert estimates.document is not None
+    document = estimates.document
+    hidden = {of, by} - set(() if document.known is None else document.known.names)
+    held = [j for j, one in enumerate(document.attributes) if hidden <= set(one.columns)]
+    if not estimates.kept:
+        return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in held) else "once"
+    if any(document.mechanism.fake(j) is not None for j in held):
         return "tied"  # kept fakes are never against one value, but may be against a row's share
-    return "apart" if all(result.kept[content.attributes[j].name] for j in held) else "tied"
+    return "apart" if all(estimates.kept[document.attributes[j].name] for j in held) else "tied"
 
 
-def cross_reports(plan: Plan, blocks: Iterable[Records], of: str, by: str, level: float) -> CrossTable:
+def cross_reports(
+    document: PlanDocument, blocks: Iterable[Records], of: str, by: str, level: float
+) -> CrossTable:
     """The table of two questions that reports hold apart, from the reports themselves: each is two reports,
     whose noise is independent.
     """
-    content = plan.content
-    check_questions(content, of, by)
-    known = () if content.known is None else content.known.names
+    check_questions(document, of, by)
+    known = () if document.known is None else document.known.names
     if of in known or by in known:
-        raise InvalidParameter(explain_ungrouped(content, of if by in known else by))
-    if content.mechanism.fake(0) is not None or not {of, by} <= set(plan.names):
-        raise InvalidParameter(_explain_one(content, of, by))
-    both = [plan.names.index(name) for name in (by, of)]
-    one, other = (content.mechanism.marginal(j) for j in both)
+        raise InvalidParameter(explain_ungrouped(document, of if by in known else by))
+    if document.mechanism.fake(0) is not None or not {of, by} <= set(document.names):
+        raise InvalidParameter(_explain_one(document, of, by))
+    both = [document.names.index(name) for name in (by, of)]
+    one, other = (document.mechanism.marginal(j) for j in both)
     if not isinstance(one, Law) or not isinstance(other, Law):
         raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
-    if any(content.extras(content.attributes[j]) for j in both):
+    if any(document.extras(document.attributes[j]) for j in both):
         raise InvalidParameter(
             f"{of!r} or {by!r} has values beside its answers (no answer, not applicable), of which a table "
             f"of separate reports knows nothing; ask for both at once: together = [[{by!r}, {of!r}]]"
         )
     n, alone, joint = 0, [np.zeros(law.k) for law in (one, other)], np.zeros((one.k, other.k))
     for records in blocks:
-        for supports in _list_supports(records, both, [plan.mechanism.mechanisms[j] for j in both]):
+        for supports in _list_supports(records, both, [document.mechanism.mechanisms[j] for j in both]):
             n += len(supports[0])
             joint += supports[0].T @ supports[1]
             alone = [sums + some.sum(axis=0) for sums, some in zip(alone, supports, strict=True)]
     if not n:
-        raise InvalidParameter(_explain_one(content, of, by))
+        raise InvalidParameter(_explain_one(document, of, by))
     expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
     cells = (joint - expected) / (n * one.gain * other.gain)
     source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
-    table = _read_table(content, agree([source]), of, by, level)
-    again: Repeats = "fresh" if all(content.mechanism.chance_real(j) == 1 for j in both) else "once"
-    if content.rounds is not None:
+    table = _read_table(document, agree([source]), of, by, level)
+    again: Repeats = "fresh" if all(document.mechanism.chance_real(j) == 1 for j in both) else "once"
+    if document.rounds is not None:
         again = "tied"
-    return replace(table, plan_id=plan.id, repeats=again)
+    return replace(table, plan_id=document.id, repeats=again)
 
 
 def _list_supports(
@@ -134,11 +152,13 @@ def _list_supports(
         yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
 
 
-def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, level: float) -> CrossTable:
+def _read_table(
+    document: PlanDocument, agreed: Sequence[Agreed], of: str, by: str, level: float
+) -> CrossTable:
     holding = [one for one in agreed if {of, by} <= set(one.source.names)]
     counted = [(one.source.n, one.source) for one in holding]
-    held = [holding[i] for i in find_read(content, counted, of, by)]
-    margins = rows, columns = find_margins(content, of, by)
+    held = [holding[i] for i in find_read(document, counted, of, by)]
+    margins = rows, columns = find_margins(document, of, by)
 
     def sum_of(source: Source) -> Floats:
         return sum_source(margins, source, of, by)
@@ -187,7 +207,7 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
 
     is_grouped = any(isinstance(source.spread, GroupedReport) for source in tested)
     is_complete = all(source.is_complete for source in tested)
-    known = () if content.known is None else content.known.names
+    known = () if document.known is None else document.known.names
     known_side: Literal["rows", "columns"] = "rows" if by in known else "columns"
     evidence = Evidence(
         _add(part * (sums @ source.values) for source, part, sums in weights).reshape(shape),
@@ -209,7 +229,7 @@ def _read_table(content: Content, agreed: Sequence[Agreed], of: str, by: str, le
         np.asarray(raw).reshape(shape),
         evidence,
         number("a confidence level", level, 0.0, 1.0),
-        counted=_count_cells(content, held, margins, of, by),
+        counted=_count_cells(document, held, margins, of, by),
     )
 
 
@@ -226,7 +246,7 @@ def _fix_sizes(source: Source) -> Source:
 
 
 def _count_cells(
-    content: Content, held: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
+    document: PlanDocument, held: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
 ) -> Counted:
     """The counts that a table is read from; none where several kinds of reports tell of it."""
     source = held[0].source
@@ -234,7 +254,7 @@ def _count_cells(
     if len(held) > 1 or supported is None:
         return Counted()
     shape = margins[0].side.size, margins[1].side.size
-    sums, known = sum_source(margins, source, of, by), content.known
+    sums, known = sum_source(margins, source, of, by), document.known
     if isinstance(source.spread, GroupedReport) and known is not None:
         at = known.names.index(by if by in known.names else of)
         answers = np.indices(known.shape)[at].ravel()
@@ -250,41 +270,22 @@ def _count_cells(
     return Counted(counted.cells, *sides)
 
 
-def find_read(content: Content, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
-    """Which sources that hold both questions, each with its number of reports, a table is read from."""
-    known = set(() if content.known is None else content.known.names)
-    every = range(len(counted))
-    if len(counted) < 2:
-        return list(every)
-    if are_of_same_people(content):  # a mean would count each person several times
-        return [min(every, key=lambda i: counted[i][1].size)]
-    if known & {of, by} or not all(source.is_complete for _, source in counted):
-        # the sizes of known groups are no estimates that could be made to agree; and who answered all
-        # questions of one table is not who answered all of another
-        return [max(every, key=lambda i: (counted[i][0], counted[i][1].size))]
-    return list(every)
-
-
-def are_of_same_people(content: Content) -> bool:
-    """Whether a report may be about several attributes that tables are read from, so that errors of these
-    depend on each other: in splits, samples of several, and among fakes.
+def list_agreed(estimates: Estimates) -> Sequence[Agreed]:
+    """What the reports of each table, and those about one question, say after these were made to agree: what
+    all tables are read from. Where they are of the same people, each stays as it is.
     """
-    from deniable.explain.related import list_inclusions
-
-    marginals = (content.mechanism.marginal(j) for j in range(len(content.attributes)))
-    held = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
-    if len(held) < 2:
-        return False
-    ways = list_inclusions(content, held)
-    return ways is None or any(sum(inside) > 1 for _, inside in ways)
+    sources = list_sources(estimates)
+    if estimates.document is not None and are_of_same_people(estimates.document):
+        return [Agreed(source, source.values) for source in sources]
+    return agree(sources)
 
 
-def list_sources(result: Result) -> list[Source]:
+def list_sources(estimates: Estimates) -> list[Source]:
     """What the reports of each table say, and those about one question alone."""
-    assert result.plan is not None
+    assert estimates.document is not None
     found = []
-    for one in result.plan.content.attributes:
-        estimate = result.estimates.get(one.name)
+    for one in estimates.document.attributes:
+        estimate = estimates.shares.get(one.name)
         if estimate is None or not one.is_plain:
             continue
         if not isinstance(estimate.law, Supports):  # metric values are in no table
@@ -296,28 +297,28 @@ def list_sources(result: Result) -> list[Source]:
     return found
 
 
-def _list_grouped(result: Result, of: str, by: str) -> list[Agreed]:
+def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
     """What reports about the question that is not known say of each known group."""
-    assert result.plan is not None
-    content = result.plan.content
-    known = content.known
+    assert estimates.document is not None
+    document = estimates.document
+    known = document.known
     assert known is not None
     asked = of if by in known.names else by
     found = []
-    for one in content.attributes:
-        estimate = result.estimates.get(one.name)
-        if asked not in one.columns or estimate is None or not is_grouped(content, one):
+    for one in document.attributes:
+        estimate = estimates.shares.get(one.name)
+        if asked not in one.columns or estimate is None or not is_grouped(document, one):
             continue
         if not isinstance(estimate.law, Supports):
             continue
-        groups = () if result.tallies is None else result.tallies.groups
+        groups = () if estimates.tallies is None else estimates.tallies.groups
         if not groups:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
         # a report names its group whatever it is about
-        named = [sum(tally.n for tally in group.values()) / content.mechanism.reported for group in groups]
+        named = [sum(tally.n for tally in group.values()) / document.mechanism.reported for group in groups]
         found.append(join_groups(known, one, estimate.law, [group[one.name] for group in groups], named))
     if not found:
-        raise InvalidParameter(explain_ungrouped(content, asked))
+        raise InvalidParameter(explain_ungrouped(document, asked))
     return [Agreed(source, source.values) for source in found]
 
 
@@ -348,36 +349,36 @@ def join_groups(
     return Source(names, shape, n, values, spread, believed, supported)
 
 
-def _explain_apart(content: Content, result: Result, of: str, by: str) -> str:
+def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: str) -> str:
     """Why there is no table, and what to do."""
-    both = [one.name for one in content.attributes if of in one.questions or by in one.questions]
-    waiting = [name for name in both if name in result.unreported]
-    if waiting and any({of, by} <= set(one.questions) for one in content.attributes):
+    both = [one.name for one in document.attributes if of in one.questions or by in one.questions]
+    waiting = [name for name in both if name in estimates.unreported]
+    if waiting and any({of, by} <= set(one.questions) for one in document.attributes):
         return f"there are no reports about {waiting[0]!r} yet"
-    apart = {of, by} <= {one.name for one in content.attributes}
-    if apart and content.mechanism.reported > 1 and content.mechanism.fake(0) is None:
+    apart = {of, by} <= {one.name for one in document.attributes}
+    if apart and document.mechanism.reported > 1 and document.mechanism.fake(0) is None:
         return (
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
         )
-    return _explain_one(content, of, by)
+    return _explain_one(document, of, by)
 
 
-def _explain_one(content: Content, of: str, by: str) -> str:
+def _explain_one(document: PlanDocument, of: str, by: str) -> str:
     """Why reports about one question at a time make no table."""
-    remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(content, of, by)}"
-    if content.mechanism.fake(0) is not None:
+    remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(document, of, by)}"
+    if document.mechanism.fake(0) is not None:
         held = "only one real answer"
-    elif content.mechanism.reported == 1:
+    elif document.mechanism.reported == 1:
         held = "only one of the questions or tables"
     else:
         return f"a report holds {of!r} and {by!r} in different values, which are not read as one; {remedy}"
     return f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; {remedy}"
 
 
-def _add_remedy(content: Content, of: str, by: str) -> str:
+def _add_remedy(document: PlanDocument, of: str, by: str) -> str:
     """What to ask in place of a question that is in no table."""
-    for one in content.attributes:
+    for one in document.attributes:
         if {of, by} & {one.name, one.several}:
             if one.several is not None:
                 return f", with {one.several!r} as a yes/no question for each option"

@@ -23,12 +23,12 @@ from deniable.results.windows import describe_refused, refuse_nothing
 
 if TYPE_CHECKING:
     from deniable.frames import Show
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 
-def read_query(plan: Plan, query: Query) -> tuple[UnlistedQuestion, PublicList | None]:
+def read_query(document: PlanDocument, query: Query) -> tuple[UnlistedQuestion, PublicList | None]:
     """What a query asks for, by the plan. A wrong one is refused before any report is read."""
-    question = find_question(plan, query.name)
+    question = find_question(document, query.name)
     number("alpha, the chance of any value that nobody has,", query.alpha, 0.0, 1.0)
     listed = None if query.words is None else PublicList.read(question, query.words)
     if listed is None and not question.is_searchable:
@@ -40,11 +40,11 @@ def read_query(plan: Plan, query: Query) -> tuple[UnlistedQuestion, PublicList |
 
 
 def discover_values(
-    plan: Plan, reports: object, query: Query, table: str | None = None, show: Show | None = None
+    document: PlanDocument, reports: object, query: Query, table: str | None = None, show: Show | None = None
 ) -> Discovery:
     """The values of one question that many people have, with shares and intervals."""
-    question, listed = read_query(plan, query)
-    counted, sent = _gather(plan, reports, table, question, show)
+    question, listed = read_query(document, query)
+    counted, sent = _gather(document, reports, table, question, show)
     counts = [len(some) for some in sent]
     if not sum(counts):
         raise InvalidParameter(f"there are no reports of {question.name!r} yet, so there is nothing to find")
@@ -60,9 +60,9 @@ def discover_values(
     )
 
 
-def find_question(plan: Plan, name: str | None, shell: bool = False) -> UnlistedQuestion:
+def find_question(document: PlanDocument, name: str | None, shell: bool = False) -> UnlistedQuestion:
     """The question that is meant: the one of text or codes, or the one that is named."""
-    known = list_unlisted(plan.content)
+    known = list_unlisted(document)
     if not known:
         raise InvalidParameter(
             "no question of this plan is text or a code that nobody listed; "
@@ -121,29 +121,29 @@ def _name_cut(words: Sequence[str], domain: Unlisted) -> str:
 
 
 def _gather(
-    plan: Plan, reports: object, table: str | None, question: UnlistedQuestion, show: Show | None
+    document: PlanDocument, reports: object, table: str | None, question: UnlistedQuestion, show: Show | None
 ) -> tuple[Counted, list[Array]]:
     """What became of all rows, and the reports of each place of the question."""
     if is_source(reports):
-        found, counted = gather_source(plan.table_form, reports, question.places, table, show)
-        refuse_nothing(plan.table_form, [counted], reports, table)
+        found, counted = gather_source(document.table_form, reports, question.places, table, show)
+        refuse_nothing(document.table_form, [counted], reports, table)
         return counted, found
     if table is not None:
         raise InvalidParameter("table is for databases, and these are reports")
     people, blocks = 0, [[part.blank(0)] for part in question.mechanisms]
-    for records in _records_of(plan, reports):
+    for records in _records_of(document, reports):
         people += records.n
         for place, some in zip(question.places, blocks, strict=True):
             some.append(records.columns[place])
     return Counted(people, (), {}), [np.concatenate(some) for some in blocks]
 
 
-def _records_of(plan: Plan, reports: object) -> Iterable[Records]:
+def _records_of(document: PlanDocument, reports: object) -> Iterable[Records]:
     if isinstance(reports, Tallies):
         raise InvalidReport(
             "tallies hold no text: values are found from the reports themselves, plan.discover(reports)"
         )
-    return records_of(reports, plan.id)
+    return records_of(reports, document.id)
 
 
 def _decide(

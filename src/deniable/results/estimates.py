@@ -1,138 +1,117 @@
-"""Estimates the shares and means of a plan's attributes from its tallies."""
+"""Holds what the reports of a plan say: an estimate per attribute, with what it takes to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-import numpy as np
-
-from deniable.domain import Range
-from deniable.domain.number import Number
-from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate import Estimate, MeanEstimate
-from deniable.plan.levels import find_tree
-from deniable.ranges import RangeEstimate
-from deniable.reports.reports import Tallies, refuse_other_plan
-from deniable.results.applicable import correct_mean, explain_unknown, find_condition
-from deniable.results.change import MEAN
-from deniable.results.result import Result, Unreported, bins_of
-from deniable.results.smoothed import refuse_unordered
+from deniable.domain import Domain, Range
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Bins, Estimate, MeanEstimate
+from deniable.explain.question_pairs import point_to_table
+from deniable.formatting import format_count
+from deniable.plan.document import PlanDocument
+from deniable.reports.reports import Tallies
+from deniable.results.conditions import find_condition
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
-    from deniable.study.plan import Plan
+    from deniable.ranges import RangeEstimate
+
+MEAN = "mean"
+"""The label and the kind of a row about a mean."""
 
 
-def estimate_tallies(plan: Plan, tallies: Tallies, smooth: bool, text_alone: bool = False) -> Result:
-    """The estimates of every attribute, with error bars and labels; names those without reports.
+class Unreported(NamedTuple):
+    """An attribute without an estimate: how many reports there are, its values' names, and why."""
 
-    A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
-    reports is looked at all the same.
+    n: int
+    labels: tuple[str, ...]
+    why: str
+
+
+def bins_of(domain: Domain, k: int) -> Bins | None:
+    """Where the values are on a line: of a range, unless having no answer is one of them."""
+    if not isinstance(domain, Range) or domain.k != k:
+        return None
+    return Bins(domain.edges, domain.open_low, domain.open_high, bool(domain.unit))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Estimates(Mapping[str, Any]):
+    """Estimates by attribute, as plain data: of shares, of means, and of ranges in levels."""
+
+    plan_id: str
+    n: int
+    """How many records were reported."""
+    shares: Mapping[str, Estimate]
+    """The attributes of which the shares of all values are estimated."""
+    unreported: Mapping[str, Unreported] = field(default_factory=dict)
+    """The attributes that nobody has reported yet, or of which it is not known who answered."""
+    title: str = ""
+    means: Mapping[str, MeanEstimate] = field(default_factory=dict)
+    """The attributes of which the mean is estimated, in their own unit."""
+    domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
+    """What the attributes' values are."""
+    kept: Mapping[str, bool] = field(default_factory=dict, compare=False)
+    """Whether noise that people keep for different values is independent, by attribute; empty where a plan
+    asks once.
     """
-    refuse_other_plan(tallies.plan_id, plan.id)
-    if set(tallies.tallies) != set(plan.names):
-        raise InvalidReport(
-            f"there are tallies of {', '.join(tallies.tallies)}; the attributes are {', '.join(plan.names)}"
-        )
-    found: dict[str, Estimate] = {}
-    numbers: dict[str, MeanEstimate] = {}
-    unreported = {}
-    leveled = {one.name for levels in plan.content.levels.values() for one in levels}
-    for j, (attribute, part) in enumerate(zip(plan.content.attributes, plan.content.parts, strict=True)):
-        name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
-        # labels of a million values in ten levels take seconds, and only groups of them are shown
-        labels = () if name in leveled else plan.content.labels(attribute)
-        try:
-            estimate = part.estimated(tally, plan.mechanism.marginal(j), labels or None)
-        except InvalidParameter as problem:
-            unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
-            continue
-        if isinstance(estimate, Estimate):
-            found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
-        else:
-            numbers[name] = estimate
-    ranges = combine_levels(plan.content, found, unreported)
-    for attribute in plan.content.attributes:
-        name = attribute.name
-        why = explain_unknown(plan.content, name, found)
-        if why is not None and name not in unreported:
-            shown = numbers.pop(name, None) or found.pop(name)
-            unreported[name] = Unreported(shown.n, plan.content.labels(attribute) or (MEAN,), why)
-    means = _list_means(plan, numbers, found)
-    if not tallies.n:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    told_of_text = text_alone and not all(part.listed for part in plan.content.parts)
-    if not found and not means and not ranges and not told_of_text:
-        name, nothing = next(iter(unreported.items()))
-        raise InvalidParameter(f"{name!r}: {nothing.why}")
-    domains = {one.name: one.domain for one in plan.content.attributes if not one.domain.is_level}
-    if smooth:
-        refuse_unordered(domains.values())
-    kept = _keep_apart(plan)
-    told = (found, unreported, plan.content.title, means, domains, kept)
-    return Result(plan.id, tallies.n, *told, plan, tallies, smooth, ranges)
+    document: PlanDocument | None = field(default=None, compare=False)
+    """What the reports were made for, and with `tallies` what most likely shares are found from."""
+    tallies: Tallies | None = field(default=None, compare=False)
+    smooth: bool = False
+    """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
+    ranges: Mapping[str, RangeEstimate] = field(default_factory=dict)
+    """The questions that are reported in levels, each by least squares from all of them."""
 
-
-def combine_levels(
-    content: Content, found: dict[str, Estimate], unreported: dict[str, Unreported]
-) -> dict[str, RangeEstimate]:
-    """The ranges that are reported in levels, by least squares; the levels are then no results themselves."""
-    ranges = {}
-    for name, levels in content.levels.items():
-        own = levels[-1].domain
-        if not isinstance(own, Range):
-            lost = [unreported.pop(one.name) for one in levels]
-            unreported[name] = Unreported(sum(one.n for one in lost), (), lost[-1].why)
-            continue
-        each = [found.pop(one.name, None) for one in levels]
-        missing = [unreported.pop(one.name) for one in levels if one.name in unreported]
-        known = [one for one in each if one is not None]
-        n = sum(one.n for one in missing) + sum(one.n for one in known)
-        try:
-            tree = find_tree(own, levels)
-        except InvalidParameter as problem:
-            unreported[name] = Unreported(n, (), str(problem))
-            continue
-        if missing:
-            have = "has" if len(missing) == 1 else "have"
-            why = (
-                f"{len(missing)} of {len(levels)} levels {have} no reports yet, and all of them are combined"
+    def __getitem__(self, name: str) -> Any:
+        if name in self.unreported:
+            raise KeyError(
+                f"{name!r} has {format_count(self.unreported[name].n, 'report')}: {self.unreported[name].why}"
             )
-            unreported[name] = Unreported(n, (), why)
-            continue
-        ranges[name] = RangeEstimate(tree, known, bins_of(own, own.k))
-    return ranges
+        if name in self.means:
+            return self.means[name]
+        if name in self.ranges:
+            return self.ranges[name]
+        if name not in self.shares:
+            held = "" if self.document is None else point_to_table(self.document, name)
+            raise KeyError(held or not_among(name, "an attribute", list(self)))
+        return self.shares[name]
 
+    def __iter__(self) -> Iterator[str]:
+        order = {name: place for place, name in enumerate(self.domains)}
+        shares = sorted([*self.shares, *self.ranges], key=lambda name: order.get(name, len(order)))
+        return iter([*(shares if self.ranges else self.shares), *self.means])
 
-def _list_means(
-    plan: Plan, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]
-) -> dict[str, MeanEstimate]:
-    """The means of numbers in their own units, of those who answered."""
-    means = {}
-    for attribute in plan.content.attributes:
-        if attribute.name not in numbers:
-            continue
-        mean, condition = numbers[attribute.name], find_condition(plan.content, attribute.name)
-        if condition is not None:
-            mean = correct_mean(mean, found[condition[0].name], condition[1])
-        assert isinstance(attribute.domain, Number)
-        means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
-    return means
+    def __len__(self) -> int:
+        return len(self.shares) + len(self.ranges) + len(self.means)
 
+    def __repr__(self) -> str:
+        names = ", ".join(list(self)[:8]) + (", …" if len(self) > 8 else "")
+        return f"<Result of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
 
-def _keep_apart(plan: Plan) -> dict[str, bool]:
-    """Whether noise that is kept for different values is independent, by attribute."""
-    if plan.content.rounds is None:
-        return {}
-    return {
-        name: part.keeps_apart and _is_uniform(plan, j)
-        for j, (name, part) in enumerate(zip(plan.names, plan.mechanism.mechanisms, strict=True))
-    }
+    @cached_property
+    def levels(self) -> dict[str, Estimate]:
+        """The estimates of all levels of questions that have some, by attribute: each by its own reports."""
+        if self.document is None:
+            return {}
+        levels: dict[str, Estimate] = {}
+        for name, attributes in self.document.levels.items():
+            if name in self.ranges:
+                pairs = zip(attributes, self.ranges[name].estimates, strict=True)
+                levels |= {attribute.name: estimate for attribute, estimate in pairs}
+        return levels
 
+    def is_drawn(self, name: str) -> bool:
+        """Whether random values stand for people without an answer."""
+        return self.document is not None and find_condition(self.document, name) is not None
 
-def _is_uniform(plan: Plan, attribute: int) -> bool:
-    """Whether fakes of an attribute, where there are any, treat all values alike."""
-    fake = plan.mechanism.fake(attribute)
-    return fake is None or bool(np.ptp(fake.supported) < 1e-12)
+    def look_up(self, name: str) -> Any:
+        """The estimate of a name that is a parameter, and is refused as one."""
+        try:
+            return self[name]
+        except KeyError as problem:
+            raise InvalidParameter(problem.args[0]) from None

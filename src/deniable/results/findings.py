@@ -1,10 +1,12 @@
 """Finds all that tallies say, as people read it: possible shares, groups, means, quantiles, and noise.
 
-This is the one place: the shell, the notebook, the files and the dashboard only lay it out.
+This is the one place: the shell, the notebook, the files and the dashboard only lay it out. What was found is
+also written as rows, for tables and for JSON.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,46 +14,64 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.arrays import Integers
+from deniable.arrays import Floats, Integers
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
-from deniable.estimate import Interval, normal_quantile
+from deniable.estimate import Interval, consistency, normal_quantile
 from deniable.exact import number
-from deniable.results.answered import Answered, find_answered
-from deniable.results.change import MEAN
-from deniable.results.noise import Noise, What, is_wide, judge_median, judge_middle, judge_shares
+from deniable.plan.document import PlanDocument
+from deniable.reports.reports import Tallies
+from deniable.results.estimates import MEAN, Estimates, bins_of
+from deniable.results.middles import find_mean, find_quantile, has_mean, has_quantiles
+from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
 from deniable.results.possible_shares import (
     Likely,
     Shares,
     as_smoothed,
     find_likely,
+    find_moved,
     possible_mean,
     read_groups,
     read_values,
 )
-from deniable.results.range_queries import RangeQuery, answer_queries
+from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries, cumulate
 from deniable.results.respondents import (
+    Answered,
     Columns,
     Respondents,
     correct_shares,
     cumulative_shares,
+    find_answered,
     find_respondents,
     name_people,
     read_columns,
+    share_answered,
 )
-from deniable.results.result import bins_of
-from deniable.results.rows import AMONG, MEDIAN, FoundRows, as_finite
 from deniable.results.smoothed import Progress, search_shares
-from deniable.study.plan import Plan, Result, Tallies
+from deniable.results.unbiased import estimate_tallies
 from deniable.summaries import Group, Summary, groups_of, sum_of
 from deniable.summaries.fit import Fit, fit_levels, fit_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from deniable.likelihood import Likelihood
+
+
+MEDIAN = 0.5
+RANGE = "range"
+"""The kind of rows that are about the people between two numbers."""
+AMONG = "among"
+"""The kind of rows that are about those who answered, beside rows about everybody."""
+WORST = ("fakes low", "fakes high")
+"""The columns of the worst case."""
+PROJECTED, MLE = "projected", "mle"
+"""The columns of shares that were made consistent, and of the most likely ones."""
+_LAST = ("n", "level", "plan")  # of a table's columns
+_SHARE = ("share", "low", "high", "count", "noisy", "method")
+_UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
+MOVED = "moved_from"
+"""The column of the unbiased number, where what is shown is more than two standard errors from it."""
 
 
 @final
@@ -59,7 +79,7 @@ if TYPE_CHECKING:
 class Findings:
     """What was found, at one confidence level; `refused` says what could not be, and why."""
 
-    result: Result
+    estimates: Estimates
     level: float = 0.95
     project: str | None = None
     quantiles: Mapping[str, Mapping[float, Summary]] = field(default_factory=dict)
@@ -79,7 +99,7 @@ class Findings:
 
     @staticmethod
     def of(
-        plan: Plan,
+        document: PlanDocument,
         tallies: Tallies,
         level: float = 0.95,
         project: str | None = None,
@@ -97,14 +117,14 @@ class Findings:
         `progress` hears how much of what is most likely is found, and of how much. What reports make most
         likely is `likely`: it is then not found from the tallies.
         """
-        result = plan.estimate(tallies, smooth)
+        estimates = estimate_tallies(document, tallies, smooth)
         return Findings.read(
-            result, level, project, quantiles, mle, progress, fakes, likely=likely, ranges=ranges
+            estimates, level, project, quantiles, mle, progress, fakes, likely=likely, ranges=ranges
         )
 
     @staticmethod
     def read(
-        result: Result,
+        estimates: Estimates,
         level: float = 0.95,
         project: str | None = None,
         quantiles: Sequence[float] = (),
@@ -116,59 +136,64 @@ class Findings:
         ranges: Sequence[RangeQuery] = (),
     ) -> Findings:
         """The same of a result, which knows whether its shares are to be smoothed."""
-        asked = search_shares(result, mle, result.smooth, progress, cells, likely)
-        found = _quantiles(result, quantiles, level, asked.refused)
-        between = answer_queries(result, ranges, level)
+        asked = search_shares(estimates, mle, estimates.smooth, progress, cells, likely)
+        found = _quantiles(estimates, quantiles, level, asked.refused)
+        between = answer_queries(estimates, ranges, level)
         told = (asked.likely, asked.smoothed, asked.refused, fakes, between, cells)
-        return Findings(result, level, project, found, *told)
+        return Findings(estimates, level, project, found, *told)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes that have shares, but for grids if they are left out."""
-        domains = self.result.domains
-        names = self.result.estimates
+        domains = self.estimates.domains
+        names = self.estimates.shares
         return tuple(name for name in names if self.cells or not isinstance(domains.get(name), Grid))
 
     @property
     def leveled(self) -> tuple[str, ...]:
         """The questions that are reported in levels, of which only groups have shares."""
-        return tuple(self.result.ranges)
+        return tuple(self.estimates.ranges)
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """All that has shares, of values or of groups, in the order of the study."""
-        return tuple(name for name in self.result if name in {*self.names, *self.leveled})
+        return tuple(name for name in self.estimates if name in {*self.names, *self.leveled})
 
     @cached_property
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one: possible ones."""
         return {
-            name: found.cut(*possible_mean(self.result, name)) for name, found in self.unbiased_means.items()
+            name: found.cut(*possible_mean(self.estimates, name))
+            for name, found in self.unbiased_means.items()
         }
 
     @cached_property
     def unbiased_means(self) -> dict[str, Summary]:
         """The same, which may be beyond the ends."""
-        names = [*self.shown, *self.result.means]
-        return {name: self.result.mean(name, self.level) for name in names if self.result.has_mean(name)}
+        names = [*self.shown, *self.estimates.means]
+        return {
+            name: find_mean(self.estimates, name, self.level)
+            for name in names
+            if has_mean(self.estimates, name)
+        }
 
     @cached_property
     def all_quantiles(self) -> dict[str, dict[float, Summary]]:
         """The median of every range, and the quantiles that were asked for."""
         found = {}
         for name in self.shown:
-            if self.result.has_quantiles(name) and (self.cells or name not in self.leveled):
+            if has_quantiles(self.estimates, name) and (self.cells or name not in self.leveled):
                 asked = self.quantiles.get(name, {})
-                median = asked.get(MEDIAN) or self.result.quantile(name, MEDIAN, self.level)
+                median = asked.get(MEDIAN) or find_quantile(self.estimates, name, MEDIAN, self.level)
                 found[name] = {MEDIAN: median, **asked}
         return found
 
     @cached_property
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""
-        result = self.result
+        estimates = self.estimates
         found = {
-            name: groups_of(result.estimates[name], result.domains.get(name), self.level)
+            name: groups_of(estimates.shares[name], estimates.domains.get(name), self.level)
             for name in self.names
         }
         found = {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
@@ -177,7 +202,7 @@ class Findings:
 
     def _group_levels(self, name: str) -> list[Group]:
         """Groups of a question in levels, or its values if it has few of them."""
-        domain = self.result.domains[name]
+        domain = self.estimates.domains[name]
         alone = ((label, np.array([v])) for v, label in enumerate(domain.labels))
         return [
             Group(label, values, self._sum_levels(name, values))
@@ -186,15 +211,15 @@ class Findings:
 
     def _sum_levels(self, name: str, values: Integers) -> Summary:
         first, last = int(values[0]), int(values[-1]) + 1
-        return self.result.ranges[name].range(first, last, self.level)
+        return self.estimates.ranges[name].range(first, last, self.level)
 
     def _correct_groups(self, name: str, groups: list[Group]) -> list[Group]:
         """The same groups, of those who answered."""
-        if not self.result.is_drawn(name):
+        if not self.estimates.is_drawn(name):
             return groups
         sizes = np.array([group.values.size for group in groups], dtype=np.float64)
         columns = read_columns([group.share for group in groups])
-        rows = zip(*correct_shares(self.result, name, sizes, columns, self.level), strict=True)
+        rows = zip(*correct_shares(self.estimates, name, sizes, columns, self.level), strict=True)
         shares = [Summary(*map(float, row)) for row in rows]
         return [group._replace(share=share) for group, share in zip(groups, shares, strict=True)]
 
@@ -207,11 +232,11 @@ class Findings:
 
     def find_unbiased(self, name: str, level: float) -> Columns:
         """The same of one attribute, at any level."""
-        estimate = self.result.estimates[name]
+        estimate = self.estimates.shares[name]
         columns = estimate.frequencies, estimate.stderr, *estimate.interval(level)
-        if not self.result.is_drawn(name):
+        if not self.estimates.is_drawn(name):
             return columns
-        return correct_shares(self.result, name, np.ones(estimate.k), columns, level)
+        return correct_shares(self.estimates, name, np.ones(estimate.k), columns, level)
 
     @cached_property
     def shares(self) -> dict[str, Shares]:
@@ -223,9 +248,9 @@ class Findings:
 
     def _find_edges(self, name: str) -> Interval | None:
         """How far intervals reach from nobody and from everybody; not known of those who answered alone."""
-        if self.result.is_drawn(name):
+        if self.estimates.is_drawn(name):
             return None
-        return self.result.estimates[name].edge_ends(self.level)
+        return self.estimates.shares[name].edge_ends(self.level)
 
     @cached_property
     def group_shares(self) -> dict[str, Shares]:
@@ -237,7 +262,7 @@ class Findings:
         """What is shown of those who answered, where shares are of everybody; of groups where there are."""
         shown = self.shares | self.group_shares
         found = {
-            name: find_answered(self.result, name, self.groups.get(name), shown[name], self.level)
+            name: find_answered(self.estimates, name, self.groups.get(name), shown[name], self.level)
             for name in self.names
         }
         return {name: one for name, one in found.items() if one is not None}
@@ -247,49 +272,49 @@ class Findings:
         found = {
             name: as_smoothed(self.smoothed[name])
             if name in self.smoothed
-            else find_likely(self.result, name)
+            else find_likely(self.estimates, name)
             for name in self.names
-            if not self.result.is_drawn(name)
+            if not self.estimates.is_drawn(name)
         }
         return {name: one for name, one in found.items() if one is not None}
 
     @cached_property
     def noise(self) -> list[Noise]:
         """What is too noisy to read, and what would mend it."""
-        result, level = self.result, self.level
+        estimates, level = self.estimates, self.level
         found: list[Noise | None] = []
         for name in self.shown:
             if name in self.groups:
                 errors = np.array([group.share.stderr for group in self.groups[name]])
-                is_map = isinstance(result.domains[name], Grid)
+                is_map = isinstance(estimates.domains[name], Grid)
                 what: What = "block" if is_map else "group"
                 fewer = None if is_map else partial(self._regroup, name)
                 shares = self.group_shares[name]
-                found.append(judge_shares(result, name, shares, errors, what, level, fewer))
+                found.append(judge_shares(estimates, name, shares, errors, what, level, fewer))
             else:
                 errors = self.unbiased[name][1]
-                found.append(judge_shares(result, name, self.shares[name], errors, "value", level, None))
+                found.append(judge_shares(estimates, name, self.shares[name], errors, "value", level, None))
         for name, mean in self.unbiased_means.items():
-            ends = possible_mean(result, name)
-            found.append(judge_middle(result, name, mean, self.means[name], ends, level))
+            ends = possible_mean(estimates, name)
+            found.append(judge_middle(estimates, name, mean, self.means[name], ends, level))
         for name, shares_ in self.all_quantiles.items():
             if self.is_wide(name, shares_[MEDIAN]):
-                found.append(judge_median(result, name, self._find_error(name), level))
+                found.append(judge_median(estimates, name, self._find_error(name), level))
         return [one for one in found if one is not None]
 
     @cached_property
     def fits(self) -> dict[str, Fit]:
         """How badly the reports about each attribute fit honest people, where a tally can say so."""
-        result = self.result
-        found = {name: fit_of(result.estimates[name]) for name in self.names}
-        found |= {name: fit_levels(list(result.ranges[name].estimates)) for name in self.leveled}
+        estimates = self.estimates
+        found = {name: fit_of(estimates.shares[name]) for name in self.names}
+        found |= {name: fit_levels(list(estimates.ranges[name].estimates)) for name in self.leveled}
         return {name: fit for name in self.shown if (fit := found[name]) is not None}
 
     def _find_error(self, name: str) -> float:
         """The largest standard error of the shares below an edge, by which a median is off."""
-        if name not in self.result.ranges:
-            return float(cumulative_shares(self.result, name, MEDIAN).errors.max())
-        ends = self.result.cdf(name, self.level)
+        if name not in self.estimates.ranges:
+            return float(cumulative_shares(self.estimates, name, MEDIAN).errors.max())
+        ends = cumulate(self.estimates, name, self.level)
         return float((ends.high - ends.low).max()) / 2 / normal_quantile(self.level)
 
     @cached_property
@@ -299,27 +324,27 @@ class Findings:
 
     def _regroup(self, name: str, count: int) -> Shares:
         """The shares of so many groups in place of those that are shown; values beside the range stay."""
-        if name in self.result.ranges:
-            some = np.array_split(np.arange(self.result.domains[name].k), count)
+        if name in self.estimates.ranges:
+            some = np.array_split(np.arange(self.estimates.domains[name].k), count)
             return read_groups([Group("", one, self._sum_levels(name, one)) for one in some], None)
-        estimate, k = self.result.estimates[name], self.result.domains[name].k
+        estimate, k = self.estimates.shares[name], self.estimates.domains[name].k
         parts = [*np.array_split(np.arange(k), count), *(np.array([v]) for v in range(k, estimate.k))]
         groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
         return read_groups(self._correct_groups(name, groups), self._likely.get(name))
 
     def is_wide(self, name: str, found: Summary) -> bool:
         """Whether a quantile is too noisy to read."""
-        domain = self.result.domains[name]
+        domain = self.estimates.domains[name]
         bins = bins_of(domain, domain.k)
         return bins is not None and is_wide(found, bins)
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
-        result = self.result
+        estimates = self.estimates
         told = {
-            "plan": result.plan_id,
-            "title": result.title,
-            "n": result.n,
+            "plan": estimates.plan_id,
+            "title": estimates.title,
+            "n": estimates.n,
             "level": self.level,
             "project": self.project,
             "fakes": self.fakes,
@@ -357,7 +382,7 @@ class Findings:
 
     def among(self, name: str, middle: bool = False) -> str | None:
         """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
-        return name_people(self.result, name, middle)
+        return name_people(self.estimates, name, middle)
 
     @cached_property
     def rows(self) -> FoundRows:
@@ -367,8 +392,8 @@ class Findings:
     @cached_property
     def respondents(self) -> dict[str, Respondents]:
         """What was counted of attributes whose results are not about everybody, although all report them."""
-        names = [*self.names, *self.result.means]
-        found = {name: find_respondents(self.result, name, self.level) for name in names}
+        names = [*self.names, *self.estimates.means]
+        found = {name: find_respondents(self.estimates, name, self.level) for name in names}
         return {name: one for name, one in found.items() if one is not None}
 
     @property
@@ -376,38 +401,11 @@ class Findings:
         """What was asked for beside the shares that are shown, by name."""
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
-    def plot(self, bins: bool = False, unbiased: bool = False, only: str | None = None) -> Figure:
-        """A figure of matplotlib: shares with intervals, in groups unless `bins`; and what is likely.
-
-        It is of all attributes, or of one `only`.
-        """
-        from deniable.show.findings_plot import plot_findings
-
-        return plot_findings(self, bins, unbiased, only)
-
-    def text(
-        self, bins: bool = False, most: int | None = None, shell: bool = True, unbiased: bool = False
-    ) -> str:
-        """A plain table per attribute: groups of neighboring values where there are many, unless `bins`.
-
-        At most `most` rows of each are shown. In the `shell` it says which options show more, else which
-        methods do. With `unbiased` it shows unbiased shares, which may be impossible ones.
-        """
-        from deniable.show.text import write_text
-
-        return write_text(self, bins, most, shell, unbiased)
-
-    def html(self) -> str:
-        """The same for a notebook."""
-        from deniable.show.text import write_html
-
-        return write_html(self)
-
     def find_unexplained(self) -> dict[str, tuple[str, float]]:
         """The share of each attribute that takes most fake reports, where it takes more than were stated."""
         found = {}
-        for name, estimate in self.result.estimates.items() if self.fakes is not None else ():
-            least = estimate.least_fakes(self.level, self.result.n)
+        for name, estimate in self.estimates.shares.items() if self.fakes is not None else ():
+            least = estimate.least_fakes(self.level, self.estimates.n)
             worst = int(np.argmax(least))
             if least[worst] > self.fakes:
                 labels = estimate.labels or range(estimate.k)
@@ -416,18 +414,223 @@ class Findings:
 
 
 def _quantiles(
-    result: Result, shares: Sequence[float], level: float, refused: dict[str, str]
+    estimates: Estimates, shares: Sequence[float], level: float, refused: dict[str, str]
 ) -> dict[str, dict[float, Summary]]:
     asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
-    ranges = [name for name in result if isinstance(result.domains.get(name), Range)]
-    if asked and not any(isinstance(domain, Range) for domain in result.domains.values()):
+    ranges = [name for name in estimates if isinstance(estimates.domains.get(name), Range)]
+    if asked and not any(isinstance(domain, Range) for domain in estimates.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
     found = {}
     for name in ranges if asked else ():
         try:
-            found[name] = {share: result.quantile(name, share, level) for share in asked}
+            found[name] = {share: find_quantile(estimates, name, share, level) for share in asked}
         except InvalidParameter as problem:
             refused[name] = "; ".join(
                 dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
             )
     return found
+
+
+@final
+@dataclass(frozen=True)
+class FoundRows:
+    """What was found, as rows: a dictionary for each value, group, mean or quantile."""
+
+    found: Findings
+
+    def table(self, bins: bool = True) -> list[dict[str, Any]]:
+        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart, and shares
+        among those who answered.
+
+        Without bins, single values are left out where there are groups.
+        """
+        values = [row for row in self.values if bins or row["attribute"] not in self.found.groups]
+        rows = [row | {"kind": "value"} for row in values]
+        rows += [row | {"kind": "group"} for row in self.groups]
+        rows += [row | {"kind": AMONG} for row in self.answered]
+        rows += [{"value": MEAN} | row | {"kind": MEAN} for row in self.means]
+        for row in self.quantiles:
+            rest = {name: cell for name, cell in row.items() if name != "share"}
+            rows.append({"value": name_quantile(row["share"])} | rest | {"kind": "quantile"})
+        rows += [row | {"kind": RANGE} for row in self.ranges]
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns: dict[str, Any] = dict.fromkeys(
+            ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
+        )
+        return [columns | row for row in rows]
+
+    @cached_property
+    def means(self) -> list[dict[str, Any]]:
+        """A row per mean."""
+        rows = []
+        for name, mean in self.found.means.items():
+            raw = self.found.unbiased_means[name]
+            row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
+            row |= {"within": mean.within, "noisy": name in self.found.noisy_means}
+            row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+            row |= {MOVED: find_moved(mean.value, raw.value, raw.stderr)}
+            rows.append(row | self._name_people(name, middle=True) | self._context(name))
+        return rows
+
+    @cached_property
+    def quantiles(self) -> list[dict[str, Any]]:
+        """A row per median, and per quantile that was asked for."""
+        return [
+            {
+                "attribute": name,
+                "share": share,
+                "quantile": as_finite(found.value),
+                "low": as_finite(found.low),
+                "high": as_finite(found.high),
+                "stderr": as_finite(found.stderr),
+                "noisy": self.found.is_wide(name, found),
+                **self._name_people(name, middle=True),
+                **self._context(name),
+            }
+            for name, shares in self.found.all_quantiles.items()
+            for share, found in shares.items()
+        ]
+
+    @cached_property
+    def ranges(self) -> list[dict[str, Any]]:
+        """A row per share between two numbers that was asked for."""
+        rows = []
+        for name, asked in self.found.ranges.items():
+            for between, raw in asked.items():
+                one = ShownShare.of(self.found.estimates, name, between, raw)
+                count = one.share.value * float(self.found.estimates[name].n)
+                row = {"attribute": name, "value": str(between), "share": one.share.value}
+                row |= {"low": one.share.low, "high": one.share.high, "count": count, "noisy": one.noisy}
+                row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
+                row |= {MOVED: one.moved_from}
+                rows.append(row | self._name_people(name, middle=True) | self._context(name))
+        return rows
+
+    @cached_property
+    def values(self) -> list[dict[str, Any]]:
+        """A row per value, with nothing in it where nobody reported."""
+        rows: list[dict[str, Any]] = []
+        for name in self.found.names:
+            estimate = self.found.estimates.shares[name]
+            more: dict[str, Sequence[Any]] = {}
+            if self.found.fakes is not None:
+                worst = self._find_worst(name)
+                more = {end: list(map(as_finite, at)) for end, at in zip(WORST, worst, strict=True)}
+            labels = range(estimate.k) if estimate.labels is None else estimate.labels
+            rows += self._share_rows(name, labels, self.found.shares[name], self.found.unbiased[name], more)
+        columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED, MOVED))
+        for name, nothing in self.found.estimates.unreported.items():
+            empty = dict.fromkeys(columns)
+            labels = () if nothing.labels == (MEAN,) else nothing.labels  # a number has no shares
+            rows += [empty | {"attribute": name, "value": one} | self._context(name) for one in labels]
+        return rows
+
+    def _find_worst(self, name: str) -> tuple[Floats, Floats]:
+        """Where each share is in the worst case that fakes allow; nan where they cannot explain it."""
+        estimate, fakes, n = self.found.estimates.shares[name], self.found.fakes, self.found.estimates.n
+        assert fakes is not None
+        if not self.found.estimates.is_drawn(name):
+            return estimate.interval_with_fakes(fakes, self.found.level, n)
+        # fakes may also be about who answered, and then anything is possible
+        return np.zeros(estimate.k), np.ones(estimate.k)
+
+    @cached_property
+    def groups(self) -> list[dict[str, Any]]:
+        """A row per group."""
+        rows = []
+        for name, groups in self.found.groups.items():
+            unbiased = read_columns([one.share for one in groups])
+            labels = [group.label for group in groups]
+            rows += self._share_rows(name, labels, self.found.group_shares[name], unbiased, {})
+        return rows
+
+    @cached_property
+    def answered(self) -> list[dict[str, Any]]:
+        """A row per value, or per group, of those who answered."""
+        rows = []
+        for name, one in self.found.answered.items():
+            n, shares = float(self.found.estimates[name].n) * one.part, one.shares
+            noisy = find_noisy(shares).tolist()
+            columns = [shares.share, shares.low, shares.high, shares.share * n]
+            shown = zip(*(each.tolist() for each in columns), noisy, strict=True)
+            unbiased = zip(*(each.tolist() for each in one.unbiased), strict=True)
+            for label, told, raw in zip(one.labels, shown, unbiased, strict=True):
+                row: dict[str, Any] = {"attribute": name, "value": label}
+                row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
+                row |= dict(zip(_UNBIASED, raw, strict=True))
+                row |= {MOVED: find_moved(row["share"], row["unbiased"], row["stderr"])}
+                rows.append(row | {AMONG: one.people} | self._context(name))
+        return rows
+
+    def _share_rows(
+        self,
+        name: str,
+        labels: Sequence[object],
+        shares: Shares,
+        unbiased: tuple[Floats, ...],
+        more: Mapping[str, Sequence[Any]],
+    ) -> list[dict[str, Any]]:
+        n = float(self.found.estimates[name].n)
+        if self.found.estimates.is_drawn(name):
+            n *= min(max(share_answered(self.found.estimates, name, self.found.level).value, 0.0), 1.0)
+        noisy = find_noisy(shares)
+        ends = shares.low.tolist(), shares.high.tolist()
+        columns: dict[str, Sequence[Any]] = dict(
+            zip(_UNBIASED, (each.tolist() for each in unbiased), strict=True)
+        )
+        moves = zip(shares.share.tolist(), columns["unbiased"], columns["stderr"], strict=True)
+        columns[MOVED] = [find_moved(*move) for move in moves]
+        columns |= more
+        columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
+        context, people = self._context(name), self._name_people(name, middle=False)
+        rows = []
+        for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
+            told = (share, low, high, share * n, bool(noisy[v]), shares.method)
+            row = {"attribute": name, "value": label, **dict(zip(_SHARE, told, strict=True))}
+            rows.append(row | {of: column[v] for of, column in columns.items()} | people | context)
+        return rows
+
+    def _others(self, name: str) -> list[tuple[str, Floats]]:
+        """Other shares of single values that were asked for, by name."""
+        found: list[tuple[str, Floats]] = []
+        if name in self.found.leveled:  # which have no shares of single values
+            return found
+        if self.found.project is not None:
+            found.append((PROJECTED, self._project(name, self.found.project)))
+        found += [(of, one[name].frequencies) for of, one in self.found.likelihoods if name in one]
+        return found
+
+    def _project(self, name: str, method: str) -> Floats:
+        """Unbiased shares after a consistency step; those of everybody know how to take it."""
+        estimate = self.found.estimates.shares[name]
+        if not self.found.estimates.is_drawn(name):
+            return estimate.project(method)
+        level = 1 - 0.1 / estimate.k
+        unbiased = self.found.unbiased[name][0]
+        return consistency.project(method, unbiased, lambda: self.found.find_unbiased(name, level)[2])
+
+    def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
+        """Those shares, or their sums where rows are groups."""
+        if size == shares.size:
+            return [float(share) for share in shares]
+        return [float(shares[group.values].sum()) for group in self.found.groups[name]]
+
+    def _context(self, name: str) -> dict[str, Any]:
+        """The last columns of a row about this attribute."""
+        known = self.found.estimates.unreported.get(name) or self.found.estimates[name]
+        return dict(zip(_LAST, (known.n, self.found.level, self.found.estimates.plan_id), strict=True))
+
+    def _name_people(self, name: str, middle: bool) -> dict[str, str]:
+        """The same as a column, which rows about everybody do not have."""
+        people = self.found.among(name, middle)
+        return {} if people is None else {"among": people}
+
+
+def name_quantile(share: float) -> str:
+    """What a quantile is called."""
+    return "median" if share == MEDIAN else f"quantile {share:g}"
+
+
+def as_finite(position: float) -> float | None:
+    """A position for JSON, which has no infinite ones."""
+    return float(position) if math.isfinite(position) else None

@@ -13,10 +13,10 @@ from deniable.estimate import Estimate
 from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, shorten_names
 from deniable.law import Moments
 from deniable.mechanisms import Linear, Tally
+from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Reports, Tallies
+from deniable.results.estimates import Estimates
 from deniable.results.picked import explain_picked
-from deniable.results.result import Result
-from deniable.study.plan import Plan
 from deniable.summaries.bursts import check_burst, check_minutes
 from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
 from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
@@ -144,19 +144,19 @@ class Health:
         tail = tail_of(self.level, self.looks, len(self.checks))
         return tuple(one for one in self.checks if one.p_value < tail)
 
-    def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, result: Result) -> Health:
+    def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, estimates: Estimates) -> Health:
         """The same with checks of bursts; the tallies and the result are of all reports."""
         count, busiest = len(self.checks) + 1, arrivals.busiest
-        estimates = {**result.estimates, **result.levels}
+        by_name = {**estimates.shares, **estimates.levels}
         if busiest is not None and busiest.n < tallies.n:
-            count += len(estimates)
+            count += len(by_name)
         tail = tail_of(self.level, self.looks, count)
         found = [check_minutes(arrivals.minutes, tallies.n, tail)]
         if busiest is not None and busiest.n < tallies.n:
             others = tallies - busiest
             found += [
                 check_burst(name, busiest[name], others[name], estimate, tail)
-                for name, estimate in estimates.items()
+                for name, estimate in by_name.items()
             ]
         return replace(self, checks=(*self.checks, *(one for one in found if one is not None)))
 
@@ -264,19 +264,19 @@ def tail_of(level: float, looks: int, checks: int) -> float:
 class HealthWatch:
     """Looks at blocks of a plan's reports as they are counted."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._names, self._parts = plan.names, plan.content.parts
+    def __init__(self, document: PlanDocument) -> None:
+        self._names, self._parts = document.names, document.parts
         # of an attribute among fakes, only the shares are looked at
         self._watches: list[list[Watch]] = [
-            watches(part) if plan.mechanism.fake(j) is None else []
-            for j, part in enumerate(plan.content.parts)
+            watches(part) if document.mechanism.fake(j) is None else []
+            for j, part in enumerate(document.parts)
         ]
-        self._seen: list[Tally | None] = [None] * len(plan.names)
+        self._seen: list[Tally | None] = [None] * len(document.names)
         self._hashes = {
-            j: HashBits(part) for j, part in enumerate(plan.content.parts) if isinstance(part, Linear)
+            j: HashBits(part) for j, part in enumerate(document.parts) if isinstance(part, Linear)
         }
-        self._levels = _list_levels(plan)
-        self._unseen = explain_picked(plan.content)
+        self._levels = _list_levels(document)
+        self._unseen = explain_picked(document)
 
     def look(self, blocks: Iterable[Reports]) -> Iterator[Reports]:
         """The same blocks, seen."""
@@ -295,7 +295,7 @@ class HealthWatch:
             for watch in self._watches[attribute]:
                 watch.look(reports)
 
-    def health(self, result: Result, level: float = LEVEL, looks: int = LOOKS) -> Health:
+    def health(self, estimates: Estimates, level: float = LEVEL, looks: int = LOOKS) -> Health:
         """What was seen, against what the law allows; without reports, what the estimated shares say alone.
 
         The level is shared with the checks of bursts, which a collector adds.
@@ -305,10 +305,10 @@ class HealthWatch:
         tail = tail_of(level, looks, others + len(self._levels) + sum(2 + len(some) for some in looked))
         checks: list[Check] = []
         unjudged: list[str] = []
-        estimates = {**result.estimates, **result.levels}
+        by_name = {**estimates.shares, **estimates.levels}
         for name, some, seen in zip(self._names, looked, self._seen, strict=True):
-            if name in estimates:
-                estimate = estimates[name]
+            if name in by_name:
+                estimate = by_name[name]
                 if estimate.n < _FEWEST and not isinstance(estimate.law, Moments):
                     unjudged.append(name)
                     continue
@@ -316,10 +316,10 @@ class HealthWatch:
                 # shares of exactly the reports that were seen: others would add an error of their own
                 own = estimate if seen is None else _estimate_seen(estimate, seen)
                 checks += [watch.check(name, own, tail) for watch in some]
-        if result.tallies is not None:
-            checks += self._check_hashes(result.tallies, tail, unjudged)
-            checks += self._check_levels(result.tallies, tail)
-        return Health(tuple(checks), level, looks, tuple(unjudged), n=result.n, unseen=self._unseen)
+        if estimates.tallies is not None:
+            checks += self._check_hashes(estimates.tallies, tail, unjudged)
+            checks += self._check_levels(estimates.tallies, tail)
+        return Health(tuple(checks), level, looks, tuple(unjudged), n=estimates.n, unseen=self._unseen)
 
     def _check_hashes(self, tallies: Tallies, tail: float, unjudged: list[str]) -> Iterator[Check]:
         """Whether hashes and buckets of text and codes are drawn as honest devices draw them."""
@@ -339,17 +339,17 @@ class HealthWatch:
                 yield check_levels(question, counts, list(chances.values()), tail)
 
 
-def _list_levels(plan: Plan) -> dict[str, dict[str, float]]:
+def _list_levels(document: PlanDocument) -> dict[str, dict[str, float]]:
     """How likely a report holds each level of a question, of which it holds one at most; by question."""
     chances = {
-        plan.names[j]: float(plan.mechanism.chance(j))
-        for member, first, _ in plan.mechanism.members
+        document.names[j]: float(document.mechanism.chance(j))
+        for member, first, _ in document.mechanism.members
         if member.reported == 1
         for j in range(first, first + member.d)
     }
     return {
         question: {one.name: chances[one.name] for one in levels}
-        for question, levels in plan.content.levels.items()
+        for question, levels in document.levels.items()
         if len(levels) > 1 and all(one.name in chances for one in levels)
     }
 

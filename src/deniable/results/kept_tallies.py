@@ -21,9 +21,9 @@ from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import format_count, shorten_names
 from deniable.frames import Show, replacing
-from deniable.reports.reports import Tallies, add_refused, refuse_other_plan
+from deniable.plan.document import PlanDocument
+from deniable.reports.reports import Tallies, add_refused, refuse_other_plan, tally_reports
 from deniable.results.windows import Windows, count_windows, find_round, order_window, refuse_nothing
-from deniable.study.plan import Plan
 
 try:
     import fcntl
@@ -79,16 +79,16 @@ class KeptTallies:
     >>> for day in ("2026-11-01", "2026-11-02"):
     ...     reports = plan.privatize({"smokes": ["yes", "no", "no"]})
     ...     _ = plan.write_reports(folder / "reports" / f"day={day}" / "part-0.parquet", reports)
-    ...     changes = KeptTallies.update(folder / "tallies.json", plan, folder / "reports", by="day")
+    ...     changes = KeptTallies.update(folder / "tallies.json", plan.document, folder / "reports", by="day")
     ...     print(changes.new)
     ('day=2026-11-01/part-0.parquet',)
     ('day=2026-11-02/part-0.parquet',)
-    >>> kept = KeptTallies.read(folder / "tallies.json", plan)
+    >>> kept = KeptTallies.read(folder / "tallies.json", plan.document)
     >>> kept.tally().n, [one.n for one in kept.tally_windows("day").values()]
     (6, [3, 3])
     """
 
-    plan: Plan
+    document: PlanDocument
     by: tuple[str, ...] = ()
     number: int | None = None
     table: str | None = None
@@ -98,7 +98,7 @@ class KeptTallies:
 
     def __str__(self) -> str:
         counted = f"{format_count(self.n, 'report')} in {format_count(len(self.partitions), 'partition')}"
-        return f"Kept tallies of plan {self.plan.id[:12]}: {counted}"
+        return f"Kept tallies of plan {self.document.id[:12]}: {counted}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -106,7 +106,7 @@ class KeptTallies:
     @staticmethod
     def update(
         path: str | Path,
-        plan: Plan,
+        document: PlanDocument,
         source: str | Path,
         table: str | None = None,
         *,
@@ -125,9 +125,9 @@ class KeptTallies:
         """
         keys = (by,) if isinstance(by, str) else tuple(by)
         with _lock(Path(path)):
-            kept = KeptTallies(plan, keys, number, table)
+            kept = KeptTallies(document, keys, number, table)
             if Path(path).exists():
-                kept = KeptTallies.read(path, plan)
+                kept = KeptTallies.read(path, document)
                 if (kept.by, kept.number) != (keys, number):
                     raise InvalidParameter(
                         f"the tallies in {path} are kept by {', '.join(kept.by) or 'nothing'}, of round "
@@ -199,14 +199,15 @@ class KeptTallies:
     def tally(self) -> Tallies:
         """The tallies of all partitions, which must be of one round."""
         return sum(
-            (one for part in self.partitions.values() for one in part.windows.values()), self.plan.tally([])
+            (one for part in self.partitions.values() for one in part.windows.values()),
+            tally_reports(self.document, []),
         )
 
     def choose_round(self, number: int) -> KeptTallies:
         """These tallies of one round alone, where they are kept of it, or by round."""
         if number == self.number:
             return self
-        if self.plan.table_form.round_column not in self.by:
+        if self.document.table_form.round_column not in self.by:
             raise InvalidParameter(f"these tallies are kept of round {self.number or 'any'}, got {number}")
         partitions = {
             name: replace(
@@ -247,7 +248,7 @@ class KeptTallies:
             }
             for part in sorted(self.partitions.values(), key=lambda one: one.name)
         ]
-        told = {"kept_tallies": _VERSION, "plan": self.plan.id, "by": list(self.by), "round": self.number}
+        told = {"kept_tallies": _VERSION, "plan": self.document.id, "by": list(self.by), "round": self.number}
         told |= {"table": self.table, "source": self.source}
         text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
@@ -256,17 +257,17 @@ class KeptTallies:
             os.fsync(file.fileno())
 
     @staticmethod
-    def read(path: str | Path, plan: Plan) -> KeptTallies:
+    def read(path: str | Path, document: PlanDocument) -> KeptTallies:
         """What `write` wrote, of the same plan."""
         try:
             told = json.loads(Path(path).read_bytes())
             if told["kept_tallies"] != _VERSION:
                 raise ValueError(f"version {told['kept_tallies']}")
-            refuse_other_plan(told["plan"], plan.id)
-            parts = [_read_partition(plan, told, one) for one in told["partitions"]]
+            refuse_other_plan(told["plan"], document.id)
+            parts = [_read_partition(document, told, one) for one in told["partitions"]]
             named = {one.name: one for one in parts}
             where = told["table"], named, told.get("source")
-            return KeptTallies(plan, tuple(told["by"]), told["round"], *where)
+            return KeptTallies(document, tuple(told["by"]), told["round"], *where)
         except FileNotFoundError:
             raise
         except InvalidReport:
@@ -295,7 +296,9 @@ class KeptTallies:
         damaged: dict[str, DamagedFile] = {}
         for i, name in enumerate(asked):
             try:
-                counted = count_windows(self.plan, paths[name], None, self.by, self.number, None, kept=True)
+                counted = count_windows(
+                    self.document, paths[name], None, self.by, self.number, None, kept=True
+                )
                 found[name] = Partition(name, digests[name], counted)
             except DamagedFile as problem:  # what was counted of it before stays
                 damaged[name] = problem
@@ -306,7 +309,7 @@ class KeptTallies:
         counted_now = {name: found[name] for name in asked if name not in damaged}
         if not held:
             windows = [one for part in counted_now.values() for one in part.windows.values()]
-            refuse_nothing(self.plan.table_form, windows, [paths[name] for name in counted_now])
+            refuse_nothing(self.document.table_form, windows, [paths[name] for name in counted_now])
         changes = Changes(
             tuple(name for name in counted_now if name not in held),
             tuple(name for name in counted_now if name in held),
@@ -321,10 +324,10 @@ class KeptTallies:
         marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
         since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
         counted = count_windows(
-            self.plan, source, self.table, self.by, self.number, None, kept=True, since=since
+            self.document, source, self.table, self.by, self.number, None, kept=True, since=since
         )
         if not self.partitions:
-            refuse_nothing(self.plan.table_form, counted.values(), source, self.table)
+            refuse_nothing(self.document.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
         kept = {
@@ -368,13 +371,13 @@ def _require_growth(column: str, value: Hashable) -> None:
         )
 
 
-def _read_partition(plan: Plan, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
+def _read_partition(document: PlanDocument, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
     windows = {}
     for one in told["windows"]:
         values = tuple(map(_decode, one["values"]))
         plain = {name: told for name, told in one.items() if name != "values"}
-        number = find_round(plan.table_form, kept["by"], values, kept["round"])
-        windows[values] = Tallies.from_dict(plain | {"plan": plan.id, "round": number})
+        number = find_round(document.table_form, kept["by"], values, kept["round"])
+        windows[values] = Tallies.from_dict(plain | {"plan": document.id, "round": number})
     return Partition(told["name"], told["digest"], windows)
 
 

@@ -21,7 +21,7 @@ from deniable.records import Faked, Records
 from deniable.reports.reports import Tallies, records_of_round
 
 if TYPE_CHECKING:
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 _MOST_SHOWN = 512  # cells of all questions together, where a page waits
 _MOST_SEARCHED = 1 << 12
@@ -39,57 +39,59 @@ class _Part(NamedTuple):
         return set(names) <= {name for name, _ in self.factors}
 
 
-def show_likely(plan: Plan, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
+def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
     """From tallies, where these hold all that reports say; None where they do not, or a page cannot wait."""
-    named = [one.names_value for one in plan.mechanism.mechanisms]
-    parts = [part for part in _list_parts(plan) if named[part.attribute] or part.holds(of, by)]
+    named = [one.names_value for one in document.mechanism.mechanisms]
+    parts = [part for part in _list_parts(document) if named[part.attribute] or part.holds(of, by)]
     chosen = _choose(parts, of, by, _MOST_SHOWN)
-    if chosen is None or _has_fakes(plan) or not all(named[part.attribute] for part in chosen.parts):
+    if chosen is None or _has_fakes(document) or not all(named[part.attribute] for part in chosen.parts):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-        found = chosen.find(plan, {part.attribute: tallies[plan.names[part.attribute]] for part in parts})
+        found = chosen.find(
+            document, {part.attribute: tallies[document.names[part.attribute]] for part in parts}
+        )
     return found if found.gap is not None and found.gap * tallies.n <= _TOTAL else None
 
 
-def find_likely_table(plan: Plan, data: object, of: str, by: str, **options: Any) -> LikelyTable:
+def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:
     """From reports, or from tallies that hold all that reports say."""
-    check_questions(plan.content, of, by)
-    known = () if plan.content.known is None else plan.content.known.names
+    check_questions(document, of, by)
+    known = () if document.known is None else document.known.names
     if of in known or by in known:
         raise InvalidParameter(
             f"{(of if of in known else by)!r} is known, and its groups keep their sizes; the nearest "
             f"possible table is plan.cross(reports, {of!r}, by={by!r}).likely()"
         )
-    if _has_fakes(plan):
+    if _has_fakes(document):
         raise InvalidParameter(
             "reports with fakes have one likelihood of all attributes: plan.mle(reports)['age x smoker']"
         )
     given: dict[int, Tally | Array]
     if isinstance(data, Tallies):
-        given = {j: data[name] for j, name in enumerate(plan.names)}
+        given = {j: data[name] for j, name in enumerate(document.names)}
     else:
-        records = Records.stack(list(records_of_round(data, plan.id, plan.table_form.rounds)))
+        records = Records.stack(list(records_of_round(data, document.id, document.table_form.rounds)))
         given = dict(enumerate(records.columns))
-    chosen = _choose(list(_list_parts(plan)), of, by, _MOST_SEARCHED)
+    chosen = _choose(list(_list_parts(document)), of, by, _MOST_SEARCHED)
     if chosen is None:
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for both at once: together = [[{by!r}, {of!r}]]"
         )
-    return chosen.find(plan, given, **options)
+    return chosen.find(document, given, **options)
 
 
-def _has_fakes(plan: Plan) -> bool:
-    return any(isinstance(member, Faked) for member, _, _ in plan.mechanism.members)
+def _has_fakes(document: PlanDocument) -> bool:
+    return any(isinstance(member, Faked) for member, _, _ in document.mechanism.members)
 
 
-def _list_parts(plan: Plan) -> Iterator[_Part]:
-    for j, one in enumerate(plan.content.attributes):
+def _list_parts(document: PlanDocument) -> Iterator[_Part]:
+    for j, one in enumerate(document.attributes):
         if not one.is_plain:
             continue
         domain = one.domain
         factors = domain.factors if isinstance(domain, Product) else ((one.name, domain),)
-        mechanism = plan.mechanism.mechanisms[j]
+        mechanism = document.mechanism.mechanisms[j]
         yield _Part(j, factors, mechanism.k - math.prod(factor.k for _, factor in factors))
 
 
@@ -121,18 +123,18 @@ class _Joint:
     of: str
     by: str
 
-    def find(self, plan: Plan, given: dict[int, Any], **options: Any) -> LikelyTable:
+    def find(self, document: PlanDocument, given: dict[int, Any], **options: Any) -> LikelyTable:
         from deniable.likelihood.tables import mle_tables
 
         found = mle_tables(
             [
-                (plan.mechanism.mechanisms[part.attribute], given[part.attribute], self._values_of(part))
+                (document.mechanism.mechanisms[part.attribute], given[part.attribute], self._values_of(part))
                 for part in self.parts
                 if _count(given[part.attribute])
             ],
             **options,
         )
-        rows, columns = find_margins(plan.content, self.of, self.by)
+        rows, columns = find_margins(document, self.of, self.by)
         shape = tuple(domain.k for _, domain in self.factors)
         names = [name for name, _ in self.factors]
         cells = found.frequencies[: math.prod(shape)].reshape(shape)

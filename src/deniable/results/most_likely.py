@@ -18,11 +18,11 @@ from deniable.formatting import format_count
 from deniable.frames import frame_of
 from deniable.records import Faked, Records
 from deniable.reports.reports import Reports, Tallies, records_of_round, refuse_other_plan
-from deniable.results.result import bins_of
+from deniable.results.estimates import bins_of
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
 
 
 @final
@@ -66,15 +66,15 @@ class RecordLikelihood(Mapping[str, "Likelihood"]):
         return "\n\n".join([title, *parts, *(f"{name}: {why}" for name, why in self.refused.items())])
 
 
-def find_likely(plan: Plan, data: object, name: str | None, **options: Any) -> Any:
+def find_likely(document: PlanDocument, data: object, name: str | None, **options: Any) -> Any:
     """The most likely shares of an attribute, or of all of them from reports."""
-    if name is not None and name not in plan.names:
-        raise InvalidParameter(not_among(name, "an attribute", plan.names))
-    obstacle = None if name is None else _find_obstacle(plan, plan.names.index(name))
+    if name is not None and name not in document.names:
+        raise InvalidParameter(not_among(name, "an attribute", document.names))
+    obstacle = None if name is None else _find_obstacle(document, document.names.index(name))
     if obstacle is not None:
         raise InvalidParameter(f"{name!r}: {obstacle}")
     if not isinstance(data, Tallies):
-        found = find_from_reports(plan, data, **options)
+        found = find_from_reports(document, data, **options)
         return found if name is None else found[name]
     if name is None:
         raise InvalidParameter(
@@ -83,31 +83,34 @@ def find_likely(plan: Plan, data: object, name: str | None, **options: Any) -> A
         )
     from deniable.likelihood import mle
 
-    refuse_other_plan(data.plan_id, plan.id)
-    return _label(plan, name, mle(plan.mechanism.source(plan.names.index(name)), data[name], **options))
+    refuse_other_plan(data.plan_id, document.id)
+    return _label(
+        document, name, mle(document.mechanism.source(document.names.index(name)), data[name], **options)
+    )
 
 
-def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLikelihood:
+def find_from_reports(document: PlanDocument, reports: object, **options: Any) -> RecordLikelihood:
     """The most likely shares of every attribute; whole reports where there are fakes."""
     from deniable.likelihood import mle, mle_record
 
-    blocks = list(records_of_round(reports, plan.id, plan.table_form.rounds))
+    blocks = list(records_of_round(reports, document.id, document.table_form.rounds))
     if not sum(block.n for block in blocks):
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     records = Records.stack(blocks)
     found: dict[str, Likelihood] = {}
     refused: dict[str, str] = {}
-    for member, first, _ in plan.mechanism.members:
+    for member, first, _ in document.mechanism.members:
         own = range(first, first + member.d)
         if isinstance(member, Faked):
             some = mle_record(member, records.select(own.start, own.stop), **options)
             found |= {
-                plan.names[j]: _label(plan, plan.names[j], one) for j, one in zip(own, some, strict=True)
+                document.names[j]: _label(document, document.names[j], one)
+                for j, one in zip(own, some, strict=True)
             }
             continue
         for j in own:
-            attribute, column = plan.content.attributes[j], records.columns[j]
-            obstacle = _find_obstacle(plan, j)
+            attribute, column = document.attributes[j], records.columns[j]
+            obstacle = _find_obstacle(document, j)
             if obstacle is not None:
                 refused[attribute.columns[0]] = obstacle
                 continue
@@ -117,18 +120,18 @@ def find_from_reports(plan: Plan, reports: object, **options: Any) -> RecordLike
             except InvalidParameter as problem:
                 refused[attribute.name] = str(problem)
                 continue
-            found[attribute.name] = _label(plan, attribute.name, one)
+            found[attribute.name] = _label(document, attribute.name, one)
     return RecordLikelihood(records.n, found, refused)
 
 
-def _find_obstacle(plan: Plan, place: int) -> str | None:
+def _find_obstacle(document: PlanDocument, place: int) -> str | None:
     """Why an attribute by itself has no most likely shares, and what there is instead; or None."""
-    one = plan.content.attributes[place]
+    one = document.attributes[place]
     question = one.columns[0]
     if not one.domain.listed:
         found = f"plan.discover(reports, name={question!r})"
         return f"nobody listed its values; {found} finds those that many people have"
-    if question not in plan.content.levels:
+    if question not in document.levels:
         return None
     return (
         "it is reported in levels, each by some people alone; all of them are combined by least squares: "
@@ -136,7 +139,7 @@ def _find_obstacle(plan: Plan, place: int) -> str | None:
     )
 
 
-def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikelihood:
+def find_from_rounds(document: PlanDocument, rounds: object, **options: Any) -> RecordLikelihood:
     """The most likely shares of every attribute from linked rounds: row i of each is the same person."""
     from deniable.likelihood import mle_rounds
 
@@ -145,32 +148,33 @@ def find_from_rounds(plan: Plan, rounds: object, **options: Any) -> RecordLikeli
             "linked rounds are a list of the reports of each, plan.mle_rounds([first, second]), with the "
             f"same people in the same rows, got {type(rounds).__name__}"
         )
-    if plan.content.rounds is None:
+    if document.rounds is None:
         raise InvalidParameter(
             "this plan asks once, so that no answer is kept; all of its reports are of different people: "
             "plan.mle(reports)"
         )
-    if has_fakes(plan):
+    if has_fakes(document):
         raise InvalidParameter(
             "with fakes it is not known which reports of linked rounds are real; each round has its "
             "own shares: plan.mle(reports)"
         )
     every = [
-        Records.stack(list(records_of_round(reports, plan.id, plan.table_form.rounds))) for reports in rounds
+        Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
+        for reports in rounds
     ]
     if not every or not every[0].n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     found: dict[str, Likelihood] = {}
     refused: dict[str, str] = {}
-    for j, name in enumerate(plan.names):
+    for j, name in enumerate(document.names):
         _refuse_other_people(name, j, every)
-        part: Any = plan.mechanism.mechanisms[j]
+        part: Any = document.mechanism.mechanisms[j]
         try:
             one = mle_rounds(part, [records.columns[j] for records in every], **options)
         except InvalidParameter as problem:
             refused[name] = str(problem)
             continue
-        found[name] = _label(plan, name, one)
+        found[name] = _label(document, name, one)
     return RecordLikelihood(every[0].n, found, refused)
 
 
@@ -185,11 +189,11 @@ def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
         )
 
 
-def has_fakes(plan: Plan) -> bool:
+def has_fakes(document: PlanDocument) -> bool:
     """Whether whole reports say more than those of each attribute."""
-    return any(isinstance(member, Faked) for member, _, _ in plan.mechanism.members)
+    return any(isinstance(member, Faked) for member, _, _ in document.mechanism.members)
 
 
-def _label(plan: Plan, name: str, found: Likelihood) -> Likelihood:
-    domain = plan.content.attributes[plan.names.index(name)].domain
-    return replace(found, labels=plan.labels[name], bins=bins_of(domain, found.k))
+def _label(document: PlanDocument, name: str, found: Likelihood) -> Likelihood:
+    domain = document.attributes[document.names.index(name)].domain
+    return replace(found, labels=document.labels[name], bins=bins_of(domain, found.k))

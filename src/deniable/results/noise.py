@@ -19,8 +19,8 @@ from deniable.summaries import Summary
 
 if TYPE_CHECKING:
     from deniable.choose import Precision
-    from deniable.results.result import Result
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
+    from deniable.results.estimates import Estimates
 
 What = Literal["value", "group", "block", "mean", "median"]
 _WIDEST = 0.5  # of an interval, in shares or in parts of a range: half of all that is possible
@@ -100,7 +100,7 @@ def _allow(share: Floats, average: float) -> Floats:
 
 
 def judge_shares(
-    result: Result,
+    estimates: Estimates,
     name: str,
     shares: Shares,
     errors: Floats,
@@ -115,33 +115,33 @@ def judge_shares(
     noisy = find_noisy(shares)
     if not noisy.any():
         return None
-    size, reports = shares.share.size, result[name].n
+    size, reports = shares.share.size, estimates[name].n
     # a share that may be an average one is taken for that: no other has so narrow a limit for its scatter
     typical = np.clip(1 / size, shares.low, shares.high)
     allowed = np.clip(2 * np.maximum(typical, 1 / size), _SHORTEST, _WIDEST)
     noise = np.maximum(errors**2 * reports - shares.share * (1 - shares.share), 0.0)
     seen = float(((shares.high - shares.low) / _allow(shares.share, 1 / size))[noisy].max())
     needed = _Needed.of(noise, typical * (1 - typical), allowed, reports, level)
-    people = _people(result, name, what, float(allowed.min()), max(needed.times, seen**2), level)
+    people = _people(estimates, name, what, float(allowed.min()), max(needed.times, seen**2), level)
     fewer = () if regroup is None else range(size - 1, 1, -1)
     groups = next((some for some in fewer if regroup and not find_noisy(regroup(some)).any()), None)
-    return Noise(name, what, int(noisy.sum()), size, result.n, people, needed.epsilon, groups)
+    return Noise(name, what, int(noisy.sum()), size, estimates.n, people, needed.epsilon, groups)
 
 
 def judge_middle(
-    result: Result, name: str, found: Summary, shown: Summary, ends: tuple[float, float], level: float
+    estimates: Estimates, name: str, found: Summary, shown: Summary, ends: tuple[float, float], level: float
 ) -> Noise | None:
     """The same of a mean, as it was found and as it is shown: half of the range is too wide."""
     reach = ends[1] - ends[0]
     if not shown.high - shown.low > _WIDEST * reach:
         return None
-    reports, most = result[name].n, (reach / 2) ** 2  # the largest variance that people can have
+    reports, most = estimates[name].n, (reach / 2) ** 2  # the largest variance that people can have
     noise = max(found.stderr**2 * reports - most, 0.0)
     needed = _Needed.of(np.array([noise]), np.array([most]), np.array([_WIDEST * reach]), reports, level)
     width = max(found.high - found.low, 2 * normal_quantile(level) * found.stderr)  # ends may have been cut
     ratio = width / (_WIDEST * reach)
-    people = _people(result, name, "mean", _WIDEST, _MARGIN * ratio**2, level)
-    return Noise(name, "mean", 1, 1, result.n, people, needed.epsilon, None)
+    people = _people(estimates, name, "mean", _WIDEST, _MARGIN * ratio**2, level)
+    return Noise(name, "mean", 1, 1, estimates.n, people, needed.epsilon, None)
 
 
 def is_wide(found: Summary, bins: Bins) -> bool:
@@ -154,16 +154,16 @@ def is_wide(found: Summary, bins: Bins) -> bool:
     return bool(high - low > _WIDEST * (edges[-1] - edges[0]) + np.diff(edges).max())
 
 
-def judge_median(result: Result, name: str, error: float, level: float) -> Noise:
+def judge_median(estimates: Estimates, name: str, error: float, level: float) -> Noise:
     """What would mend a median that is too noisy, if cumulative shares near it have this error.
 
     Of people who are spread evenly, half are in half of the range.
     """
-    reports, most = result[name].n, 0.25
+    reports, most = estimates[name].n, 0.25
     noise = max(min(error, 1e6) ** 2 * reports - most, 0.0)
     needed = _Needed.of(np.array([noise]), np.array([most]), np.array([_WIDEST]), reports, level)
-    people = _people(result, name, "median", _WIDEST, max(needed.times, _MARGIN), level)
-    return Noise(name, "median", 1, 1, result.n, people, needed.epsilon, None)
+    people = _people(estimates, name, "median", _WIDEST, max(needed.times, _MARGIN), level)
+    return Noise(name, "median", 1, 1, estimates.n, people, needed.epsilon, None)
 
 
 @final
@@ -190,17 +190,17 @@ class _Needed:
         return _Needed(times, larger if 1 < larger <= _LARGER else None)
 
 
-def _people(result: Result, name: str, what: What, width: float, times: float, level: float) -> int:
+def _people(estimates: Estimates, name: str, what: What, width: float, times: float, level: float) -> int:
     """How many people it takes for intervals of this width, in shares or in parts of the range.
 
     The plan knows what its people give on average. What was found may need more; the larger number counts.
     """
     wanted = _PRECISIONS.get(what, what)
     margin = width / 2 * normal_quantile(0.95) / normal_quantile(level)
-    plan = result.plan
-    rows = () if plan is None else _list_precisions(_Planned(plan.id, plan))
+    document = estimates.document
+    rows = () if document is None else _list_precisions(_Planned(document.id, document))
     expected = [row.people_needed(margin) for row in rows if (row.attribute, row.what) == (name, wanted)]
-    return int(_round_up(max([times * result.n, *(_MARGIN * n for n in expected)])))
+    return int(_round_up(max([times * estimates.n, *(_MARGIN * n for n in expected)])))
 
 
 def _round_up(number: float) -> float:
@@ -217,9 +217,12 @@ class _Planned:
     """A plan, by its id."""
 
     key: str
-    plan: Plan = field(compare=False, repr=False)
+    document: PlanDocument = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=32)
 def _list_precisions(planned: _Planned) -> tuple[Precision, ...]:
-    return tuple(planned.plan.precisions())
+    from deniable.choose import list_precisions
+    from deniable.explain.explain import reconsider
+
+    return tuple(list_precisions(reconsider(planned.document, ())))

@@ -12,7 +12,7 @@ from typing import final
 
 from deniable.choose.candidate import influence_of, one_in
 from deniable.formatting import format_digits
-from deniable.plan.document import Content
+from deniable.plan.document import PlanDocument
 
 
 @final
@@ -24,25 +24,25 @@ class Picked:
     people: float
 
 
-def find_picked(content: Content) -> Picked | None:
+def find_picked(document: PlanDocument) -> Picked | None:
     """The most that one picked report counts for, by the law; None where no value is listed."""
-    mechanism = content.mechanism
+    mechanism = document.mechanism
     found = [
         Picked(attribute.name, influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))))
-        for j, (attribute, part) in enumerate(zip(content.attributes, content.parts, strict=True))
+        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
         if part.listed and not part.numeric and not part.metric and not attribute.domain.is_level
     ]
     return max(found, key=lambda picked: picked.people, default=None)
 
 
-def explain_picked(content: Content) -> str:
+def explain_picked(document: PlanDocument) -> str:
     """What no check of the reports notices, in plain words; empty where no value is listed."""
-    picked = find_picked(content)
+    picked = find_picked(document)
     if picked is None:
         return ""
     who = (
         "Anybody can send them; invitations bound them to one for each person and round."
-        if content.ticket_key is None
+        if document.ticket_key is None
         else "Only invited people can send reports, and each of them one such report a round: that remains."
     )
     return (

@@ -28,8 +28,8 @@ from deniable.summaries import Group, Summary
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
-    from deniable.results.result import Result
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
+    from deniable.results.estimates import Estimates
 
 Method = Literal["most likely", "smoothed", "projected", "unbiased"]
 """How shares were made possible, if they were."""
@@ -59,22 +59,22 @@ class Shares:
     method: Method
 
 
-def find_likely(result: Result, name: str) -> Likely | None:
+def find_likely(estimates: Estimates, name: str) -> Likely | None:
     """The certified most likely shares of an attribute's values; None where its tally has no likelihood.
 
     Counts of support have none: they do not say which values were supported together. For more than 256
     cells of a grid, or 4,096 values on a line, the search would take longer than a page can wait.
     """
-    plan, tallies, estimate = result.plan, result.tallies, result.estimates[name]
-    if plan is None or tallies is None:
+    document, tallies, estimate = estimates.document, estimates.tallies, estimates.shares[name]
+    if document is None or tallies is None:
         return None
-    part = plan.mechanism.mechanisms[plan.names.index(name)]
+    part = document.mechanism.mechanisms[document.names.index(name)]
     if isinstance(part, SmoothWave):  # the most likely shares are spikes, which smooth ones are not
         return None
     most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
     if estimate.k > most:
         return None
-    return _search(Question.of(plan, name, tallies[name]))
+    return _search(Question.of(document, name, tallies[name]))
 
 
 @final
@@ -83,26 +83,26 @@ class Question:
     """What is searched: equal for equal tallies of a plan, so that a page that asks again costs nothing."""
 
     key: tuple[str, str, int, bytes]
-    plan: Plan = field(compare=False, repr=False)
+    document: PlanDocument = field(compare=False, repr=False)
     tally: Tally = field(compare=False, repr=False)
 
     @staticmethod
-    def of(plan: Plan, name: str, tally: Tally) -> Question:
+    def of(document: PlanDocument, name: str, tally: Tally) -> Question:
         """The question about one attribute, by its counts."""
         parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
         digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
-        return Question((plan.id, name, tally.n, digest), plan, tally)
+        return Question((document.id, name, tally.n, digest), document, tally)
 
 
 @lru_cache(maxsize=256)
 def _search(question: Question) -> Likely | None:
     from deniable.likelihood import mle
 
-    plan, name = question.plan, question.key[1]
+    document, name = question.document, question.key[1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-            found = mle(plan.mechanism.source(plan.names.index(name)), question.tally)
+            found = mle(document.mechanism.source(document.names.index(name)), question.tally)
     except InvalidParameter:
         return None
     if found.method == "composite" or found.gap * found.n > _TOTAL:
@@ -169,9 +169,9 @@ def describe_move(moved_from: float) -> str:
     return f"{verb} from {format_digits(100 * moved_from, 3)} %"
 
 
-def possible_mean(result: Result, name: str) -> tuple[float, float]:
+def possible_mean(estimates: Estimates, name: str) -> tuple[float, float]:
     """The least and the largest mean that there can be: a number's ends, or the middles of the outer bins."""
-    domain = result.domains[name]
+    domain = estimates.domains[name]
     if isinstance(domain, Range):
         middles = (domain.edges[1:] + domain.edges[:-1]) / 2
         return float(middles[0]), float(middles[-1])

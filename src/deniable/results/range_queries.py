@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -15,18 +15,17 @@ from deniable.domain.decimals import MOST_DIGITS, plain_number
 from deniable.domain.units import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile
+from deniable.explain.questions import list_smooth
 from deniable.formatting import ungroup
 from deniable.ranges import CumulativeShares
-from deniable.results.applicable import mean_among
 from deniable.results.noise import is_noisy
 from deniable.results.possible_shares import find_moved
-from deniable.results.respondents import cumulative_shares, mean_answered
-from deniable.study.smooth import list_smooth
+from deniable.results.respondents import cumulative_shares, mean_among, mean_answered
 from deniable.summaries import Summary, mean_of, sum_of
 from deniable.summaries.totals import rising
 
 if TYPE_CHECKING:
-    from deniable.results.result import Result
+    from deniable.results.estimates import Estimates
 
 _EVEN = 0.5  # the share whose errors stand for those of all
 
@@ -65,10 +64,10 @@ class RangeQuery:
 
 
 def answer_queries(
-    result: Result, asked: Sequence[RangeQuery], level: float
+    estimates: Estimates, asked: Sequence[RangeQuery], level: float
 ) -> dict[str, dict[RangeQuery, Summary]]:
     """The shares that were asked for, by question."""
-    known = [name for name in result if isinstance(result.domains.get(name), Range)]
+    known = [name for name in estimates if isinstance(estimates.domains.get(name), Range)]
     found: dict[str, dict[RangeQuery, Summary]] = {}
     for one in asked:
         if one.name is None and len(known) != 1:
@@ -77,9 +76,9 @@ def answer_queries(
                 f"which question has the range {one}? Name it: NAME={_write(one)} ({some})"
             )
         name = known[0] if one.name is None else one.name
-        if name not in result:
+        if name not in estimates:
             raise InvalidParameter(not_among(name, "a range that was reported", known))
-        found.setdefault(name, {})[one] = estimate_range(result, name, one.low, one.high, level)
+        found.setdefault(name, {})[one] = estimate_range(estimates, name, one.low, one.high, level)
     return found
 
 
@@ -187,36 +186,36 @@ def _read_number(given: object) -> object:
     return found if found.is_finite() else given
 
 
-def estimate_range(result: Result, name: str, low: object, high: object, level: float) -> Summary:
+def estimate_range(estimates: Estimates, name: str, low: object, high: object, level: float) -> Summary:
     """The share of people between two numbers, with its interval: of those who answered."""
-    domain = find_range(result, name)
-    if _is_smooth(result, name):
-        return _weigh_between(result, name, find_edges(domain, name, low, high), level)
+    domain = find_range(estimates, name)
+    if _is_smooth(estimates, name):
+        return _weigh_between(estimates, name, find_edges(domain, name, low, high), level)
     first, last = find_bins(domain, name, low, high)
-    if name in result.ranges:
-        return result.ranges[name].range(first, last, level)
+    if name in estimates.ranges:
+        return estimates.ranges[name].range(first, last, level)
     if (first, last) == (0, domain.k):
         return Summary(1.0, 0.0, 1.0, 1.0)
-    estimate, inside = result.estimates[name], np.zeros(domain.k)
+    estimate, inside = estimates.shares[name], np.zeros(domain.k)
     inside[first:last] = 1.0
-    if result.is_drawn(name):
-        return mean_among(result, name, inside, level)
+    if estimates.is_drawn(name):
+        return mean_among(estimates, name, inside, level)
     if estimate.k != domain.k:
         return mean_answered(estimate, inside, level)
     return sum_of(estimate, np.arange(first, last), level)
 
 
-def _is_smooth(result: Result, name: str) -> bool:
-    return result.plan is not None and name in list_smooth(result.plan.content)
+def _is_smooth(estimates: Estimates, name: str) -> bool:
+    return estimates.document is not None and name in list_smooth(estimates.document)
 
 
-def _weigh_between(result: Result, name: str, ends: tuple[Fraction, Fraction], level: float) -> Summary:
+def _weigh_between(estimates: Estimates, name: str, ends: tuple[Fraction, Fraction], level: float) -> Summary:
     """The share between two places, of which a bin may be in part."""
-    bins = np.arange(result.domains[name].k)
+    bins = np.arange(estimates.domains[name].k)
     inside = np.clip(float(ends[1]) - bins, 0.0, 1.0) - np.clip(float(ends[0]) - bins, 0.0, 1.0)
     if (inside == 1.0).all():
         return Summary(1.0, 0.0, 1.0, 1.0)
-    return mean_of(result.estimates[name], inside, level)
+    return mean_of(estimates.shares[name], inside, level)
 
 
 @final
@@ -230,23 +229,23 @@ class ShownShare:
     """The unbiased share, where it is more than two standard errors from the one that is shown."""
 
     @staticmethod
-    def of(result: Result, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
+    def of(estimates: Estimates, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
         """From the unbiased share."""
-        domain = find_range(result, name)
-        find = find_edges if _is_smooth(result, name) else find_bins
+        domain = find_range(estimates, name)
+        find = find_edges if _is_smooth(estimates, name) else find_bins
         first, last = find(domain, name, asked.low, asked.high)
         shown = raw.cut()
         moved_from = find_moved(shown.value, raw.value, raw.stderr)
         return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k), moved_from)
 
 
-def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
+def cumulate(estimates: Estimates, name: str, level: float) -> CumulativeShares:
     """The share of people below each edge of the bins of a range, with intervals."""
-    domain = find_range(result, name)
-    if name in result.ranges:
-        return replace(result.ranges[name].cdf(level), name=name)
+    domain = find_range(estimates, name)
+    if name in estimates.ranges:
+        return replace(estimates.ranges[name].cdf(level), name=name)
     reach = normal_quantile(level)
-    estimate, curve = result.estimates[name], cumulative_shares(result, name, _EVEN)
+    estimate, curve = estimates.shares[name], cumulative_shares(estimates, name, _EVEN)
     # nobody is below the first edge, and everybody is below the last
     below, spread = (np.pad(one, 1) for one in curve)
     below[-1] = 1.0
@@ -255,18 +254,10 @@ def cumulate(result: Result, name: str, level: float) -> CumulativeShares:
     return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
 
 
-def look_up(result: Result, name: str) -> Any:
-    """What a result has of a name that is a parameter, and is refused as one."""
-    try:
-        return result[name]
-    except KeyError as problem:
-        raise InvalidParameter(problem.args[0]) from None
-
-
-def find_range(result: Result, name: str) -> Range:
+def find_range(estimates: Estimates, name: str) -> Range:
     """The values of a question, if these are a range that has been estimated."""
-    look_up(result, name)
-    domain = result.domains.get(name)
+    estimates.look_up(name)
+    domain = estimates.domains.get(name)
     if not isinstance(domain, Range):
         raise InvalidParameter(f"{name!r} is not a range of numbers, so that nothing is between two of them")
     return domain

@@ -9,46 +9,49 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.arrays import Floats
-from deniable.estimate import Bins, Estimate, reach_of
+from deniable.arrays import Floats, Integers
+from deniable.errors import InvalidParameter
+from deniable.estimate import Bins, Estimate, MeanEstimate, reach_of
 from deniable.exact import number
 from deniable.formatting import format_count
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
-from deniable.results.applicable import find_condition
-from deniable.summaries import Summary, quantile_between, sum_of
+from deniable.results.conditions import correct_mean, explain_random, find_condition
+from deniable.results.possible_shares import Likely, Shares, read_values
+from deniable.summaries import Group, Summary, mean_of, quantile_between, sum_of
 from deniable.summaries.covariance import error_of
 from deniable.summaries.ratios import fieller_ends, ratio_error
 from deniable.summaries.totals import Curve, cumulate, rising, weigh
 
 if TYPE_CHECKING:
-    from deniable.results.result import Result
+    from deniable.results.estimates import Estimates
 
 ANSWERED = "those who answered"
 APPLIES = "those to whom it applies"
 BOTH = f"{APPLIES} and who answered"
 FILLED = "all reports, with random values in place of missing answers"
+_MOST_ANSWERS = 100  # of more, errors of hashed answers take longer than a page can wait
 _MOST_STEPS = 256  # bins of a range whose cumulative errors are computed; others lie between them
 
 Columns = tuple[Floats, Floats, Floats, Floats]
 """Values, standard errors, and the ends of intervals."""
 
 
-def name_people(result: Result, name: str, middle: bool = False) -> str | None:
+def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | None:
     """Whom an attribute's shares are about, or its mean and quantiles (`middle`); None for everybody."""
-    if result.plan is None:
+    if estimates.document is None:
         return None
-    content = result.plan.content
-    by_name = {one.name: one for one in content.attributes}
+    document = estimates.document
+    by_name = {one.name: one for one in document.attributes}
     one = by_name[name]
-    condition = find_condition(content, name)
+    condition = find_condition(document, name)
     if condition is not None:
         parent = condition[0]
         if parent.answers != name:
             return APPLIES
         return ANSWERED if parent.only_if is None else BOTH
-    if content.missing_of(one) == "random":
+    if document.missing_of(one) == "random":
         return FILLED
-    extras = content.extras(one) if middle else ()
+    extras = document.extras(one) if middle else ()
     silent, skipped = (label in extras for label in (NO_ANSWER_LABEL, NOT_APPLICABLE))
     return (BOTH if silent else APPLIES) if skipped else ANSWERED if silent else None
 
@@ -75,23 +78,23 @@ class Respondents:
         return asdict(self) | {"text": str(self)}
 
 
-def find_respondents(result: Result, name: str, level: float) -> Respondents | None:
+def find_respondents(estimates: Estimates, name: str, level: float) -> Respondents | None:
     """Whom results are about, where random values stand for the others; None where that is not so."""
-    people = name_people(result, name)
-    if people is None or not result.is_drawn(name):
+    people = name_people(estimates, name)
+    if people is None or not estimates.is_drawn(name):
         return None
-    found = share_answered(result, name, level)
+    found = share_answered(estimates, name, level)
     ends = (min(max(one, 0.0), 1.0) for one in (found.value, found.low, found.high))
-    return Respondents(name, int(result[name].n), people, *ends)
+    return Respondents(name, int(estimates[name].n), people, *ends)
 
 
-def correct_shares(result: Result, name: str, sizes: Floats, found: Columns, level: float) -> Columns:
+def correct_shares(estimates: Estimates, name: str, sizes: Floats, found: Columns, level: float) -> Columns:
     """Shares of so many values each, among those who answered, where random values stand for the others.
 
     Each end is Fieller's, from how far the share of all reports reaches on its side.
     """
-    assert result.plan is not None
-    share, parts = share_answered(result, name, level), sizes / result.domains[name].k
+    assert estimates.document is not None
+    share, parts = share_answered(estimates, name, level), sizes / estimates.domains[name].k
     tail = (1 - level) / 2
     reach = reach_of(tail)
     bottom, unsure = share.value, (max(share.high - share.value, share.value - share.low) / reach) ** 2
@@ -115,12 +118,12 @@ def correct_shares(result: Result, name: str, sizes: Floats, found: Columns, lev
     return value, error, np.minimum(low, value), np.maximum(high, value)
 
 
-def share_answered(result: Result, name: str, level: float) -> Summary:
+def share_answered(estimates: Estimates, name: str, level: float) -> Summary:
     """The share of reports whose value of this attribute is an answer, where the others are random."""
-    condition = None if result.plan is None else find_condition(result.plan.content, name)
+    condition = None if estimates.document is None else find_condition(estimates.document, name)
     assert condition is not None, "random values stand for somebody"
     parent, codes = condition
-    return sum_of(result.estimates[parent.name], codes, level)
+    return sum_of(estimates.shares[parent.name], codes, level)
 
 
 def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summary:
@@ -146,39 +149,39 @@ def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summar
     return Summary(value, half * error, low, high)
 
 
-def quantile_answered(result: Result, name: str, bins: Bins, share: float, level: float) -> Summary:
+def quantile_answered(estimates: Estimates, name: str, bins: Bins, share: float, level: float) -> Summary:
     """A quantile among those who answered: the interval holds all positions whose cumulative share may be it.
 
     A position is held if the share of people below it, less `share` of those who answered, is no farther from
     0 than its own error allows; so the error of how many answered counts, too.
     """
     wanted = number("share", share, 0.0, 1.0)
-    curve = cumulative_shares(result, name, wanted)
+    curve = cumulative_shares(estimates, name, wanted)
     return quantile_between(bins, rising(curve.below), np.append(curve.errors, 0.0), wanted, level)
 
 
-def cumulative_shares(result: Result, name: str, wanted: float) -> Curve:
+def cumulative_shares(estimates: Estimates, name: str, wanted: float) -> Curve:
     """The cumulative shares of those who answered, unbiased, and the errors by which each is told from
     `wanted`: of all bins but the last.
     """
-    estimate, k = result.estimates[name], result.domains[name].k
-    if not result.is_drawn(name) and estimate.k == k:
+    estimate, k = estimates.shares[name], estimates.domains[name].k
+    if not estimates.is_drawn(name) and estimate.k == k:
         return cumulate(estimate, wanted)
     before = np.arange(1, k) / k
-    if result.is_drawn(name):
-        answered = share_answered(result, name, 0.95)
+    if estimates.is_drawn(name):
+        answered = share_answered(estimates, name, 0.95)
         bottom, unsure = answered.value, answered.stderr**2
     else:
         bottom, unsure = weigh(estimate, (np.arange(estimate.k) < k).astype(np.float64)).value, 0.0
     if bottom <= 0:
         return Curve(before, np.full(k - 1, math.inf))
     reached = cumulate(estimate, wanted).below[: k - 1]
-    below = (reached - before) / bottom + before if result.is_drawn(name) else reached / bottom
+    below = (reached - before) / bottom + before if estimates.is_drawn(name) else reached / bottom
     steps = np.unique(np.linspace(0, k - 2, min(k - 1, _MOST_STEPS)).astype(np.int64))
     squares = []
     for v in steps.tolist():
         points = (np.arange(estimate.k) <= v).astype(np.float64)
-        if result.is_drawn(name):
+        if estimates.is_drawn(name):
             here, weights = weigh(estimate, points)
             there = before[v] + (wanted - before[v]) * bottom
             seen, expected = here * (1 - here), there * (1 - there)
@@ -201,3 +204,122 @@ def read_columns(found: Sequence[Summary]) -> Columns:
         for of in ("value", "stderr", "low", "high")
     )
     return value, error, low, high
+
+
+def mean_among(estimates: Estimates, name: str, positions: Floats, level: float) -> Summary:
+    """The mean of a range among those who answered, where random values stand for the others."""
+
+    assert estimates.document is not None
+    condition = find_condition(estimates.document, name)
+    assert condition is not None
+    parent, codes = condition
+    estimate = estimates.shares[name]
+    center = float(positions.mean())
+    half = float(np.abs(positions - center).max())
+    all_ = mean_of(estimate, (positions - center) / half)
+    found = correct_mean(
+        MeanEstimate(estimate.n, all_.value, all_.stderr), estimates.shares[parent.name], codes
+    )
+    moved = found.between(center - half, center + half)
+    return Summary(moved.mean, moved.stderr, *moved.interval(level))
+
+
+def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Summary]:
+    """The share of each value among those to whom it applies, and who answered, with Fieller's interval.
+
+    All are cut to 0..1.
+    """
+
+    estimate, domain = estimates[name], estimates.domains.get(name)
+    if name in estimates.ranges:
+        raise InvalidParameter(f"everybody has an answer to {name!r}: result.range({name!r}, low, high)")
+    if not isinstance(estimate, Estimate) or domain is None:
+        raise InvalidParameter(f"{name!r} is a number, whose mean is estimated: result.mean({name!r})")
+    document = estimates.document
+    condition = None if document is None else find_condition(document, name)
+    if document is not None and any(
+        one.name == name and document.missing_of(one) == "random" for one in document.attributes
+    ):
+        raise InvalidParameter(f"{name!r}: {explain_random(name)}")
+    labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
+    tail = (1 - level) / 2
+    found = {}
+    if condition is None:
+        columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
+        rows = zip(*(one.tolist() for one in columns), strict=True)
+        return {label: Summary(*row).cut() for label, row in zip(labels, rows, strict=True)}
+    applies = sum_of(estimates[condition[0].name], condition[1])
+    bottom, variance = applies.value, applies.stderr**2
+    add = 1 / domain.k
+    for v, label in enumerate(labels):
+        one = (np.arange(estimate.k) == v).astype(float)
+        top, own = float(estimate.frequencies[v]) - add, error_of(estimate, one) ** 2
+        ends = fieller_ends(top, bottom, (own, variance), 0.0, tail)
+        low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
+        value = top / bottom + add if bottom > 0 else math.nan
+        found[label] = Summary(value, ratio_error(top, bottom, (own, variance)), low, high).cut()
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The shares of an attribute's values, or of its groups, among those who answered."""
+
+    people: str
+    """Who these are, in words."""
+    part: float
+    """The share of everybody that they are, as it is shown."""
+    labels: Sequence[object]
+    shares: Shares
+    unbiased: Columns
+    """Ratios of unbiased shares, their errors to first order, and Fieller's ends."""
+
+
+def find_answered(
+    estimates: Estimates, name: str, groups: Sequence[Group] | None, shown: Shares, level: float
+) -> Answered | None:
+    """What is shown of those who answered; None where that is what is shown already, or of too many values.
+
+    Each share is the one of everybody that is `shown`, divided by the sum of all answers.
+    """
+    estimate, domain = estimates.shares[name], estimates.domains.get(name)
+    people = name_people(estimates, name, middle=True)
+    if domain is None or people is None or estimate.k == domain.k:
+        return None
+    labels: Sequence[object] = estimate.labels or range(estimate.k)
+    values = [np.array([v]) for v in range(estimate.k)]
+    if groups:
+        labels, values = [one.label for one in groups], [one.values for one in groups]
+    answers = [some for some in values if int(some[0]) < domain.k]
+    if len(answers) > _MOST_ANSWERS:
+        return None
+    unbiased = divide_shares(estimate, domain.k, answers, level)
+    kept = shown.share[: len(answers)]
+    part = float(kept.sum())
+    share = kept / part if part > 0 else np.clip(unbiased[0], 0.0, 1.0)
+    shares = read_values(unbiased, Likely(share, shown.method, "", None))
+    return Answered(people, part, labels[: len(answers)], shares, unbiased)
+
+
+def divide_shares(estimate: Estimate, answers: int, parts: Sequence[Integers], level: float) -> Columns:
+    """The shares of so many values each, divided by the share of all answers, which are the first values.
+
+    Where nobody is seen to have answered, all is possible.
+    """
+    codes = np.arange(estimate.k)
+    every = (codes < answers).astype(np.float64)
+    bottom, lower = weigh(estimate, every)
+    unsure = error_of(estimate, lower) ** 2
+    found = []
+    for values in parts:
+        top, upper = weigh(estimate, np.isin(codes, values).astype(np.float64))
+        own = error_of(estimate, upper) ** 2
+        # the variance of a difference says how both err together
+        both = (own + unsure - error_of(estimate, upper - lower) ** 2) / 2
+        ends = fieller_ends(top, bottom, (own, unsure), both, (1 - level) / 2)
+        low, high = (0.0, 1.0) if ends is None else ends
+        value = top / bottom if bottom > 0 else values.size / answers
+        error = min(ratio_error(top, bottom, (own, unsure), both), 1.0)  # nobody errs by more than everything
+        found.append(Summary(value, error, min(low, value), max(high, value)))
+    return read_columns(found)

@@ -13,11 +13,12 @@ from deniable.domain.grid import Grid
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.mechanisms import ExactMechanism
 from deniable.metric import MetricMechanism
+from deniable.results.most_likely import find_likely
 from deniable.results.possible_shares import Question
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
-    from deniable.results.result import Result
+    from deniable.results.estimates import Estimates
 
 _DRAWN = (
     "most likely shares are of all reports, and values of people without an answer are random; what is shown "
@@ -42,7 +43,7 @@ class Asked(NamedTuple):
 
 
 def search_shares(
-    result: Result,
+    estimates: Estimates,
     mle: bool,
     smooth: bool,
     progress: Progress | None,
@@ -55,25 +56,25 @@ def search_shares(
     """
     found = Asked({}, {}, {})
     if smooth:
-        refuse_unordered(result.domains.values())
+        refuse_unordered(estimates.domains.values())
     names = [
         name
-        for name in result.estimates
-        if (mle or (smooth and has_neighbors(result.domains[name])))
-        and (cells or not isinstance(result.domains[name], Grid))
+        for name in estimates.shares
+        if (mle or (smooth and has_neighbors(estimates.domains[name])))
+        and (cells or not isinstance(estimates.domains[name], Grid))
     ]
     if mle or smooth:
-        found.refused.update(dict.fromkeys(result.ranges, _LEVELED))
+        found.refused.update(dict.fromkeys(estimates.ranges, _LEVELED))
     for position, name in enumerate(names):
         heard = partial(_hear, progress, position, len(names))
         heard(0, 1)
         try:
             if mle:
-                _refuse_drawn(result, name)
+                _refuse_drawn(estimates, name)
                 known = {} if likely is None else likely
-                found.likely[name] = known[name] if name in known else _search_likely(result, name)
-            if smooth and has_neighbors(result.domains[name]):
-                found.smoothed[name] = smooth_shares(result, name, heard)
+                found.likely[name] = known[name] if name in known else _search_likely(estimates, name)
+            if smooth and has_neighbors(estimates.domains[name]):
+                found.smoothed[name] = smooth_shares(estimates, name, heard)
                 heard(1, 1)
         except InvalidParameter as problem:
             found.refused[name] = str(problem)
@@ -86,17 +87,18 @@ def _hear(progress: Progress | None, position: int, positions: int, done: int, m
         progress(1000 * position + 1000 * done // most, 1000 * positions)
 
 
-def _search_likely(result: Result, name: str, **options: Any) -> Likelihood:
-    plan, tallies = result.plan, result.tallies
-    if plan is None or tallies is None:
+def _search_likely(estimates: Estimates, name: str, **options: Any) -> Likelihood:
+    document, tallies = estimates.document, estimates.tallies
+    if document is None or tallies is None:
         raise InvalidParameter("most likely shares are found from tallies, and this result has none")
-    _refuse_drawn(result, name)
-    ordered = isinstance(result.domains[name], Range) or None
-    return plan.mle(tallies, name, ordered=ordered, **options)
+    _refuse_drawn(estimates, name)
+    ordered = isinstance(estimates.domains[name], Range) or None
+    likely: Likelihood = find_likely(document, tallies, name, ordered=ordered, **options)
+    return likely
 
 
-def _refuse_drawn(result: Result, name: str) -> None:
-    if result.is_drawn(name):
+def _refuse_drawn(estimates: Estimates, name: str) -> None:
+    if estimates.is_drawn(name):
         raise InvalidParameter(_DRAWN)
 
 
@@ -113,24 +115,24 @@ def refuse_unordered(domains: Iterable[Domain]) -> None:
         )
 
 
-def list_smoothable(result: Result) -> list[str]:
+def list_smoothable(estimates: Estimates) -> list[str]:
     """The attributes whose shares can be smoothed."""
-    domains = result.domains
-    names = [name for name in result.estimates if name in domains and has_neighbors(domains[name])]
-    return [name for name in names if find_obstacle(result, name) is None]
+    domains = estimates.domains
+    names = [name for name in estimates.shares if name in domains and has_neighbors(domains[name])]
+    return [name for name in names if find_obstacle(estimates, name) is None]
 
 
-def find_obstacle(result: Result, name: str) -> str | None:
+def find_obstacle(estimates: Estimates, name: str) -> str | None:
     """Why shares of an attribute with neighboring values cannot be smoothed, and what to do; or None."""
-    plan, tallies = result.plan, result.tallies
-    if plan is None or tallies is None:
+    document, tallies = estimates.document, estimates.tallies
+    if document is None or tallies is None:
         return f"{name!r} cannot be smoothed: that takes tallies, and this result has none"
-    if result.is_drawn(name):
+    if estimates.is_drawn(name):
         why = "people without an answer reported a random value, and smoothing would count these as answers"
         return f"{name!r} cannot be smoothed: {why}"
-    if result.estimates[name].k > result.domains[name].k:
+    if estimates.shares[name].k > estimates.domains[name].k:
         return f'{name!r} cannot be smoothed: "no answer" is one of its values, and has no neighbors'
-    source = plan.mechanism.source(plan.names.index(name))
+    source = document.mechanism.source(document.names.index(name))
     if isinstance(source, MetricMechanism) or (isinstance(source, ExactMechanism) and source.names_value):
         return None
     return (
@@ -139,15 +141,15 @@ def find_obstacle(result: Result, name: str) -> str | None:
     )
 
 
-def smooth_shares(result: Result, name: str, progress: Progress | None = None) -> Likelihood:
+def smooth_shares(estimates: Estimates, name: str, progress: Progress | None = None) -> Likelihood:
     """The smoothed shares of one attribute, without intervals; refused with a reason where there are none."""
-    obstacle = find_obstacle(result, name)
+    obstacle = find_obstacle(estimates, name)
     if obstacle is not None:
         raise InvalidParameter(obstacle)
-    plan, tallies = result.plan, result.tallies
-    assert plan is not None
+    document, tallies = estimates.document, estimates.tallies
+    assert document is not None
     assert tallies is not None
-    return _smooth(_Smoothing(Question.of(plan, name, tallies[name]), result, progress))
+    return _smooth(_Smoothing(Question.of(document, name, tallies[name]), estimates, progress))
 
 
 @final
@@ -156,19 +158,19 @@ class _Smoothing:
     """What is smoothed: that of equal tallies is found once, and read each time a result is shown."""
 
     question: Question
-    result: Result = field(compare=False, repr=False)
+    estimates: Estimates = field(compare=False, repr=False)
     progress: Progress | None = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=64)
 def _smooth(asked: _Smoothing) -> Likelihood:
-    plan, name = asked.question.plan, asked.question.key[1]
-    is_metric = isinstance(plan.mechanism.source(plan.names.index(name)), MetricMechanism)
+    document, name = asked.question.document, asked.question.key[1]
+    is_metric = isinstance(document.mechanism.source(document.names.index(name)), MetricMechanism)
     quick = {"method": "em", "iterations": 1} if is_metric else {}
     # smoothing begins with even shares, whatever was found before: the best of 2,000 cells takes a minute
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # that one step is not the best
-        begun = _search_likely(asked.result, name, **quick)
+        begun = _search_likely(asked.estimates, name, **quick)
     found = begun.smooth(progress=asked.progress)
     found.frequencies.setflags(write=False)
     return found

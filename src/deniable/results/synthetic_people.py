@@ -13,9 +13,10 @@ from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.explain.question_pairs import list_tables
 from deniable.plan.attribute import list_questions
+from deniable.results.crossing import cross_estimates, list_agreed
 
 if TYPE_CHECKING:
-    from deniable.results.result import Result
+    from deniable.results.estimates import Estimates
 
 MOST_PEOPLE = 10_000_000
 NO_ERROR_BARS = (
@@ -25,13 +26,15 @@ NO_ERROR_BARS = (
 )
 
 
-def simulate_people(result: Result, n: int, target: str | None, seed: int) -> dict[str, npt.NDArray[np.str_]]:
+def simulate_people(
+    estimates: Estimates, n: int, target: str | None, seed: int
+) -> dict[str, npt.NDArray[np.str_]]:
     """Answers of people who do not exist, drawn by the tables of the target with each other question."""
     whole_number("n", n, 1, MOST_PEOPLE)
     whole_number("seed", seed, 0)
-    if result.plan is None:
+    if estimates.document is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
-    questions = list_questions(result.plan.content.attributes)
+    questions = list_questions(estimates.document.attributes)
     if target is None:
         raise InvalidParameter(
             "name the target that people are simulated for, such as target='income'; the study must have "
@@ -39,7 +42,7 @@ def simulate_people(result: Result, n: int, target: str | None, seed: int) -> di
         )
     if target not in questions:
         raise InvalidParameter(not_among(target, "a question", questions))
-    held = {frozenset(pair) for pair in list_tables(result.plan.content)}
+    held = {frozenset(pair) for pair in list_tables(estimates.document)}
     lacking = [name for name in questions if name != target and frozenset((name, target)) not in held]
     if lacking or len(questions) < 2:
         named = ", ".join(map(repr, lacking)) or "no other question"
@@ -47,6 +50,11 @@ def simulate_people(result: Result, n: int, target: str | None, seed: int) -> di
             f"no report holds {target!r} together with {named}; people are simulated by the tables of a "
             f"target with each other question: Study(..., target={target!r})"
         )
-    tables = [result.cross(name, by=target) for name in questions if name != target]
+    agreed = list_agreed(estimates)
+    tables = [
+        cross_estimates(estimates, name, target, find_agreed=lambda: agreed)
+        for name in questions
+        if name != target
+    ]
     warnings.warn(NO_ERROR_BARS, DeniableWarning, stacklevel=3)
     return Star.of(tables).draw(n, np.random.default_rng(seed))

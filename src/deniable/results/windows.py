@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.engines import Counted, TableForm, count_source, find_plan
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
-from deniable.frames import Show, frame_of_rows
+from deniable.frames import Show
 from deniable.plan.known_groups import Known, add_groups
 from deniable.reports.reports import Tallies, add_refused
+from deniable.results.unbiased import estimate_tallies
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from deniable.results.result import Result
-    from deniable.show.window_findings import WindowFindings
-    from deniable.study.plan import Plan
+    from deniable.plan.document import PlanDocument
+    from deniable.results.estimates import Estimates
 
 _REASONS = {
     "plan": "of another plan",
@@ -63,52 +61,6 @@ class Windows(Mapping[Window, Tallies]):
         return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
 
 
-@final
-@dataclass(frozen=True)
-class WindowResults(Mapping[Window, "Result"]):
-    """The result of each window that has reports."""
-
-    by: tuple[str, ...]
-    results: Mapping[Window, Result]
-
-    def __getitem__(self, window: Window) -> Result:
-        return self.results[window]
-
-    def __iter__(self) -> Iterator[Window]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def frame(self, level: float = 0.95, *, backend: str | None = None, **options: Any) -> Any:
-        """One table of all windows: their columns first, then those of `result.frame`."""
-        rows = []
-        for window, result in self.items():
-            values = window if len(self.by) > 1 and isinstance(window, tuple) else (window,)
-            named = dict(zip(self.by, values, strict=True))
-            table = result.frame(level, backend="pyarrow", **options)
-            rows += [named | row for row in table.to_pylist()]
-        return frame_of_rows(rows, backend)
-
-    def find(self, level: float = 0.95) -> WindowFindings:
-        """The estimates of all windows as people read them."""
-        from deniable.results.findings import Findings
-        from deniable.show.window_findings import WindowFindings
-
-        return WindowFindings.of(self, lambda result: Findings.read(result, level))
-
-    def text(self, level: float = 0.95) -> str:
-        """A table for each attribute, with a row for each window."""
-        return self.find(level).text()
-
-    def __str__(self) -> str:
-        return self.text() if self else f"no reports in any window of {' and '.join(self.by)}"
-
-    def plot(self, level: float = 0.95) -> Figure:
-        """Lines over windows, with a band for each interval."""
-        return self.find(level).plot()
-
-
 def name_values(window: Window) -> list[str]:
     """The values of a window's columns in words."""
     values = window if isinstance(window, tuple) else (window,)
@@ -127,7 +79,7 @@ def describe_refused(refused: Mapping[str, int]) -> str:
 
 
 def tally_source(
-    plan: Plan,
+    document: PlanDocument,
     source: object,
     table: str | None,
     by: str | Sequence[str] | None,
@@ -138,15 +90,15 @@ def tally_source(
     keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
-    tallies = count_windows(plan, source, table, keys, number, show)
-    refuse_nothing(plan.table_form, tallies.values(), source, table)
+    tallies = count_windows(document, source, table, keys, number, show)
+    refuse_nothing(document.table_form, tallies.values(), source, table)
     if by is None:
-        return tallies.get((), _gather(plan, {}, find_round(plan.table_form, (), (), number)))
+        return tallies.get((), _gather(document, {}, find_round(document.table_form, (), (), number)))
     return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
 
 
 def count_windows(
-    plan: Plan,
+    document: PlanDocument,
     source: object,
     table: str | None,
     keys: Sequence[str],
@@ -159,7 +111,7 @@ def count_windows(
     """The tallies of each window, in order; `kept` ones are added to others, `since` a value of a column."""
     if len(set(keys)) < len(keys):
         raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
-    form = plan.table_form
+    form = document.table_form
     found = count_source(form, source, table, keys, number, show, kept=kept, since=since)
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
     for key, counted in found.items():
@@ -169,7 +121,7 @@ def count_windows(
         one = windows.setdefault(key[: len(keys)], {})
         one[group] = one[group] + counted if group in one else counted
     ordered = sorted(windows.items(), key=order_window)
-    return {key: _gather(plan, groups, find_round(form, keys, key, number)) for key, groups in ordered}
+    return {key: _gather(document, groups, find_round(form, keys, key, number)) for key, groups in ordered}
 
 
 def find_round(
@@ -182,13 +134,13 @@ def find_round(
     return named if isinstance(named, int) else None
 
 
-def estimate_windows(plan: Plan, windows: object, smooth: bool) -> WindowResults:
-    """Estimate each window that has reports."""
+def estimate_windows(document: PlanDocument, windows: object, smooth: bool) -> dict[Window, Estimates]:
+    """The estimates of each window that has reports."""
     if not isinstance(windows, Windows):
         as_in = "plan.estimate(plan.tally(reports))"
         raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
-    reported = {window: one for window, one in windows.items() if one.n}
-    return WindowResults(windows.by, {key: plan.estimate(one, smooth) for key, one in reported.items()})
+    reported = {window: tallies for window, tallies in windows.items() if tallies.n}
+    return {window: estimate_tallies(document, tallies, smooth) for window, tallies in reported.items()}
 
 
 def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:
@@ -196,20 +148,20 @@ def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool,
     return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
 
 
-def _gather(plan: Plan, groups: Mapping[Hashable, Counted], number: int | None) -> Tallies:
+def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], number: int | None) -> Tallies:
     """The tallies of one window, from those of its known groups."""
-    nothing = plan.mechanism.tally_nothing()
+    nothing = document.mechanism.tally_nothing()
     everything = sum(groups.values(), Counted(0, nothing, {}, number))
-    known: Known | None = plan.content.known
+    known: Known | None = document.known
     if known is None:
-        return _name(plan, everything, ())
+        return _name(document, everything, ())
     each = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
-    return _name(plan, everything, tuple(dict(zip(plan.names, one, strict=True)) for one in each))
+    return _name(document, everything, tuple(dict(zip(document.names, one, strict=True)) for one in each))
 
 
-def _name(plan: Plan, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
-    tallies = add_groups(groups) if groups else dict(zip(plan.names, counted.tallies, strict=True))
-    return Tallies(plan.id, counted.n, tallies, groups, counted.refused, counted.round)
+def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
+    tallies = add_groups(groups) if groups else dict(zip(document.names, counted.tallies, strict=True))
+    return Tallies(document.id, counted.n, tallies, groups, counted.refused, counted.round)
 
 
 def refuse_nothing(form: TableForm, found: Any, source: object, table: str | None = None) -> None:

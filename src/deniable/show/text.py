@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
+from deniable.explain.questions import ONLY_IF_SMOOTH, list_smooth
 from deniable.formatting import format_count, format_digits, format_percent
 from deniable.plan.attribute import Attribute, list_several
-from deniable.results.change import MEAN
-from deniable.results.findings import Findings
+from deniable.results.estimates import MEAN
+from deniable.results.findings import MOVED, WORST, Findings, name_quantile
 from deniable.results.possible_shares import Method, describe_move
-from deniable.results.rows import MOVED, WORST, name_quantile
-from deniable.study.smooth import ONLY_IF_SMOOTH, list_smooth
 from deniable.summaries import Summary
 
 if TYPE_CHECKING:
@@ -40,11 +39,21 @@ _MOST_ROWS = 100  # of an attribute in a notebook
 _BAR = 240  # pixels
 
 
-def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbiased: bool) -> str:
-    """A plain table per attribute."""
-    result = found.result
-    records = format_count(result.n, "record")
-    lines = [f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"]
+def write_text(
+    found: Findings,
+    bins: bool = False,
+    most: int | None = None,
+    shell: bool = True,
+    unbiased: bool = False,
+) -> str:
+    """A plain table per attribute: groups of neighboring values where there are many, unless `bins`.
+
+    At most `most` rows of each are shown. In the `shell` it says which options show more, else which methods
+    do. With `unbiased` it shows unbiased shares, which may be impossible ones.
+    """
+    estimates = found.estimates
+    records = format_count(estimates.n, "record")
+    lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * found.level:g} % intervals"]
     for question, options in _list_several(found).items():
         rows = _option_rows(found, options)
         lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
@@ -62,7 +71,7 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
                 "--range 10:20 shows any range" if shell else f"result.range({name!r}, ...) reads any range"
             )
         counted = (
-            f": {result[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
+            f": {estimates[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
         )
         phrase = _phrase(found, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
@@ -79,8 +88,8 @@ def write_text(found: Findings, bins: bool, most: int | None, shell: bool, unbia
 def _name_tables(found: Findings, shell: bool) -> str:
     from deniable.explain.question_pairs import point_to_tables
 
-    plan = found.result.plan
-    return "" if plan is None else point_to_tables(plan.content, shell)
+    document = found.estimates.document
+    return "" if document is None else point_to_tables(document, shell)
 
 
 def _first_lines(
@@ -124,13 +133,13 @@ def _count_reports(found: Findings, name: str) -> str:
     """How many reports were counted, and of how many people results are where that is not everybody."""
     if name in found.respondents:
         return str(found.respondents[name])
-    return format_count(found.result[name].n, "report")
+    return format_count(found.estimates[name].n, "report")
 
 
 def _list_several(found: Findings) -> dict[str, list[Attribute]]:
     """The options that have shares of every question with several answers, by its name."""
-    plan = found.result.plan
-    several = {} if plan is None else list_several(plan.content.attributes)
+    document = found.estimates.document
+    several = {} if document is None else list_several(document.attributes)
     known = {name: [one for one in options if one.name in found.names] for name, options in several.items()}
     return {name: options for name, options in known.items() if options}
 
@@ -139,7 +148,7 @@ def _list_alone(found: Findings) -> list[str]:
     """The attributes that are shown by themselves."""
     options = {one.name for each in _list_several(found).values() for one in each}
     shown = {*found.names, *found.leveled}
-    return [name for name in found.result if name in shown and name not in options]
+    return [name for name in found.estimates if name in shown and name not in options]
 
 
 def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
@@ -214,7 +223,7 @@ def _format_cell(cell: float | None) -> str:
 
 def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
     """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
-    domain = found.result.domains.get(name)
+    domain = found.estimates.domains.get(name)
     lines = []
     whose = _whose(found, name)
     mean = (found.unbiased_means if unbiased else found.means).get(name)
@@ -231,10 +240,10 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     for row in found.rows.ranges:
         if row["attribute"] == name:
             lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
-    if found.result.plan is not None and name in list_smooth(found.result.plan.content):
+    if found.estimates.document is not None and name in list_smooth(found.estimates.document):
         lines.append(("smooth", ONLY_IF_SMOOTH))
-    if name in found.leveled and found.result.ranges[name].few:
-        lines.append(("few reports", found.result.ranges[name].few))
+    if name in found.leveled and found.estimates.ranges[name].few:
+        lines.append(("few reports", found.estimates.ranges[name].few))
     for of, likely in found.likelihoods:
         if name in likely:
             one = likely[name]
@@ -285,9 +294,9 @@ def _whose(found: Findings, name: str) -> str:
 
 def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
     """The attributes that have a mean only, or nothing yet."""
-    lines, result = [], found.result
+    lines, estimates = [], found.estimates
     noise = {one.attribute: one for one in found.noise}
-    for name in result.means:
+    for name in estimates.means:
         mean = (found.unbiased_means if unbiased else found.means)[name]
         names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
         noisy = name in found.noisy_means and not unbiased
@@ -301,16 +310,16 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
         moved = "" if noisy or unbiased else _note_moved_mean(found, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
-    for name, nothing in result.unreported.items():
+    for name, nothing in estimates.unreported.items():
         lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
     return lines
 
 
 def write_html(found: Findings) -> str:
     """For a notebook: a table with bars for each attribute, and its mean and median below."""
-    result = found.result
-    records = format_count(result.n, "record")
-    about = f"{records} reported for plan {result.plan_id[:12]}; {100 * found.level:g} % intervals"
+    estimates = found.estimates
+    records = format_count(estimates.n, "record")
+    about = f"{records} reported for plan {estimates.plan_id[:12]}; {100 * found.level:g} % intervals"
     parts = [f"<p>{about}</p>"]
     for question, options in _list_several(found).items():
         table = _write_table(_option_rows(found, options), "all that apply: who chose each")
@@ -327,13 +336,13 @@ def write_html(found: Findings) -> str:
         parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
         for people, mine in _list_answers(found, name):
             parts.append(_write_table(mine[:_MOST_ROWS], f"of {people}"))
-    for name in result.means:
+    for name in estimates.means:
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
         mean = _format_summary(found.means[name], name in found.noisy_means)
         moved = "" if name in found.noisy_means else _note_moved_mean(found, name)
         parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}{moved}"))
         parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
-    for name, nothing in result.unreported.items():
+    for name, nothing in estimates.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
     tables = _name_tables(found, shell=False)
     return "".join([*parts, *([_paragraph(tables)] if tables else [])])

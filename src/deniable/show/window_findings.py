@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
 from deniable.formatting import format_count, format_digits, format_percent, format_table
-from deniable.results.change import MEAN
-from deniable.results.findings import Findings
+from deniable.results.estimates import MEAN, Estimates
+from deniable.results.findings import AMONG, MLE, MOVED, PROJECTED, RANGE, WORST, Findings
 from deniable.results.possible_shares import describe_move
-from deniable.results.rows import AMONG, MLE, MOVED, PROJECTED, RANGE, WORST
-from deniable.results.windows import Window, WindowResults, name_values
+from deniable.results.windows import Window, name_values
 from deniable.show.text import describe_bins
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.frames import Show
-    from deniable.results.result import Result
+    from deniable.results.estimates import Estimates
 
 _COLUMNS = 6  # values of an attribute in the text and in a panel: the largest ones
 _TICKS = 8  # windows that are named below a panel
@@ -42,17 +41,20 @@ class WindowFindings:
 
     @staticmethod
     def of(
-        results: WindowResults, read: Callable[[Result], Findings], show: Show | None = None
+        by: tuple[str, ...],
+        windows: Mapping[Window, Estimates],
+        read: Callable[[Estimates], Findings],
+        show: Show | None = None,
     ) -> WindowFindings:
-        """The findings of each window, as a function reads them from its result."""
-        if not results:
-            raise InvalidReport(f"there are no reports in any window of {' and '.join(results.by)}")
-        found = {}
-        for window, result in results.items():
-            found[window] = read(result)
+        """The findings of each window, as a function reads them from its estimates."""
+        if not windows:
+            raise InvalidReport(f"there are no reports in any window of {' and '.join(by)}")
+        findings = {}
+        for window, estimates in windows.items():
+            findings[window] = read(estimates)
             if show is not None:
-                show(len(found), len(results))
-        return WindowFindings(results.by, found)
+                show(len(findings), len(windows))
+        return WindowFindings(by, findings)
 
     def table(self) -> list[dict[str, Any]]:
         """One table of all windows: their columns first, then those of each window's own table."""
@@ -64,16 +66,17 @@ class WindowFindings:
         """Everything, ready for JSON."""
         first = next(iter(self.windows.values()))
         windows = [{"window": self._name(window)} | found.about() for window, found in self.windows.items()]
-        told = {"plan": first.result.plan_id, "title": first.result.title, "level": first.level}
+        told = {"plan": first.estimates.plan_id, "title": first.estimates.title, "level": first.level}
         return told | {"by": list(self.by), "windows": windows}
 
     def text(self, unbiased: bool = False) -> str:
         """A table for each attribute: a row for each window, and a column for each of the largest shares."""
         first = next(iter(self.windows.values()))
-        n = sum(found.result.n for found in self.windows.values())
+        n = sum(found.estimates.n for found in self.windows.values())
         parts = [
             f"{format_count(n, 'record')} in {format_count(len(self.windows), 'window')} reported for plan "
-            f"{first.result.plan_id[:12]}; {format_percent(first.level)} intervals of each window by itself"
+            f"{first.estimates.plan_id[:12]}; {format_percent(first.level)} intervals of each window by "
+            "itself"
         ]
         for name in self._shown:
             shown, more = self._choose(name)
@@ -143,7 +146,7 @@ class WindowFindings:
         from deniable.plot.charts import panels
 
         first = next(iter(self.windows.values()))
-        title = first.result.title or "Estimates"
+        title = first.estimates.title or "Estimates"
         drawn = {name: name for name in self._shown}
         return panels(
             drawn,
@@ -223,7 +226,7 @@ class WindowFindings:
         return any(row is not None and row["kind"] not in _SHARES for row in found)
 
     def _count(self, found: Findings, name: str) -> int:
-        known = found.result.unreported.get(name) or found.result[name]
+        known = found.estimates.unreported.get(name) or found.estimates[name]
         return int(known.n)
 
     def _cells(self, window: Window, name: str, shown: Sequence[str], unbiased: bool) -> list[str]:

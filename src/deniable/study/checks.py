@@ -203,7 +203,7 @@ def refuse_overspent(study: Study, plan: Plan) -> None:
     loss = plan.verify()
     spent = rest_loss(plan.mechanism, study.per)
     budget = study.epsilon if study.epsilon is not None else study.epsilon_first
-    kept = [part for part in plan.content.parts if part.repeated and not part.metric]
+    kept = [part for part in plan.document.parts if part.repeated and not part.metric]
     forever = max((part.losses(1, 1).one_value_forever for part in kept), default=0.0)
     if spent > (budget or 0.0) or forever > (study.epsilon_forever or math.inf):
         raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")

@@ -1,6 +1,7 @@
-"""Holds a plan: the compiled study, in integers only. A client in any language needs no mathematics.
+"""The door to a plan: everything that is done with its document, each by a call of one room.
 
-It states what a report gives away; whoever holds it can recompute that from its thresholds and refuse.
+A plan is the compiled study, in integers only. A client in any language needs no mathematics. It states what
+a report gives away; whoever holds it can recompute that from its thresholds and refuse.
 """
 
 from __future__ import annotations
@@ -10,31 +11,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
-import numpy as np
-
 from deniable.arrays import Integers
 from deniable.domain.answer import to_list
 from deniable.domain.parsed import as_domain
-from deniable.engines import is_source, is_spark_frame, parquet
+from deniable.engines import TableForm, is_source, is_spark_frame, parquet
 from deniable.errors import InvalidParameter
 from deniable.explain import references
 from deniable.explain.summary import describe_plan, summarize_plan, write_html
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing
-from deniable.plan.document import Content
-from deniable.plan.known_groups import add_groups
+from deniable.plan.document import Ask, PlanDocument
+from deniable.plan.labels import LabeledMechanism
 from deniable.plan.losses import Loss, Stated
+from deniable.plan.maps import Map
+from deniable.plan.protection import Protection
 from deniable.plan.strict_json import InvalidPlan
-from deniable.plan.terms import Terms
 from deniable.plan.texts import Texts
 from deniable.randomness import Words
-from deniable.records import RecordMechanism, Records, as_record_mechanism
+from deniable.records import RecordMechanism, as_record_mechanism
 from deniable.reports.privatize import encode_answers, make_reports, privatize_answers
-from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round
-from deniable.results.estimates import estimate_tallies
-from deniable.results.result import Result
+from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round, tally_reports
+from deniable.results.unbiased import estimate_tallies
+from deniable.study.result import Result, WindowResults
+from deniable.tickets import PublicKey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,20 +47,21 @@ if TYPE_CHECKING:
     from deniable.discovery import Discovery
     from deniable.likelihood import Likelihood
     from deniable.results.most_likely import RecordLikelihood
-    from deniable.results.windows import WindowResults, Windows
+    from deniable.results.windows import Windows
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
 
 @final
 @dataclass(frozen=True)
-class Plan(Terms):
+class Plan:
     """What is asked, how a record becomes a report, and what that gives away.
 
     Plans are made by `Study.plan`, read from a file, or put together from mechanisms of your own by
     `Plan.of`.
     """
 
+    document: PlanDocument
     considered: tuple[Considered, ...] = field(default=(), repr=False, compare=False)
     """What the study chose from, best first; a plan that is read from a file does not know."""
 
@@ -87,14 +89,138 @@ class Plan(Terms):
             values if isinstance(values, Attribute) else Attribute(name, as_domain(values, name).plain)
             for name, values in attributes.items()
         )
-        content = Content(asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts)
-        return Plan(content, Stated.of(content.loss()), tuple(considered))
+        document = PlanDocument(
+            asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts
+        )
+        return Plan(document, tuple(considered))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Plan:
+        """Read and verify a document; whatever is wrong with it is refused with the reason."""
+        return Plan(PlanDocument.from_json(text))
+
+    @staticmethod
+    def read(path: str | Path) -> Plan:
+        """Read and verify a file."""
+        return Plan(PlanDocument.read(path))
+
+    def to_json(self) -> str:
+        """The canonical document: sorted keys, no spaces, integers only."""
+        return self.document.to_json()
+
+    def write(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write the canonical document to a file; an existing file is refused unless `overwrite`."""
+        return self.document.write(path, overwrite)
+
+    @property
+    def id(self) -> str:
+        """The SHA-256 of the canonical bytes without the id, in hexadecimal."""
+        return self.document.id
+
+    @property
+    def mechanism(self) -> RecordMechanism:
+        """How a record becomes a report."""
+        return self.document.mechanism
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names."""
+        return self.document.names
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The values' names, by attribute."""
+        return self.document.labels
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The attributes that are locations."""
+        return self.document.locations
+
+    @property
+    def words(self) -> int:
+        """How many 64-bit words a record takes; one more per attribute if answers may be random."""
+        return self.document.words
+
+    @property
+    def loss(self) -> Loss:
+        """The exact losses, recomputed from the integers and rounded up."""
+        return self.document.loss
+
+    @property
+    def stated(self) -> Stated:
+        """The losses that the document states: never below the true ones."""
+        return self.document.stated
+
+    @property
+    def protection(self) -> Protection:
+        """How well a person's answers are protected, over all rounds."""
+        return self.document.protection
+
+    @property
+    def ticket_key(self) -> PublicKey | None:
+        """The key that signs tickets, where invitations are exchanged for them."""
+        return self.document.signing_key
+
+    @property
+    def table_form(self) -> TableForm:
+        """Its reports as a table, which any engine can count (spec/wire.md)."""
+        return self.document.table_form
+
+    def verify(self) -> Loss:
+        """Recompute the losses from the integers alone; refuse a plan that leaks more than it states."""
+        return self.document.verify()
+
+    def attribute(self, name: str) -> LabeledMechanism:
+        """The mechanism of one attribute, which takes answers by their labels.
+
+        >>> from deniable.mechanisms import rr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, rr(1.0), people=1000)
+        >>> smokes = plan.attribute("smokes")
+        >>> smokes.estimate(smokes.tally(smokes.privatize(["yes", "no", "no"]))).labels
+        ('yes', 'no')
+        """
+        return self.document.attribute(name)
+
+    def with_ticket_key(self, key: PublicKey) -> Plan:
+        """The plan for invitations that are exchanged for tickets, which this key signs.
+
+        Its id differs: whoever has the plan has the key, so that nobody can be given another one.
+        """
+        return replace(self, document=replace(self.document, ticket_key=key.to_text()))
+
+    def with_texts(self, texts: Texts | None) -> Plan:
+        """The plan for a survey with these texts. Its id differs: it covers what people read."""
+        return replace(self, document=replace(self.document, texts=texts))
+
+    def with_maps(self, maps: Mapping[str, Map]) -> Plan:
+        """The plan for a survey that draws these maps under the cells of grids, by attribute."""
+        return replace(self, document=replace(self.document, maps=tuple(sorted(maps.items()))))
+
+    def with_ask(self, ask: Ask) -> Plan:
+        """The plan where a device asks all questions, or only those that it has drawn ("sampled")."""
+        return replace(self, document=replace(self.document, ask=ask))
+
+    def with_known(self, known: Mapping[str, object]) -> Plan:
+        """The plan with groups that the collector knows anyway, which each report names as they are.
+
+        They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
+        other answers. What the survey says about groups that are known no more is left out.
+
+        >>> from deniable.mechanisms import grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, grr(2, 1.0), people=1000)
+        >>> plan = plan.with_known({"arm": ["A", "B"]})
+        >>> reports = plan.privatize({"arm": ["A", "B"], "smokes": ["yes", "no"]})
+        >>> [group["smokes"].n for group in plan.tally(reports).groups]
+        [1, 1]
+        """
+        return replace(self, document=self.document.with_known(known))
 
     def explain(self) -> str:
         """In plain words: protocols, expected errors, an attacker's best guess, sizes, and losses."""
         from deniable.explain import explain  # and so the planner, which a device does not need
 
-        return explain.explain_plan(self.content, self.loss, self.stated, self.id, self.considered)
+        return explain.explain_plan(self.document, self.considered)
 
     def precisions(self) -> list[Precision]:
         """How well everything will be known that is read of the answers, question by question.
@@ -107,7 +233,7 @@ class Plan(Terms):
         from deniable.choose import list_precisions
         from deniable.explain.explain import reconsider
 
-        return list(list_precisions(reconsider(self.content, self.considered)))
+        return list(list_precisions(reconsider(self.document, self.considered)))
 
     def shuffled(self, delta: float = 1e-6, people: int | None = None) -> Shuffled:
         """What a whole collection guarantees once a shuffler strips names and order, by the best bound known.
@@ -119,13 +245,13 @@ class Plan(Terms):
         """
         from deniable.explain.shuffled import shuffle_plan
 
-        return shuffle_plan(self.content, self.loss, delta, people)
+        return shuffle_plan(self.document, delta, people)
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""
         from deniable.plan.levels import list_references
 
-        return references.bibliography(self.content.mechanism, list_references(self.content.attributes))
+        return references.bibliography(self.document.mechanism, list_references(self.document.attributes))
 
     def encode(self, answers: object, asked: Collection[str] | None = None) -> Integers:
         """Answers as integers, a row per attribute, and the known group last, where there is one. No answer
@@ -134,7 +260,7 @@ class Plan(Terms):
         A question with several options takes lists of them, or texts such as `tv;web`, in one column. If only
         some attributes are asked, all others are 0: for reports that do not hold them.
         """
-        return encode_answers(self, answers, asked)
+        return encode_answers(self.document, answers, asked)
 
     @overload
     def privatize(  # type: ignore[overload-overlap]  # a dataframe is an object, too
@@ -167,20 +293,20 @@ class Plan(Terms):
         if is_spark_frame(answers):
             from deniable.reports.spark import privatize_frame
 
-            made: DataFrame = privatize_frame(self, answers, words, people, into, beside)
+            made: DataFrame = privatize_frame(self.document, answers, words, people, into, beside)
             return made
         if into is not None or beside:
             raise InvalidParameter(
                 "into and beside are for dataframes of Spark; plan.write_reports writes other reports, and "
                 "takes columns beside them"
             )
-        return privatize_answers(self, answers, words, people)
+        return privatize_answers(self.document, answers, words, people)
 
     def privatize_codes(
         self, codes: Integers, words: Words | None = None, people: Sequence[str] | None = None
     ) -> Reports:
         """Makes reports of answers that `encode` has made integers."""
-        return make_reports(self, codes, words, people)
+        return make_reports(self.document, codes, words, people)
 
     @overload
     def tally(
@@ -223,24 +349,10 @@ class Plan(Terms):
         if is_source(reports):
             from deniable.results.windows import tally_source
 
-            return tally_source(self, reports, table, by, number, show)
+            return tally_source(self.document, reports, table, by, number, show)
         if table is not None or by is not None or number is not None:
             raise InvalidParameter("table, by and number are for tables of reports, and these are reports")
-        nothing = Records(0, tuple(part.blank(0) for part in self.content.parts))
-        if self.content.known is not None:
-            nothing = replace(nothing, groups=np.zeros(0, dtype=np.int64))
-        blocks = blocks_of(reports, self.id)
-        return sum(map(self._tally, blocks), self._tally(next(blocks, Reports(self.id, nothing))))
-
-    def _tally(self, reports: Reports) -> Tallies:
-        records, number = reports.records, 1 if self.table_form.rounds == 1 else reports.round
-        if self.content.known is None or records.groups is None:
-            return Tallies(self.id, records.n, self._count(records), round=number)
-        groups = tuple(map(self._count, self.content.known.split(records)))
-        return Tallies(self.id, records.n, add_groups(groups), groups, round=number)
-
-    def _count(self, records: Records) -> dict[str, Tally]:
-        return dict(zip(self.names, self.mechanism.tally(records), strict=True))
+        return tally_reports(self.document, reports)
 
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
@@ -258,8 +370,9 @@ class Plan(Terms):
         if not isinstance(tallies, Tallies):
             from deniable.results.windows import estimate_windows
 
-            return estimate_windows(self, tallies, smooth)
-        return estimate_tallies(self, tallies, smooth)
+            windows = estimate_windows(self.document, tallies, smooth)
+            return WindowResults(tallies.by, {key: Result(numbers) for key, numbers in windows.items()})
+        return Result(estimate_tallies(self.document, tallies, smooth))
 
     def discover(
         self,
@@ -291,7 +404,7 @@ class Plan(Terms):
         from deniable.results.discoveries import discover_values
 
         listed = None if words is None else to_list(words, "words")
-        return discover_values(self, reports, Query(name, listed, alpha, least), table, show)
+        return discover_values(self.document, reports, Query(name, listed, alpha, least), table, show)
 
     @overload
     def mle(self, data: Tallies | Reports | Iterable[Reports], name: str, **options: Any) -> Likelihood: ...
@@ -313,7 +426,7 @@ class Plan(Terms):
         """
         from deniable.results.most_likely import find_likely
 
-        found: Likelihood | RecordLikelihood = find_likely(self, data, name, **options)
+        found: Likelihood | RecordLikelihood = find_likely(self.document, data, name, **options)
         return found
 
     def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
@@ -325,7 +438,7 @@ class Plan(Terms):
         """
         from deniable.results.most_likely import find_from_rounds
 
-        return find_from_rounds(self, rounds, **options)
+        return find_from_rounds(self.document, rounds, **options)
 
     def cross(
         self, reports: Reports | Iterable[Reports], of: str, by: str, level: float = 0.95
@@ -338,9 +451,10 @@ class Plan(Terms):
         from deniable.explain.question_pairs import list_tables
         from deniable.results.crossing import cross_reports
 
-        if any({of, by} == set(pair) for pair in list_tables(self.content)):
+        if any({of, by} == set(pair) for pair in list_tables(self.document)):
             return self.estimate(self.tally(reports)).cross(of, by, level)
-        return cross_reports(self, records_of_round(reports, self.id, self.table_form.rounds), of, by, level)
+        records = records_of_round(reports, self.id, self.table_form.rounds)
+        return cross_reports(self.document, records, of, by, level)
 
     def mle_cross(
         self, data: Tallies | Reports | Iterable[Reports], of: str, by: str, **options: Any
@@ -353,7 +467,7 @@ class Plan(Terms):
         """
         from deniable.results.likely_tables import find_likely_table
 
-        return find_likely_table(self, data, of, by, **options)
+        return find_likely_table(self.document, data, of, by, **options)
 
     def cross_rounds(
         self,
@@ -370,7 +484,7 @@ class Plan(Terms):
         """
         from deniable.results.linked_rounds import compare_linked
 
-        return compare_linked(self, earlier, later, of, by, level)
+        return compare_linked(self.document, earlier, later, of, by, level)
 
     def write_reports(
         self,
@@ -400,10 +514,11 @@ class Plan(Terms):
         return (Reports(self.id, records, number) for records, number in blocks)
 
     def describe(self) -> str:
-        return describe_plan(self)
+        """What it is, in a line; then how a record is reported, and a line for each attribute."""
+        return describe_plan(self.document)
 
     def _repr_html_(self) -> str:
-        return write_html(self)
+        return write_html(self.document)
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how well everything will be known that is read of the answers.
@@ -412,7 +527,10 @@ class Plan(Terms):
         """
         from deniable.explain.choice_reasons import plot_precisions
 
-        return plot_precisions(self.precisions(), self.content.title)
+        return plot_precisions(self.precisions(), self.document.title)
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def __repr__(self) -> str:
-        return summarize_plan(self)
+        return summarize_plan(self.document)

@@ -10,31 +10,20 @@ from typing import TYPE_CHECKING
 from deniable.domain import Range
 from deniable.domain.decimals import plain_number
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count
-from deniable.metric import SmoothWave
 from deniable.plan.attribute import Attribute
 
 if TYPE_CHECKING:
-    from deniable.plan.document import Content
     from deniable.study.study import Study
 
 FEWEST_CELLS = 32
 """So few values have shares that are known as well one by one."""
 MOST_CELLS = 256
 """More cells than these tell no more of a smooth curve, and take longer to estimate."""
-ONLY_IF_SMOOTH = "right only if shares are smooth: on heaped data its error is bias"
-"""What every reader of such a range must know."""
 
 
 def is_smooth(domain: object) -> bool:
     """Whether a study says that the shares of a question are smooth."""
     return isinstance(domain, Range) and domain.queries == "smooth"
-
-
-def list_smooth(content: Content) -> list[str]:
-    """The questions of a plan whose shares are taken for smooth."""
-    pairs = zip(content.attributes, content.parts, strict=True)
-    return [one.name for one, part in pairs if isinstance(part, SmoothWave)]
 
 
 def widen_cells(one: Attribute) -> Attribute:
@@ -91,17 +80,3 @@ def refuse_smooth(study: Study, name: str) -> None:
     for obstacle, is_there in obstacles.items():
         if is_there:
             raise InvalidParameter(f"{name!r}: queries = 'smooth' does not go with {obstacle}")
-
-
-def explain_smooth(content: Content) -> list[str]:
-    """What is taken for granted of each range with smooth shares: a line each."""
-    found = []
-    for one, part in zip(content.attributes, content.parts, strict=True):
-        if isinstance(part, SmoothWave):
-            found.append(
-                f"The shares of {one.name!r} are taken for smooth, as the study says. The estimate is "
-                f"{ONLY_IF_SMOOTH}. A report is one of {format_count(part.outputs, 'bin')}, mostly near the "
-                "answer (a square wave), and a curve of splines is fitted to all of them. Margins count the "
-                "noise, and not that bias. Ask with queries = 'ranges' if many people may have one value."
-            )
-    return found

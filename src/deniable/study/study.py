@@ -277,7 +277,7 @@ class Study:
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(asked))
-        return plan if texts is None else plan.with_texts(complete_texts(texts, plan))
+        return plan if texts is None else plan.with_texts(complete_texts(texts, plan.document))
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one

@@ -10,7 +10,6 @@ from deniable.summaries.distances import (
     total_variation,
 )
 from deniable.summaries.groups import Group, groups_of
-from deniable.summaries.recovery import FakeModel, Recovery, recover_shares
 from deniable.summaries.summaries import (
     Summary,
     circular_mean_of,
@@ -21,9 +20,7 @@ from deniable.summaries.summaries import (
 )
 
 __all__ = [
-    "FakeModel",
     "Group",
-    "Recovery",
     "Summary",
     "circle_wasserstein",
     "circular_mean_of",
@@ -34,7 +31,6 @@ __all__ = [
     "mean_of",
     "quantile_between",
     "quantile_of",
-    "recover_shares",
     "sliced_wasserstein",
     "smoothed_kl",
     "sum_of",

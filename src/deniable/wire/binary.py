@@ -107,12 +107,12 @@ class Wire:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.prefix = bytes.fromhex(plan.id)[:PREFIX]
-        self.rounds = plan.content.rounds or 1
+        self.rounds = plan.document.rounds or 1
         self._names = plan.names
-        self._parts = plan.content.parts
+        self._parts = plan.document.parts
         self._plain = [part.one_round for part in self._parts]
         self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
-        self.known = plan.content.known
+        self.known = plan.document.known
         self._named = 0 if self.known is None else 1  # bytes that name the known group
         lengths = plan.mechanism.lengths
         self.lengths = range(lengths.start + self._named, lengths.stop + self._named)
@@ -195,10 +195,10 @@ class Wire:
         known = {} if self.known is None else {self.known.name: self.known.labels[report.body[0]]}
         return known | {
             attribute.name: part_to_labels(
-                part, column, attribute.domain, self.plan.content.labels(attribute)
+                part, column, attribute.domain, self.plan.document.labels_of(attribute)
             )
             for attribute, part, column in zip(
-                self.plan.content.attributes, self._plain, records.columns, strict=True
+                self.plan.document.attributes, self._plain, records.columns, strict=True
             )
             if len(column)
         }

@@ -15,7 +15,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, Hadamard, Hashed, Pooled, SubsetShape, Unary
 from deniable.randomness.simulated import seeded
-from deniable.summaries.recovery import supported_by_chance
+from deniable_papers.studies.recovery import supported_by_chance
 
 Attack = Literal["RPA", "RIA", "MGA", "MAX"]
 """Random reports; the mechanism's own reports of random targets; reports that support as many targets as the

@@ -23,7 +23,6 @@ from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.randomness.simulated import seeded
 from deniable.results.health import Health
 from deniable.simulate.population import numbers_from, zipf
-from deniable.summaries import FakeModel, recover_shares
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable_papers.studies.fakes import (
     Attack,
@@ -33,6 +32,7 @@ from deniable_papers.studies.fakes import (
     make_fakes,
     published_gain,
 )
+from deniable_papers.studies.recovery import FakeModel, recover_shares
 from deniable_papers.studies.sweep import Progress, checked_methods, frame_points
 
 METHODS = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")

@@ -255,6 +255,6 @@ def _take_for_real(
             before[new, j] = True
             if new.any():
                 held[-1].append(
-                    Clue(j, survey.plan.content.parts[i], whom[new], survey.records.columns[i][whom[new]])
+                    Clue(j, survey.plan.document.parts[i], whom[new], survey.records.columns[i][whom[new]])
                 )
     return held

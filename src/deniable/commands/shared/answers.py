@@ -84,7 +84,7 @@ class Answers:
             else:
                 if not kinds.by_reason:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
-                    attributes = self.plan.content.attributes
+                    attributes = self.plan.document.attributes
                     counts = zip(attributes, missing, strict=True)  # a level has the answers of its question
                     self.absent.update(
                         {attribute.name: n for attribute, n in counts if not attribute.domain.is_level}
@@ -99,7 +99,7 @@ class Answers:
         header = self._header()
         read = split_locations(list(self._choose_columns()), header, self.plan.locations, self.path.name)
         if header:
-            refuse_beside(self.plan, [*read, *self._choose_columns()], self.beside, header)
+            refuse_beside(self.plan.document, [*read, *self._choose_columns()], self.beside, header)
 
     def to_arrow(self, blocks: Sequence[Mapping[str, Any]]) -> pa.Table | None:
         """The columns beside some blocks; text, unless the file says what they hold."""
@@ -123,7 +123,7 @@ class Answers:
     def _choose_columns(self) -> dict[str, Any]:
         """Chooses the columns to read, with the labels of their values; asks for all if none is there."""
         labels: dict[str, Any] = choose_columns(
-            self.plan.content, self.plan.content.attributes, self._header()
+            self.plan.document, self.plan.document.attributes, self._header()
         )
         absent: list[str] = []
         if self.analyzed:
@@ -142,11 +142,11 @@ class Answers:
     def _encode_partly(self, block: Mapping[str, Any]) -> Integers:
         import numpy as np
 
-        block = spread_columns(self.plan.content.attributes, block)
+        block = spread_columns(self.plan.document.attributes, block)
         rows = np.full((len(self.plan.names), len(next(iter(block.values())))), NO_ANSWER, dtype=np.int64)
-        for row, attribute in zip(rows, self.plan.content.attributes, strict=True):
+        for row, attribute in zip(rows, self.plan.document.attributes, strict=True):
             if attribute.name in block:
-                row[:] = encode_alone(self.plan.content, attribute, block[attribute.name])
+                row[:] = encode_alone(self.plan.document, attribute, block[attribute.name])
         return rows
 
     def people(self) -> list[str] | None:
@@ -213,9 +213,11 @@ class _Kinds:
 
     def add(self, block: Mapping[str, Any]) -> None:
         """Adds the refused answers of a block."""
-        for attribute in (candidate for candidate in self.plan.content.attributes if candidate.name in block):
+        for attribute in (
+            candidate for candidate in self.plan.document.attributes if candidate.name in block
+        ):
             answers = drop_skipped(attribute, to_list(block[attribute.name], attribute.name))
-            must = self.missing and self.plan.content.missing_of(attribute) == "refuse"
+            must = self.missing and self.plan.document.missing_of(attribute) == "refuse"
             must = must and attribute.only_if is None
             texts = list(map(repr, answers))
             counts, first = (
@@ -253,7 +255,7 @@ class _Kinds:
         return self.by_reason[attribute.name, reason]
 
     def _describe_missing(self) -> str:
-        value_option = 'missing = "value" (one more value) or ' if self.plan.content.has_no_answer else ""
+        value_option = 'missing = "value" (one more value) or ' if self.plan.document.has_no_answer else ""
         return (
             "there is no answer, and this plan refuses missing ones; fill it in, or write in study.toml what "
             "it means, "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
     """Answers to known questions, by name, from texts such as arm=A."""
-    names = [name for plan in plans if plan.content.known is not None for name in plan.content.known.names]
+    names = [name for plan in plans if plan.document.known is not None for name in plan.document.known.names]
     answers: dict[str, str] = {}
     for text in texts:
         name, sign, answer = text.partition("=")
@@ -44,14 +44,14 @@ def write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]
 def find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> int | None:
     """The number of the group that a link names; None where it names none."""
     answers = _find_answers(plan, groups, person)
-    if plan.content.known is None or not answers:
+    if plan.document.known is None or not answers:
         return None
-    return int(plan.content.known.codes({name: [answer] for name, answer in answers.items()})[0])
+    return int(plan.document.known.codes({name: [answer] for name, answer in answers.items()})[0])
 
 
 def warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[str, str]]) -> list[str]:
     """What leads people to a survey that asks for their group: links and codes that do not name it."""
-    known = plan.content.known
+    known = plan.document.known
     if known is None:
         return []
     lacking = [i for i, person in enumerate(people, 1) if not _find_answers(plan, groups, person)]
@@ -73,7 +73,7 @@ def warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[
 
 def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> dict[str, str]:
     """The answers to all known questions, or none."""
-    known = plan.content.known
+    known = plan.document.known
     if known is None:
         return {}
     answers = {name: groups.get(name) or person.get(name) or "" for name in known.names}
@@ -92,7 +92,7 @@ def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, st
 
 def refuse_groups(plan: Plan, why: str, what_next: str) -> None:
     """Refuse a plan with known groups, and say how the shell does without them."""
-    known = plan.content.known
+    known = plan.document.known
     if known is not None:
         raise InvalidParameter(
             f"every report of this plan names {known.name!r}, {why}; leave out {_list_sections(known.names)} "

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from deniable.commands.shared import console, reading, sources
 
 if TYPE_CHECKING:
-    from deniable.results import Result
-    from deniable.study import Plan
+    from deniable.study import Plan, Result
 
 
 def read_result(

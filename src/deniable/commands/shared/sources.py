@@ -148,7 +148,7 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
 
     if not Path(source).is_file():
         raise FileMissing(f"there is no file {source}; deniable tally --keep makes one")
-    kept = KeptTallies.read(source, plan)
+    kept = KeptTallies.read(source, plan.document)
     return kept if number is None else kept.choose_round(number)
 
 

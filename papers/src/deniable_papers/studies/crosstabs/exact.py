@@ -187,7 +187,7 @@ def _count_people(epsilon: float, one: OneReport) -> list[float]:
     each, degrees = find_dependence(SMOKERS, spread)
     trend = find_trend(SMOKERS, spread, (np.arange(5.0), np.arange(2.0)))
     return [
-        count_people(plan, "smoker", "age", 0.05),
+        count_people(plan.document, "smoker", "age", 0.05),
         math.ceil(known * (reach / 0.05) ** 2),
         find_people(each, degrees),
         find_people(trend, 1),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import statistics
 
 import deniable as dn
 from deniable.arrays import Array
 from deniable.estimate import Estimate
 from deniable.mechanisms import ExactMechanism, SubsetShape
-from deniable.summaries.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
-from tests import statistics
+from deniable_papers.studies.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
 
 K, PEOPLE, FAKES = 12, 40_000, 4000
 MECHANISMS: dict[str, ExactMechanism] = {

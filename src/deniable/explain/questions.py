@@ -1,0 +1,107 @@
+"""Says what a plan takes for granted of its questions: a line each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from deniable.domain import Product
+from deniable.exact import round_up
+from deniable.explain.level_texts import explain_levels
+from deniable.formatting import format_count, format_up
+from deniable.metric import SmoothWave
+from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_several
+from deniable.plan.document import PlanDocument
+from deniable.plan.metric_losses import loss_to_random
+
+ONLY_IF_SMOOTH = "right only if shares are smooth: on heaped data its error is bias"
+"""What every reader of such a range must know."""
+
+
+def explain_questions(document: PlanDocument) -> list[str]:
+    """What questions that are several attributes, or apply only to some, mean and cost: a line each."""
+    found = []
+    for name, options in list_several(document.attributes).items():
+        listed = ", ".join(one.option for one in options)
+        found.append(
+            f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
+            "of which takes its part of the budget, or of the sampling."
+        )
+    found += _explain_tables(document)
+    found += explain_levels(document)
+    found += explain_smooth(document)
+    for one, part in zip(document.attributes, document.parts, strict=True):
+        if one.answers is not None:
+            found.append(
+                f"{one.answers!r} may be left unanswered. Whether it is answered is an attribute of its own, "
+                f"{one.name!r}, whose report loses at most {format_up(part.loss())}. A random value takes "
+                "the place of a missing answer; the mean of those who answered allows for it, and its margin "
+                "is 1 / p times as wide if a share p answers. " + _explain_no_answer(document, one)
+            )
+    for name, condition, filled in dict.fromkeys(
+        (one.several or one.answers or one.name, one.only_if, not document.extras(one))
+        for one in document.attributes
+        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
+    ):
+        assert condition is not None
+        value = "a random value" if filled else f"{NOT_APPLICABLE!r}, one more value,"
+        found.append(
+            f"{name!r} is asked only if {condition.describe()}. For all others {value} is filled in, so that "
+            f"no report lacks it. Its report still says something of {condition.name!r}, and the other way "
+            "round, within the loss of the plan."
+        )
+    return found
+
+
+def _explain_tables(document: PlanDocument) -> list[str]:
+    """That a report of a table holds several answers as one value."""
+    names = ", ".join(repr(one.name) for one in document.attributes if isinstance(one.domain, Product))
+    if not names:
+        return []
+    return [
+        f"{names}: answers to these questions are asked for together, and a report holds them as one value. "
+        "So it tells about each of them: how often one answer of a table is guessed stands above."
+    ]
+
+
+def _explain_no_answer(document: PlanDocument, answered: Attribute) -> str:
+    """What a report loses between no answer and any answer, for which there are two attributes."""
+    names, name = [one.name for one in document.attributes], str(answered.answers)
+    own, is_exact = loss_to_random(document.parts[names.index(name)])
+    figures = [Fraction(0)] * len(names)
+    figures[names.index(answered.name)] = Fraction(document.parts[names.index(answered.name)].loss())
+    figures[names.index(name)] = Fraction(own)
+    both = round_up(sum(document.mechanism.select_largest(figures), Fraction(0)))
+    how = "compared with the mixture of all values, exact" if is_exact else "a bound: its worst case"
+    text = (
+        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
+        f"({how}), and a whole report at most {format_up(both)}."
+    )
+    figures[names.index(name)] = worst = Fraction(document.parts[names.index(name)].loss())
+    added = round_up(sum(document.mechanism.select_largest(figures), Fraction(0)))
+    least = max(float(worst), both)
+    if not is_exact or least >= added:
+        return text
+    return (
+        f"{text} So no two people lose more than {format_up(least)} by both attributes. The loss per record, "
+        f"above, is a bound: it adds up the worst case of each, {format_up(added)}."
+    )
+
+
+def list_smooth(document: PlanDocument) -> list[str]:
+    """The questions of a plan whose shares are taken for smooth."""
+    pairs = zip(document.attributes, document.parts, strict=True)
+    return [one.name for one, part in pairs if isinstance(part, SmoothWave)]
+
+
+def explain_smooth(document: PlanDocument) -> list[str]:
+    """What is taken for granted of each range with smooth shares: a line each."""
+    found = []
+    for one, part in zip(document.attributes, document.parts, strict=True):
+        if isinstance(part, SmoothWave):
+            found.append(
+                f"The shares of {one.name!r} are taken for smooth, as the study says. The estimate is "
+                f"{ONLY_IF_SMOOTH}. A report is one of {format_count(part.outputs, 'bin')}, mostly near the "
+                "answer (a square wave), and a curve of splines is fitted to all of them. Margins count the "
+                "noise, and not that bias. Ask with queries = 'ranges' if many people may have one value."
+            )
+    return found

@@ -1,0 +1,139 @@
+"""Estimates the shares and means of a plan's attributes from its tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.domain import Range
+from deniable.domain.number import Number
+from deniable.errors import InvalidParameter, InvalidReport
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.plan.levels import find_tree
+from deniable.ranges import RangeEstimate
+from deniable.reports.reports import Tallies, refuse_other_plan
+from deniable.results.conditions import correct_mean, explain_unknown, find_condition
+from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of
+from deniable.results.smoothed import refuse_unordered
+
+if TYPE_CHECKING:
+    from deniable.plan.document import PlanDocument
+
+
+def estimate_tallies(
+    document: PlanDocument, tallies: Tallies, smooth: bool, text_alone: bool = False
+) -> Estimates:
+    """The estimates of every attribute, with error bars and labels; names those without reports.
+
+    A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
+    reports is looked at all the same.
+    """
+    refuse_other_plan(tallies.plan_id, document.id)
+    if set(tallies.tallies) != set(document.names):
+        raise InvalidReport(
+            f"there are tallies of {', '.join(tallies.tallies)}; the attributes are "
+            f"{', '.join(document.names)}"
+        )
+    found: dict[str, Estimate] = {}
+    numbers: dict[str, MeanEstimate] = {}
+    unreported = {}
+    leveled = {one.name for levels in document.levels.values() for one in levels}
+    for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True)):
+        name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
+        # labels of a million values in ten levels take seconds, and only groups of them are shown
+        labels = () if name in leveled else document.labels_of(attribute)
+        try:
+            estimate = part.estimated(tally, document.mechanism.marginal(j), labels or None)
+        except InvalidParameter as problem:
+            unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
+            continue
+        if isinstance(estimate, Estimate):
+            found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
+        else:
+            numbers[name] = estimate
+    ranges = combine_levels(document, found, unreported)
+    for attribute in document.attributes:
+        name = attribute.name
+        why = explain_unknown(document, name, found)
+        if why is not None and name not in unreported:
+            shown = numbers.pop(name, None) or found.pop(name)
+            unreported[name] = Unreported(shown.n, document.labels_of(attribute) or (MEAN,), why)
+    means = _list_means(document, numbers, found)
+    if not tallies.n:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    told_of_text = text_alone and not all(part.listed for part in document.parts)
+    if not found and not means and not ranges and not told_of_text:
+        name, nothing = next(iter(unreported.items()))
+        raise InvalidParameter(f"{name!r}: {nothing.why}")
+    domains = {one.name: one.domain for one in document.attributes if not one.domain.is_level}
+    if smooth:
+        refuse_unordered(domains.values())
+    kept = _keep_apart(document)
+    told = (found, unreported, document.title, means, domains, kept)
+    return Estimates(document.id, tallies.n, *told, document, tallies, smooth, ranges)
+
+
+def combine_levels(
+    document: PlanDocument, found: dict[str, Estimate], unreported: dict[str, Unreported]
+) -> dict[str, RangeEstimate]:
+    """The ranges that are reported in levels, by least squares; the levels are then no results themselves."""
+    ranges = {}
+    for name, levels in document.levels.items():
+        own = levels[-1].domain
+        if not isinstance(own, Range):
+            lost = [unreported.pop(one.name) for one in levels]
+            unreported[name] = Unreported(sum(one.n for one in lost), (), lost[-1].why)
+            continue
+        each = [found.pop(one.name, None) for one in levels]
+        missing = [unreported.pop(one.name) for one in levels if one.name in unreported]
+        known = [one for one in each if one is not None]
+        n = sum(one.n for one in missing) + sum(one.n for one in known)
+        try:
+            tree = find_tree(own, levels)
+        except InvalidParameter as problem:
+            unreported[name] = Unreported(n, (), str(problem))
+            continue
+        if missing:
+            have = "has" if len(missing) == 1 else "have"
+            why = (
+                f"{len(missing)} of {len(levels)} levels {have} no reports yet, and all of them are combined"
+            )
+            unreported[name] = Unreported(n, (), why)
+            continue
+        ranges[name] = RangeEstimate(tree, known, bins_of(own, own.k))
+    return ranges
+
+
+def _list_means(
+    document: PlanDocument, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]
+) -> dict[str, MeanEstimate]:
+    """The means of numbers in their own units, of those who answered."""
+    means = {}
+    for attribute in document.attributes:
+        if attribute.name not in numbers:
+            continue
+        mean, condition = numbers[attribute.name], find_condition(document, attribute.name)
+        if condition is not None:
+            mean = correct_mean(mean, found[condition[0].name], condition[1])
+        assert isinstance(attribute.domain, Number)
+        means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
+    return means
+
+
+def _keep_apart(document: PlanDocument) -> dict[str, bool]:
+    """Whether noise that is kept for different values is independent, by attribute."""
+    if document.rounds is None:
+        return {}
+    return {
+        name: part.keeps_apart and _is_uniform(document, j)
+        for j, (name, part) in enumerate(zip(document.names, document.mechanism.mechanisms, strict=True))
+    }
+
+
+def _is_uniform(document: PlanDocument, attribute: int) -> bool:
+    """Whether fakes of an attribute, where there are any, treat all values alike."""
+    fake = document.mechanism.fake(attribute)
+    return fake is None or bool(np.ptp(fake.supported) < 1e-12)

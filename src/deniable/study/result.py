@@ -1,0 +1,332 @@
+"""The doors to what the reports of a plan say: all that is read of estimates, each by a call of one room."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.domain import Domain
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Estimate, MeanEstimate
+from deniable.frames import Backend, frame_of_rows
+from deniable.reports.reports import Tallies
+from deniable.results.estimates import Estimates, Unreported
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from matplotlib.figure import Figure
+
+    from deniable.cross import CrossTable
+    from deniable.cross.agreement import Agreed
+    from deniable.plan.document import PlanDocument
+    from deniable.ranges import CumulativeShares, RangeEstimate
+    from deniable.results.change import Change, People
+    from deniable.results.findings import Findings
+    from deniable.show.window_findings import WindowFindings
+    from deniable.summaries import Summary
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Result(Mapping[str, Any]):
+    """Estimates by attribute, with the values' names: an `Estimate` of shares, or a `MeanEstimate`."""
+
+    numbers: Estimates
+    """The estimates as plain data, which every room below reads."""
+
+    @property
+    def plan_id(self) -> str:
+        """The id of the plan that the reports were made for."""
+        return self.numbers.plan_id
+
+    @property
+    def n(self) -> int:
+        """How many records were reported."""
+        return self.numbers.n
+
+    @property
+    def title(self) -> str:
+        """The title of the plan."""
+        return self.numbers.title
+
+    @property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """The attributes of which the shares of all values are estimated."""
+        return self.numbers.shares
+
+    @property
+    def means(self) -> Mapping[str, MeanEstimate]:
+        """The attributes of which the mean is estimated, in their own unit."""
+        return self.numbers.means
+
+    @property
+    def ranges(self) -> Mapping[str, RangeEstimate]:
+        """The questions that are reported in levels, each by least squares from all of them."""
+        return self.numbers.ranges
+
+    @property
+    def levels(self) -> dict[str, Estimate]:
+        """The estimates of all levels of questions that have some, by attribute: each by its own reports."""
+        return self.numbers.levels
+
+    @property
+    def unreported(self) -> Mapping[str, Unreported]:
+        """The attributes that nobody has reported yet, or of which it is not known who answered."""
+        return self.numbers.unreported
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """What the attributes' values are."""
+        return self.numbers.domains
+
+    @property
+    def document(self) -> PlanDocument | None:
+        """What the reports were made for."""
+        return self.numbers.document
+
+    @property
+    def tallies(self) -> Tallies | None:
+        """What the estimates were made from."""
+        return self.numbers.tallies
+
+    def __getitem__(self, name: str) -> Any:
+        return self.numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
+        """The mean of a number, or of a range by the middles of its bins, with its standard error and
+        interval. It is of those who answered.
+
+        Where an end of the range is open, `ends` are the numbers that people in its first and last bin are
+        taken to have.
+        """
+        from deniable.results.middles import find_mean
+
+        return find_mean(self.numbers, name, level, ends)
+
+    def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
+        """The number below which this share of the people is who answered, with its interval:
+        `dn.quantile_of` by the bins of a range.
+
+        In a bin people are taken to be spread evenly. A bin without an end is infinitely far out. On a scale
+        of whole numbers it is between the first and the last of them.
+        """
+        from deniable.results.middles import find_quantile
+
+        return find_quantile(self.numbers, name, share, level)
+
+    def range(self, name: str, low: object = None, high: object = None, level: float = 0.95) -> Summary:
+        """The share of the people who answered from `low` to under `high`, with its interval.
+
+        Both are edges of the bins of a range, in its own unit; None is an end of it.
+
+        >>> import deniable as dn
+        >>> plan = dn.Study({"age": dn.Range(0, 100, step=10)}, epsilon=4.0).plan(people=100)
+        >>> reports = plan.privatize({"age": [25] * 40 + [55] * 60}, dn.seeded(1))
+        >>> young = plan.estimate(plan.tally(reports)).range("age", 20, 40)
+        >>> young.low < 0.4 < young.high
+        True
+        """
+        from deniable.results.range_queries import estimate_range
+
+        return estimate_range(self.numbers, name, low, high, level)
+
+    def cdf(self, name: str, level: float = 0.95) -> CumulativeShares:
+        """The share of people below each edge of a range, as a curve that never falls, with intervals."""
+        from deniable.results.range_queries import cumulate
+
+        return cumulate(self.numbers, name, level)
+
+    def among(self, name: str, level: float = 0.95) -> dict[str, Summary]:
+        """The share of each value among those to whom the question applies, and who answered it.
+
+        Its interval is Fieller's, which holds where it is uncertain how many these are: then it may be wide.
+        """
+        from deniable.results.respondents import shares_among
+
+        return shares_among(self.numbers, name, level)
+
+    def has_mean(self, name: str) -> bool:
+        """Whether it has a `mean`: a number, or a closed range."""
+        from deniable.results.middles import has_mean
+
+        return has_mean(self.numbers, name)
+
+    def has_quantiles(self, name: str) -> bool:
+        """Whether it has a median that people read: a range, but not of months."""
+        from deniable.results.middles import has_quantiles
+
+        return has_quantiles(self.numbers, name)
+
+    def find(self, level: float = 0.95, project: str | None = None) -> Findings:
+        """What is read of every attribute: possible shares, groups, means, medians, and noise."""
+        from deniable.results.findings import Findings
+
+        return Findings.read(self.numbers, level, project)
+
+    def frame(
+        self,
+        level: float = 0.95,
+        project: str | None = None,
+        backend: Backend | None = None,
+        bins: bool = False,
+    ) -> Any:
+        """What is read of every attribute, as a dataframe of the library you already have: pandas, polars or
+        pyarrow.
+
+        `kind` is what a row is about: a value, a group of neighboring ones, a mean or a quantile; or a share
+        `among` those who answered, where "not applicable" or "no answer" is one of the values. For long
+        ranges and large grids there are groups; `bins` adds every value, as in the files of `deniable
+        estimate`. `share` is a possible share, `low` and `high` are the ends of its interval at `level`, and
+        `count` is how many of the `n` people who reported the attribute have the value. `unbiased` is the
+        unbiased estimate, with `stderr` and its own interval. `projected` is what the consistency step
+        `project` makes of it. All rows are of one plan, `plan_id`, which is no column.
+        """
+        rows = self.find(level, project).rows.table(bins)
+        return frame_of_rows(
+            [{name: cell for name, cell in row.items() if name != "plan"} for row in rows], backend
+        )
+
+    def change(self, earlier: Result, level: float = 0.95, people: People | None = None) -> Change:
+        """The change since an earlier round: of every share and mean, with its interval.
+
+        What people keep is in both rounds, so these depend on each other. Unless `people` says more, the
+        intervals of a plan with rounds hold whoever answered in each round. With "same", they hold for the
+        very people whose reports are about the question, if all answered both times, and are narrower; two
+        rounds on values allow that (`l_grr`, `l_osue`, ...), and plans that ask once and whose every report
+        has a real answer to every question.
+        With "others", other people answered each time, as in a plan that asks once.
+        """
+        from deniable.results.change import compare_estimates
+
+        return compare_estimates(earlier.numbers, self.numbers, level, people)
+
+    def cross(self, of: str, by: str, level: float = 0.95) -> CrossTable:
+        """The table of two questions that were asked `together`: what share of each row's people, `by`, gave
+        each answer to the other, `of`.
+
+        Long ranges are rows of groups. Tables that share a question are made to agree on it.
+        """
+        from deniable.results.crossing import cross_estimates
+
+        return cross_estimates(self.numbers, of, by, level, lambda: self.agreed)
+
+    @cached_property
+    def agreed(self) -> Sequence[Agreed]:
+        """What the reports of each table, and those about one question, say after these were made to agree:
+        what all tables of `cross` are read from. Where they are of the same people, each stays as it is.
+        """
+        from deniable.results.crossing import list_agreed
+
+        return list_agreed(self.numbers)
+
+    def simulate_people(
+        self, n: int, target: str | None = None, seed: int = 1
+    ) -> dict[str, npt.NDArray[np.str_]]:
+        """Answers of n people who do not exist, a column for each question, by the tables of a target.
+
+        The study must have asked for all pairs with it: `Study(..., target="income")`. Given the target,
+        other answers are drawn independently, so that nothing else can be learned from them. There are no
+        error bars: for shares, intervals and tests take `cross`.
+        """
+        from deniable.results.synthetic_people import simulate_people
+
+        return simulate_people(self.numbers, n, target, seed)
+
+    def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
+        """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.
+
+        `result[name].plot()` draws one attribute, with `unbiased` shares.
+        """
+        from deniable.show.findings_plot import plot_findings
+
+        given: object = level
+        if isinstance(given, str):
+            if given not in self:
+                raise InvalidParameter(not_among(given, "an attribute", self))
+            raise InvalidParameter(
+                f"plot takes a confidence level and draws all attributes; result[{given!r}].plot() draws one"
+            )
+        return plot_findings(self.find(level), unbiased=unbiased)
+
+    def text(
+        self,
+        level: float = 0.95,
+        project: str | None = None,
+        most: int | None = None,
+        unbiased: bool = False,
+    ) -> str:
+        """A plain table per attribute, as in the shell: groups of neighboring values where there are many.
+
+        At most `most` rows of each attribute are shown. With `unbiased`, it shows unbiased shares, which may
+        be impossible ones.
+        """
+        from deniable.show.text import write_text
+
+        return write_text(self.find(level, project), most=most, shell=False, unbiased=unbiased)
+
+    def __str__(self) -> str:
+        return self.text(most=20)
+
+    def __repr__(self) -> str:
+        return repr(self.numbers)
+
+    def _repr_html_(self) -> str:
+        from deniable.show.text import write_html
+
+        return write_html(self.find())
+
+
+@final
+@dataclass(frozen=True)
+class WindowResults(Mapping[Hashable, Result]):
+    """The result of each window that has reports."""
+
+    by: tuple[str, ...]
+    results: Mapping[Hashable, Result]
+
+    def __getitem__(self, window: Hashable) -> Result:
+        return self.results[window]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def frame(self, level: float = 0.95, *, backend: str | None = None, **options: Any) -> Any:
+        """One table of all windows: their columns first, then those of `result.frame`."""
+        rows = []
+        for window, result in self.items():
+            values = window if len(self.by) > 1 and isinstance(window, tuple) else (window,)
+            columns = dict(zip(self.by, values, strict=True))
+            table = result.frame(level, backend="pyarrow", **options)
+            rows += [columns | row for row in table.to_pylist()]
+        return frame_of_rows(rows, backend)
+
+    def find(self, level: float = 0.95) -> WindowFindings:
+        """The estimates of all windows as people read them."""
+        from deniable.results.findings import Findings
+        from deniable.show.window_findings import WindowFindings
+
+        windows = {window: result.numbers for window, result in self.items()}
+        return WindowFindings.of(self.by, windows, lambda estimates: Findings.read(estimates, level))
+
+    def text(self, level: float = 0.95) -> str:
+        """A table for each attribute, with a row for each window."""
+        return self.find(level).text()
+
+    def __str__(self) -> str:
+        return self.text() if self else f"no reports in any window of {' and '.join(self.by)}"
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Lines over windows, with a band for each interval."""
+        return self.find(level).plot()
