@@ -188,7 +188,7 @@ def test_running_sums_are_the_sums(name: str) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(m.outputs))
     sums = np.cumsum(decoder, axis=0)[:-1]
     np.testing.assert_allclose(m._cumulated(shares), (sums**2) @ shares - (sums @ shares) ** 2, rtol=1e-7)
-    np.testing.assert_allclose(m._own, (decoder**2 * matrix).sum(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(m._mean_squares, (decoder**2 * matrix).sum(axis=1), rtol=1e-7)
 
 
 def test_rows_that_depend_on_each_other_are_refused() -> None:

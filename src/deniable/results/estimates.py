@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from deniable.domain import Domain, Range
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Bins, Estimate, MeanEstimate
-from deniable.explain.question_pairs import point_to_table
 from deniable.formatting import format_count
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
@@ -77,8 +76,7 @@ class Estimates(Mapping[str, Any]):
         if name in self.ranges:
             return self.ranges[name]
         if name not in self.shares:
-            held = "" if self.document is None else point_to_table(self.document, name)
-            raise KeyError(held or not_among(name, "an attribute", list(self)))
+            raise KeyError(self._point_to_table(name) or not_among(name, "an attribute", list(self)))
         return self.shares[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -92,6 +90,11 @@ class Estimates(Mapping[str, Any]):
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:8]) + (", …" if len(self) > 8 else "")
         return f"<Result of {format_count(self.n, 'record')} for plan {self.plan_id[:12]}: {names}>"
+
+    def _point_to_table(self, name: str) -> str:
+        from deniable.explain.question_pairs import point_to_table  # which takes the mathematics of tables
+
+        return "" if self.document is None else point_to_table(self.document, name)
 
     @cached_property
     def levels(self) -> dict[str, Estimate]:

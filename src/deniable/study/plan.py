@@ -33,7 +33,6 @@ from deniable.randomness import Words
 from deniable.records import RecordMechanism, as_record_mechanism
 from deniable.reports.privatize import encode_answers, make_reports, privatize_answers
 from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round, tally_reports
-from deniable.results.unbiased import estimate_tallies
 from deniable.study.result import Result, WindowResults
 from deniable.tickets import PublicKey
 
@@ -372,6 +371,8 @@ class Plan:
 
             windows = estimate_windows(self.document, tallies, smooth)
             return WindowResults(tallies.by, {key: Result(numbers) for key, numbers in windows.items()})
+        from deniable.results.unbiased import estimate_tallies  # which a device does not need
+
         return Result(estimate_tallies(self.document, tallies, smooth))
 
     def discover(
