@@ -302,7 +302,7 @@ class Handlers:
             raise Refusal("parameter", f'Send {{"words": [...]}}, or {{}}: {problem}') from None
         results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
         name = request.query_params.get("name")
-        question = (await self._read(find_question, served.plan, name)).name
+        question = (await self._read(find_question, served.plan.document, name)).name
         query = Query(question, sought.words, sought.alpha, sought.least)
         async with self._finding:  # one at a time: it takes all cores
             discovered = await self._read(
