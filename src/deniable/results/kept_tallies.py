@@ -75,7 +75,7 @@ class KeptTallies:
 
     >>> import tempfile, deniable as dn
     >>> folder = Path(tempfile.mkdtemp())
-    >>> plan = Plan.of({"smokes": ["yes", "no"]}, dn.grr(2, 1.0), people=1000)
+    >>> plan = dn.Plan.of({"smokes": ["yes", "no"]}, dn.grr(2, 1.0), people=1000)
     >>> for day in ("2026-11-01", "2026-11-02"):
     ...     reports = plan.privatize({"smokes": ["yes", "no", "no"]})
     ...     _ = plan.write_reports(folder / "reports" / f"day={day}" / "part-0.parquet", reports)
