@@ -315,7 +315,7 @@ def write_case(
             if isinstance(part, Averaged)
         },
         "labels": [
-            [*labels[:2], *labels[-2:]] for labels in map(plan.document.labels, plan.document.attributes)
+            [*labels[:2], *labels[-2:]] for labels in map(plan.document.labels_of, plan.document.attributes)
         ],
     }
 
