@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import deniable as dn
-from deniable.explain.related import bound_related, guess_related
+from deniable.explain.guesses import bound_related, guess_related
 from deniable.plan.attribute import list_related
 
 WORK: dict[str, Any] = {"works": ["full", "part", "none"], "job": ["shop", "farm"], "boss": ["yes", "no"]}

@@ -32,7 +32,7 @@ MODULES = {
     "deniable.data.published",
     "deniable.domain.grid",
     "deniable.estimate.consistency",
-    "deniable.explain.differences",
+    "deniable.explain.table_precision",
     "deniable.learn.series",
     "deniable.likelihood.threads",
     "deniable.mechanisms.calibrate",

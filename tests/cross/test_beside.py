@@ -17,7 +17,7 @@ from deniable.cross.spread import OneReport
 from deniable.cross.star import Star
 from deniable.cross.table import compare_tables
 from deniable.estimate.intervals import reach_of
-from deniable.explain.differences import count_people
+from deniable.explain.table_precision import count_people
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
 from deniable.reports.reports import Tallies

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import deniable as dn
-from deniable.explain.factors import guess_factor, guess_factor_by, list_answer_guesses
+from deniable.explain.guesses import guess_factor, guess_factor_by, list_answer_guesses
 from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.shapes import Hadamard
 from tests import enumeration

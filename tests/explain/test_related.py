@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-import deniable.explain.related as related
-from deniable.explain.related import bound_related, guess_related, list_related_guesses
+import deniable.explain.guesses as related
+from deniable.explain.guesses import bound_related, guess_related, list_related_guesses
 from deniable.mechanisms import SetMechanism
 from deniable.metric import MetricMechanism
 

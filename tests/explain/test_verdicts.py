@@ -8,8 +8,13 @@ import pytest
 
 import deniable as dn
 from deniable.choose import HALF_WIDTH, Precision
-from deniable.explain.acronyms import explain_kind, explain_name, list_always
-from deniable.explain.choice_reasons import _name_next_best, _name_smaller
+from deniable.explain.choice_reasons import (
+    _name_next_best,
+    _name_smaller,
+    explain_kind,
+    explain_name,
+    list_always,
+)
 from tests.running import Run
 
 

@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
-from deniable.explain.pools import compare_variances
+from deniable.explain.guesses import compare_variances
 from deniable.simulate import population
 from deniable.simulate.tallies import draw_tally
 from tests import statistics

@@ -12,8 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.domain import Coarse
-from deniable.explain.factors import guess_factor
-from deniable.explain.guesses import bound_group
+from deniable.explain.guesses import bound_group, guess_factor
 from deniable.plan import Attribute
 from deniable.records import Sample, Split
 from deniable.results.findings import Findings

@@ -17,7 +17,7 @@ from deniable.audit.setting import make_setting
 from deniable.collect.sums import Sums
 from deniable.cross import CrossTable
 from deniable.cross.spread import GroupedReport, OneReport
-from deniable.explain.differences import count_people
+from deniable.explain.table_precision import count_people
 from deniable.mechanisms import Tally
 from deniable.plan.known_groups import add_groups
 from deniable.reports import Tallies

@@ -10,8 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.explain.differences import count_people
-from deniable.explain.table_precision import expect_tables
+from deniable.explain.table_precision import count_people, expect_tables
 from deniable.mechanisms import Tally
 from deniable.plan.known_groups import add_groups
 from deniable.reports import Tallies

@@ -23,8 +23,7 @@ from deniable.collect.store import Arrival, open_store
 from deniable.collect.sums import Sums
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
-from deniable.explain.acceptance import find_accepted
-from deniable.explain.device_limit import round_limit, warn_limit
+from deniable.explain.device_limit import find_accepted, round_limit, warn_limit
 from deniable.metric import (
     Averaged,
     Geometric,

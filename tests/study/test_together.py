@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.explain.differences import count_people
+from deniable.explain.table_precision import count_people
 from deniable.study import Plan
 from tests.products import SMOKING
 

@@ -30,7 +30,7 @@ from deniable.attack.text import leave_text
 from deniable.attack.values import MOST_COLLECTIONS, among_fakes
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.explain.related import list_related_guesses
+from deniable.explain.guesses import list_related_guesses
 from deniable.plan.attribute import list_related
 from deniable.randomness.simulated import seeded
 from deniable.records import Faked

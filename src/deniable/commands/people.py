@@ -104,7 +104,7 @@ def size_study(
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
     """How many people find a difference, at the study's epsilon and at others."""
-    from deniable.explain.differences import count_people
+    from deniable.explain.table_precision import count_people
 
     if difference + share >= 100:
         raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
@@ -214,7 +214,7 @@ def _name(plan: Plan) -> str:
 
 def _explain_choice(plan: Plan) -> list[str]:
     """What the name of the choice means."""
-    from deniable.explain.acronyms import explain_name
+    from deniable.explain.choice_reasons import explain_name
 
     words = explain_name(plan.considered[0])
     name = plan.considered[0].name

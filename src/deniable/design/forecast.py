@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deniable.explain.acronyms import explain_kinds, explain_name
-from deniable.explain.choice_reasons import explain_choice, name_use
+from deniable.explain.choice_reasons import explain_choice, explain_kinds, explain_name, name_use
 from deniable.explain.explain import list_warnings, reconsider
 from deniable.explain.guesses import guess_questions
 from deniable.explain.table_precision import ExpectedTable, expect_tables

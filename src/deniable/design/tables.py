@@ -11,7 +11,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Product
 from deniable.errors import InvalidParameter
 from deniable.explain import question_pairs
-from deniable.explain.margins import find_domain, find_margins
+from deniable.explain.question_pairs import find_domain, find_margins
 from deniable.study import Plan
 from deniable.study.result import Result
 

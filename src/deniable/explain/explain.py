@@ -19,15 +19,12 @@ from deniable.choose.reading import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
 from deniable.explain.device_limit import warn_limit
-from deniable.explain.differences import explain_known, warn_groups
-from deniable.explain.guarantees import explain_losses
+from deniable.explain.guarantees import explain_crowd, explain_losses
 from deniable.explain.guesses import explain_guesses
-from deniable.explain.level_precision import anticipate_levels
-from deniable.explain.level_texts import explain_drawn
-from deniable.explain.look_alikes import warn_alike
-from deniable.explain.questions import explain_questions
+from deniable.explain.level_precision import anticipate_levels, explain_drawn
+from deniable.explain.questions import explain_questions, warn_alike
 from deniable.explain.references import name_protocol
-from deniable.explain.shuffled import explain_crowd
+from deniable.explain.table_precision import explain_known, warn_groups
 from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
 from deniable.formatting import format_count, shorten_names

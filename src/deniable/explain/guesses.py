@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
 from typing import Any, final
 
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats, Integers
 from deniable.choose import Considered, find_moved
 from deniable.choose.influence import describe_moved
-from deniable.explain.factors import AnswerGuess, list_answer_guesses
+from deniable.domain import Categories, Product
 from deniable.explain.level_precision import name_levels
-from deniable.explain.pools import explain_pools
-from deniable.explain.related import bound_related, guess_related, list_related_guesses
 from deniable.explain.text_questions import list_unlisted
-from deniable.formatting import format_percent, format_points, format_table
-from deniable.plan.attribute import Attribute, list_related
+from deniable.formatting import format_count, format_percent, format_points, format_table
+from deniable.law import Law, binomial, checked_prior
+from deniable.mechanisms import ExactMechanism, SetMechanism, olh
+from deniable.mechanisms.shapes import Hadamard, Pooled, SubsetShape, Unary
+from deniable.metric import MetricMechanism
+from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
 from deniable.plan.document import PlanDocument
 from deniable.plan.levels import find_divisor
+from deniable.records import Faked
 
 _MOST_RELATED = 4  # groups of questions that depend on each other
 _MOST_NAMES = 6
@@ -26,6 +37,14 @@ _TEXT = ("protocol",)  # columns
 
 HALF = "in which half of its range it is"
 TWO = "which of two answers it is, at most"
+_MOST_VALUES = 1 << 11  # of which the law of the maximum is computed
+_MOST_WEIGHTS = 1 << 22  # of a table of values by reports
+_SURE = 1e-15
+_MOST_BITS = 12  # values of which all sets are listed
+_MOST_OUTPUTS = 1 << 12
+_MOST_CELLS = 1 << 16  # of a table of metric values by outputs
+_MOST_TOGETHER = 1 << 21  # combinations of reports
+_DIGITS = 12  # by which reports say the same
 
 
 @final
@@ -279,3 +298,442 @@ def _format_answers(document: PlanDocument, forever: bool) -> str:
     ]
     more = "" if len(answers) <= _MOST_NAMES else f"; and {len(answers) - _MOST_NAMES} more"
     return f"{'; '.join(texts)}{more}"
+
+
+@final
+@dataclass(frozen=True)
+class AnswerGuess:
+    """How often the best guess of an answer that tables hold is right, if all cells are equally likely."""
+
+    question: str
+    report: float
+    """From one whole report, in which the answer may not be."""
+    reported: float
+    """From one report that is known to hold the answer."""
+    blind: float
+    exact: bool
+    """Whether these are exact; else bounds, by the odds that a report multiplies."""
+
+
+def list_answer_guesses(document: PlanDocument, forever: bool) -> list[AnswerGuess]:
+    """The guesses of every question that is in a table; with `forever`, from any number of reports of answers
+    that do not change.
+    """
+    names = {
+        name for one in document.attributes if isinstance(one.domain, Product) for name in one.domain.names
+    }
+    return [_guess_answer(document, name, forever) for name in document.domains if name in names]
+
+
+def _guess_answer(document: PlanDocument, name: str, forever: bool) -> AnswerGuess:
+    held = [j for j, one in enumerate(document.attributes) if name in one.columns]
+    telling = [j for j, one in enumerate(document.attributes) if one.only_if and one.only_if.name == name]
+    blind = 1 / document.domains[name].k
+    guesses = [_guess_in(document, j, name, forever) for j in held]
+    known = [guess for guess in guesses if guess is not None]
+    often = None if telling else _list_often(document, held)
+    if often is not None and len(known) == len(held):
+        report = blind + math.fsum(share * (guess - blind) for share, guess in zip(often, known, strict=True))
+        return AnswerGuess(name, report, max(known), blind, exact=True)
+    inside = [j in held + telling for j in range(len(document.attributes))]
+    ratio = document.mechanism.ratio_among(inside)
+    if forever:
+        ratio = math.prod((document.parts[j].permanent.ratio for j in held + telling), start=Fraction(1))
+    odds = float(ratio) * blind
+    bound = odds / (odds + 1 - blind)
+    return AnswerGuess(name, bound, bound, blind, exact=False)
+
+
+def _guess_in(document: PlanDocument, j: int, name: str, forever: bool) -> float | None:
+    """From a report that holds one attribute."""
+    part, domain = document.parts[j], document.attributes[j].domain
+    part = part.permanent if forever else part
+    if isinstance(domain, Product):
+        return guess_factor(part, domain.shape, domain.names.index(name))
+    return guess_factor(part, (domain.k,), 0)
+
+
+def _list_often(document: PlanDocument, held: Sequence[int]) -> list[float] | None:
+    """How often a report holds each of some attributes, if no other that it holds tells about them; None
+    where another may.
+    """
+    if document.mechanism.fake(0) is not None:  # one is real, and fakes tell nothing
+        return [float(document.mechanism.chance_real(held[0]))] if len(held) == 1 else None
+    ways = list_inclusions(document, list(range(len(document.attributes))))
+    if ways is None:
+        return None
+    if any(sum(inside) > 1 for _, inside in ways):  # several at once: none may share a question
+        columns = [name for j in held for name in document.attributes[j].columns]
+        holding = [one for one in document.attributes if set(one.columns) & set(columns)]
+        if len(holding) > 1:
+            return None
+    return [math.fsum(often for often, inside in ways if inside[j]) for j in held]
+
+
+@lru_cache(maxsize=1 << 10)
+def guess_factor(part: ExactMechanism, shape: tuple[int, ...], axis: int) -> float | None:
+    """How often the best guess of one answer is right from one report of a cell, all cells being equally
+    likely; None where there is too much to sum up, and for hashes, which are no ideal ones.
+
+    >>> from deniable import grr
+    >>> round(guess_factor(grr(10, 1.0), (5, 2), 1), 4)  # of a table of 5 rows and 2 columns
+    0.5733
+    """
+    cells, law = math.prod(shape), part.law
+    if isinstance(law, Law) and (part.names_value or isinstance(part.one_round, Unary | SubsetShape)):
+        return _sum_sets(law, shape[axis], cells) if part.k <= _MOST_VALUES or part.names_value else None
+    return guess_factor_by(part, shape, axis, np.full(cells, 1 / cells))
+
+
+def guess_factor_by(
+    part: ExactMechanism, shape: tuple[int, ...], axis: int, prior: npt.ArrayLike
+) -> float | None:
+    """The same for an attacker with a prior of the cells; None where reports are too many to list."""
+    cells = math.prod(shape)
+    believed, table = checked_prior(prior, cells), _list_reports(part)
+    if table is None:
+        return None
+    joint = (believed[:, None] * table[:cells]).reshape(*shape, -1)
+    others = tuple(i for i in range(len(shape)) if i != axis)
+    return float(joint.sum(axis=others).max(axis=0).sum())
+
+
+def _list_reports(part: ExactMechanism) -> Floats | None:
+    """How likely each report is from each value, by rows."""
+    if isinstance(part, Pooled):
+        return _list_cells(part)
+    if not isinstance(part, Hadamard):
+        return tabulate_reports(part)
+    outputs = 1 << part.bits
+    if outputs * part.k > _MOST_WEIGHTS:
+        return None
+    supported = part.support(np.arange(outputs)).T
+    return np.where(supported, part.law.p, 1 - part.law.p) / (outputs // 2)
+
+
+def _list_cells(part: Pooled) -> Floats | None:
+    """Every function of the pool is as likely, and the true bucket likelier than another."""
+    if part.pool.cells * part.k > _MOST_WEIGHTS:
+        return None
+    supported, p = part.support(np.arange(part.pool.cells)).T, part.law.p
+    return np.where(supported, p, (1 - p) / (part.g - 1)) / part.pool.size
+
+
+def _sum_sets(law: Law, answers: int, cells: int) -> float:
+    """Over all sets of each size, that are equally likely; the values beside the cells are no answer."""
+    k, each = law.k, cells // answers
+    sizes = law.sizes.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.where(sizes > 0, law.inside / sizes, 0.0)
+        outside = np.where(sizes < k, law.outside / (k - sizes), 0.0)
+    middle = float(sizes @ (law.inside + law.outside)) / k
+    most = _expect_most(answers, each, k - cells, law.sizes, middle)
+    # where a report is likelier from what it leaves out, the answer of which it leaves out most is the best
+    least = each - _expect_most(answers, each, k - cells, k - law.sizes, 1 - middle)
+    held = np.where(inside >= outside, most, least)
+    return float(k / cells * (outside * (each - held) + inside * held).sum())
+
+
+def _expect_most(answers: int, each: int, beside: int, sizes: Integers, middle: float) -> Floats:
+    """The most that a random set of a size has of the cells of any one answer, on average, for each size.
+
+    Given their number, cells that are in a set by chance are as random as a set of that size. `middle` is
+    that chance, near to the sizes that matter.
+    """
+    k = answers * each + beside
+    if sizes.max() <= 1 and not beside:
+        return sizes.astype(np.float64)
+    found = np.zeros(len(sizes))
+    chance = min(max(middle, 1 / (2 * k)), 1 - 1 / (2 * k))
+    total, outside = _list_chances(k, chance), _list_chances(beside, chance)
+    for below in _list_powers(answers, each, chance):
+        within = np.zeros(k + 1)
+        joint = np.convolve(below, outside)
+        within[: joint.size] = joint
+        share = np.divide(within, total, out=np.zeros(k + 1), where=total > 0)
+        found += 1 - np.minimum(share, 1.0)[sizes]
+    return np.minimum(found, each)
+
+
+def _list_chances(trials: int, chance: float) -> Floats:
+    counts, chances = binomial(trials, chance)
+    found = np.zeros(trials + 1)
+    found[counts] = chances
+    return found
+
+
+def _list_powers(answers: int, each: int, chance: float) -> Iterator[Floats]:
+    """How likely some cells are in a set, by their number, with at most 0, 1, 2, ... of each answer."""
+    own = _list_chances(each, chance)
+    for most in range(each):
+        power, square, left = np.ones(1), own[: most + 1], answers
+        while left:
+            power = np.convolve(power, square) if left & 1 else power
+            left >>= 1
+            square = np.convolve(square, square) if left else square
+        yield power
+        if own[: most + 1].sum() > 1 - _SURE / answers:
+            return
+
+
+@final
+@dataclass(frozen=True)
+class RelatedGuess:
+    """How often the best guess of an answer is right, from the reports of all that it is related to."""
+
+    attribute: str
+    guess: float
+    blind: float
+
+
+@lru_cache(maxsize=64)
+def guess_related(document: PlanDocument, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
+    """The guesses of a question and of those that depend on it; None where there is too much to sum up."""
+    by_name = {one.name: one for one in document.attributes}
+    root, *others = (by_name[name] for name in names)
+    positions = [document.attributes.index(one) for one in (root, *others)]
+    ways = list_inclusions(document, positions)
+    tables = [tabulate_reports(document.parts[j]) for j in positions]
+    if ways is None or any(one.only_if is None or one.only_if.name != root.name for one in others):
+        return None
+    known = [table for table in tables if table is not None]
+    if len(known) < len(tables):
+        return None
+    applies = np.array([_applies(root, one, len(known[0])) for one in others])
+    dependents = [_Dependent.of(document, one, table) for one, table in zip(others, known[1:], strict=True)]
+    group = _Group(known[0], applies, dependents)
+    found = []
+    for target, name in enumerate(names):
+        guesses = [(often, group.guess(target - 1, inside)) for often, inside in ways]
+        if any(guess is None for _, guess in guesses):
+            return None
+        right = sum(often * guess for often, guess in guesses if guess is not None)
+        found.append(RelatedGuess(name, min(right, 1.0), group.blind(target - 1)))
+    return tuple(found)
+
+
+def list_related_guesses(document: PlanDocument) -> dict[str, RelatedGuess]:
+    """The guesses of all questions that depend on each other, where they can be summed up, by name."""
+    groups = (guess_related(document, names) for names in list_related(document.attributes))
+    return {one.attribute: one for some in groups if some is not None for one in some}
+
+
+@final
+@dataclass(frozen=True)
+class RelatedBound:
+    """How often no guess of an answer is more often right, whatever a report is and says: exact numbers."""
+
+    attribute: str
+    bound: Fraction
+    blind: Fraction
+
+
+def bound_related(document: PlanDocument, names: Sequence[str]) -> list[RelatedBound]:
+    """Bounds for the same attacker: a report multiplies the odds of an answer by the ratio at most."""
+    inside = [one.name in names for one in document.attributes]
+    ratio = document.mechanism.ratio_among(inside)
+    found = []
+    for name in names:
+        blind = _find_blind(document, name)
+        found.append(RelatedBound(name, ratio * blind / (ratio * blind + 1 - blind), blind))
+    return found
+
+
+def _find_blind(document: PlanDocument, name: str) -> Fraction:
+    """The best guess without a report: that a question does not apply, or any of its values."""
+    one = _get(document, name)
+    often = _find_applying(document, one)
+    return max(1 - often, often / _count_answers(document, one))
+
+
+def _get(document: PlanDocument, name: str) -> Attribute:
+    return next(one for one in document.attributes if one.name == name)
+
+
+def _find_applying(document: PlanDocument, one: Attribute) -> Fraction:
+    """To how many a question applies, if all values of those on which it depends are equally likely."""
+    if one.only_if is None:
+        return Fraction(1)
+    parent = _get(document, one.only_if.name)
+    chosen = Fraction(len(one.only_if.values), _count_answers(document, parent))
+    return _find_applying(document, parent) * chosen
+
+
+def _count_answers(document: PlanDocument, one: Attribute) -> int:
+    """The answers of those to whom a question applies; of a number, in which half of its range it is."""
+    part = document.parts[document.attributes.index(one)]
+    if part.numeric:
+        return 2
+    return part.k - (NOT_APPLICABLE in document.extras(one))
+
+
+def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
+    """Whether a question applies, for each value of the one on which it depends."""
+    assert one.only_if is not None
+    assert isinstance(root.domain, Categories)
+    codes = {root.domain.labels.index(value) for value in one.only_if.values}
+    return [code in codes for code in range(k)]
+
+
+def list_inclusions(
+    document: PlanDocument, positions: Sequence[int]
+) -> list[tuple[float, tuple[bool, ...]]] | None:
+    """Which of some attributes a report holds, and how often; None where that is hidden, or more complex."""
+    ways = [(1.0, (False,) * len(positions))]
+    for member, first, _ in document.mechanism.members:
+        here = [(at, j - first) for at, j in enumerate(positions) if first <= j < first + member.d]
+        if isinstance(member, Faked) and here:
+            return None
+        chances = [float(member.chance(j)) for j in range(member.d)]
+        if not here:
+            continue
+        if all(chance == 1.0 for chance in chances):
+            choices = [(1.0, [at for at, _ in here])]
+        elif round(sum(chances), 9) == 1.0:
+            choices = [(chances[j], [at]) for at, j in here]
+            choices.append((1.0 - sum(often for often, _ in choices), []))
+        else:
+            return None
+        ways = [
+            (often * more, tuple(one or at in held for at, one in enumerate(inside)))
+            for often, inside in ways
+            for more, held in choices
+            if more > 0
+        ]
+    return ways
+
+
+def tabulate_reports(part: ExactMechanism) -> Floats | None:
+    """How likely each report is from each value, by rows; None where there are too many, or no table."""
+    if part.numeric or part.k > _MOST_OUTPUTS:
+        return None
+    if isinstance(part, MetricMechanism):
+        if part.k * part.outputs > _MOST_CELLS:
+            return None
+        return np.array([part.forward(row) for row in np.eye(part.k)])
+    if not isinstance(part, SetMechanism):
+        return None
+    law = part.law
+    if part.names_value:
+        return np.full((part.k, part.k), law.q) + (law.p - law.q) * np.eye(part.k)
+    if not isinstance(part, Unary | SubsetShape) or part.k > _MOST_BITS:
+        return None
+    sets = np.array(list(product((False, True), repeat=part.k)))
+    sizes = sets.sum(axis=1)
+    possible = set(law.sizes.tolist())
+    chances = {size: np.exp(law.log_likelihood(size)) for size in possible}
+    columns = [
+        np.where(row, *chances[size])
+        for row, size in zip(sets, sizes.tolist(), strict=True)
+        if size in possible
+    ]
+    return np.array(columns).T
+
+
+def _merge(table: Floats) -> Floats:
+    """The same with columns put together that are multiples of each other: they say the same."""
+    total = table.sum(axis=0)
+    kept = table[:, total > 0]
+    shapes = np.round(kept / kept.sum(axis=0), _DIGITS)
+    _, which = np.unique(shapes, axis=1, return_inverse=True)
+    found = np.zeros((len(table), int(which.max()) + 1))
+    np.add.at(found.T, which.reshape(-1), kept.T)
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Dependent:
+    """A question that applies only to some: how likely its reports are from those to whom it does not, and
+    from those to whom it does.
+    """
+
+    skipped: Floats
+    answers: Floats
+
+    @staticmethod
+    def of(document: PlanDocument, one: Attribute, table: Floats) -> _Dependent:
+        """Where no value is "not applicable", a random one is reported."""
+        if not document.extras(one):
+            return _Dependent(table.mean(axis=0), table)
+        return _Dependent(table[one.domain.k], np.delete(table, one.domain.k, axis=0))
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """What it says about others: by whether it applies."""
+        return _merge(np.stack([self.skipped, self.answers.mean(axis=0)]))
+
+    @cached_property
+    def best(self) -> Floats:
+        """The same with its likeliest answer, of those that are equally likely."""
+        return _merge(np.stack([self.skipped, self.answers.max(axis=0) / len(self.answers)]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A question, and those that depend on it: for which of its values each applies."""
+
+    root: Floats
+    applies: np.ndarray
+    dependents: Sequence[_Dependent]
+
+    def blind(self, target: int) -> float:
+        """The best guess without a report; -1 is the question on which the others depend."""
+        if target < 0:
+            return 1 / len(self.root)
+        often = float(self.applies[target].mean())
+        return max(1 - often, often / len(self.dependents[target].answers))
+
+    def guess(self, target: int, inside: Sequence[bool]) -> float | None:
+        """The best guess from a report that holds these; None where there are too many reports."""
+        k = len(self.root)
+        root = (self.root if inside[0] else np.ones((k, 1))) / k
+        patterns, which = np.unique(self.applies, axis=1, return_inverse=True)
+        which = which.reshape(-1)
+        together = np.max if target < 0 else np.sum
+        rows = [together(root[which == b], axis=0) for b in range(patterns.shape[1])]
+        tables = [_merge(np.stack(rows))]
+        for i, (one, held) in enumerate(zip(self.dependents, inside[1:], strict=True)):
+            nothing = np.array([[1.0], [1 / len(one.answers) if i == target else 1.0]])
+            found = nothing if not held else one.best if i == target else one.evidence
+            tables.append(found[patterns[i].astype(int)])
+        if prod(table.shape[1] for table in tables) * patterns.shape[1] > _MOST_TOGETHER:
+            return None
+        joint = tables[0]
+        for table in tables[1:]:
+            joint = (joint[:, :, None] * table[:, None, :]).reshape(len(joint), -1)
+        if target < 0:
+            return float(joint.max(axis=0).sum())
+        asked = patterns[target].astype(bool)
+        return float(np.maximum(joint[asked].sum(axis=0), joint[~asked].sum(axis=0)).sum())
+
+
+def explain_pools(document: PlanDocument) -> list[str]:
+    """A sentence for each attribute whose values are hashed by the functions of a pool."""
+    found = []
+    for attribute, part in zip(document.attributes, document.parts, strict=True):
+        one = part.one_round
+        if isinstance(one, Pooled) and not attribute.domain.is_level:
+            pool = one.pool
+            found.append(
+                f"{attribute.name!r} is hashed by one of {pool.size:,} public functions, and its reports are "
+                f"counted by function and bucket: {format_count(pool.cells, 'number')}, however many people "
+                f"answer. {_compare_people(one)}"
+            )
+    return found
+
+
+def _compare_people(mechanism: Pooled) -> str:
+    """How many more people it takes than functions that every device draws itself, by both laws."""
+    ratio = compare_variances(mechanism)
+    than = "than with functions that devices draw themselves"
+    if ratio <= 1:
+        return f"It takes no more people {than}."
+    return f"It takes {math.ceil(1000 * (ratio - 1)) / 10:.1f} % more people {than}."
+
+
+def compare_variances(mechanism: Pooled) -> float:
+    """The variance of the share of a value that nobody has, over that of local hashing of the same loss."""
+    alone = olh(mechanism.k, mechanism.loss())
+    return float(mechanism.law.variance(1, 0.0)) / float(alone.law.variance(1, 0.0))

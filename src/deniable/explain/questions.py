@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from deniable.domain import Product
+from deniable.domain import Categories, Product
 from deniable.exact import round_up
-from deniable.explain.level_texts import explain_levels
+from deniable.explain.level_precision import explain_levels
 from deniable.formatting import format_count, format_up
 from deniable.metric import SmoothWave
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_several
@@ -15,6 +17,13 @@ from deniable.plan.metric_losses import loss_to_random
 
 ONLY_IF_SMOOTH = "right only if shares are smooth: on heaped data its error is bias"
 """What every reader of such a range must know."""
+_ALIKE = {
+    **dict(zip("авеѕіјкмнорстухһԁԛԝ", "abesijkmhopctyxhdqw", strict=True)),  # Cyrillic
+    **dict(zip("αβεζικμνορτυχγ", "abezikmvoptuxy", strict=True)),  # Greek
+    **dict(zip("ıɑɡ01|‐‑‒–—−’‘`", "iagoll------'''", strict=True)),  # noqa: RUF001 - others
+}
+"""Letters in lower case and the Latin one that each looks like: the usual ones of Unicode's list, UTS 39."""
+_MOST = 3  # pairs that are named
 
 
 def explain_questions(document: PlanDocument) -> list[str]:
@@ -105,3 +114,52 @@ def explain_smooth(document: PlanDocument) -> list[str]:
                 "noise, and not that bias. Ask with queries = 'ranges' if many people may have one value."
             )
     return found
+
+
+def warn_alike(document: PlanDocument) -> str | None:
+    """Warn of values of one attribute, or names of attributes, that look the same; None if there are none."""
+    pairs = [*_find_pairs("the questions", (attribute.name for attribute in document.attributes))]
+    for attribute in document.attributes:
+        if isinstance(attribute.domain, Categories):
+            pairs += _find_pairs(repr(attribute.name), attribute.domain.labels)
+    if not pairs:
+        return None
+    more = f" (and {len(pairs) - _MOST} more)" if len(pairs) > _MOST else ""
+    return (
+        f"People cannot tell some answers apart, but they count as two: {'; '.join(pairs[:_MOST])}{more}. "
+        "Keep one of them, or write them so that they look different."
+    )
+
+
+def fold_looks(text: str) -> str:
+    """Fold a text to what it looks like: without forms, case and spaces, in Latin letters.
+
+    >>> fold_looks("y\\u0435s") == fold_looks("\\uff39es ") == "yes"
+    True
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    shown = (letter for letter in folded if not letter.isspace() and unicodedata.category(letter) != "Cf")
+    return "".join(_ALIKE.get(letter, letter) for letter in shown)
+
+
+def _find_pairs(where: str, labels: Iterable[str]) -> Iterator[str]:
+    """Each text that looks like an earlier one, and how they differ."""
+    first: dict[str, str] = {}
+    for label in labels:
+        other = first.setdefault(fold_looks(label), label)
+        if other != label:
+            yield f"{other!r} and {label!r} of {where} {_tell_difference(other, label)}"
+
+
+def _tell_difference(one: str, other: str) -> str:
+    def squeeze(text: str) -> str:
+        return "".join(text.casefold().split())
+
+    if squeeze(one) == squeeze(other):
+        return "differ in capital letters or spaces alone"
+    foreign = [letter for letter in other if letter not in one] or [
+        letter for letter in one if letter not in other
+    ]
+    if not foreign:
+        return "look the same"
+    return f"differ in {unicodedata.name(foreign[0], 'a sign without a name')}"

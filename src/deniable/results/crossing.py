@@ -21,13 +21,15 @@ from deniable.cross.table import Repeats
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number
-from deniable.explain.margins import Margin, find_margins, sum_source
 from deniable.explain.question_pairs import (
+    Margin,
     are_of_same_people,
     check_questions,
     explain_ungrouped,
+    find_margins,
     find_read,
     is_grouped,
+    sum_source,
 )
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally

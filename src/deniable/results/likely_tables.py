@@ -14,8 +14,7 @@ from deniable.arrays import Array, Integers
 from deniable.cross.likely import LikelyTable
 from deniable.domain import Domain, Product
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.explain.margins import find_margins
-from deniable.explain.question_pairs import check_questions
+from deniable.explain.question_pairs import check_questions, find_margins
 from deniable.mechanisms import Tally
 from deniable.records import Faked, Records
 from deniable.reports.reports import Tallies, records_of_round

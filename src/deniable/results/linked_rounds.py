@@ -12,7 +12,7 @@ from deniable.arrays import Floats
 from deniable.cross import TableChange
 from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter
-from deniable.explain.margins import find_margins, sum_source
+from deniable.explain.question_pairs import find_margins, sum_source
 from deniable.records import Records
 from deniable.reports.reports import Reports, records_of_round, tally_reports
 from deniable.results.crossing import cross_estimates, list_sources

@@ -242,7 +242,7 @@ class Plan:
         >>> print(plan.shuffled())
         Shuffled: epsilon 0.03... with delta 1e-06 (privacy blanket of Balle and others 2019, ...)
         """
-        from deniable.explain.shuffled import shuffle_plan
+        from deniable.explain.guarantees import shuffle_plan
 
         return shuffle_plan(self.document, delta, people)
 

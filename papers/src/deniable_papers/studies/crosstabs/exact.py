@@ -16,7 +16,7 @@ from deniable.cross.hypothesis import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
 from deniable.estimate import reach_of
-from deniable.explain.differences import count_people
+from deniable.explain.table_precision import count_people
 from deniable.mechanisms import adaptive, grr, ss
 from deniable.study.study import Study
 from deniable_papers.studies.stated import StatedPoint, compare
