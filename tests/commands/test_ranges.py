@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable.results.findings import Findings
 from deniable.results.range_queries import RangeQuery
-from deniable.show.findings_plot import plot_findings
+from deniable.show.plot import plot_findings
 from tests import levels
 from tests.running import Run
 

@@ -18,8 +18,7 @@ import deniable as dn
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
 from deniable.results.findings import Findings
-from deniable.show.findings_plot import plot_findings
-from deniable.show.plot import shares_plot
+from deniable.show.plot import plot_findings, shares_plot
 from deniable.show.text import write_text
 from deniable.simulate.tallies import draw_tally
 from deniable.study import Plan

@@ -7,8 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.law import Law
-from deniable.results.health import HealthWatch
-from deniable.results.picked import explain_picked, find_picked
+from deniable.results.health import HealthWatch, explain_picked, find_picked
 from deniable.study import Plan
 from tests.keys import signing_key
 

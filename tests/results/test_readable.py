@@ -16,7 +16,7 @@ from deniable.results.findings import Findings
 from deniable.results.noise import Noise, find_noisy
 from deniable.results.possible_shares import Shares, _search, read_groups, read_values
 from deniable.results.smoothed import _smooth, list_smoothable
-from deniable.show.findings_plot import plot_findings
+from deniable.show.plot import plot_findings
 from deniable.show.text import write_html, write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Group, Summary

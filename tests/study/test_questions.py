@@ -28,7 +28,7 @@ from deniable.mechanisms import ExactMechanism
 from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares
-from deniable.show.findings_plot import plot_findings
+from deniable.show.plot import plot_findings
 from deniable.show.text import write_html, write_text
 from deniable.study import Plan, Result
 from deniable.study.questionnaire import divide_pages

@@ -122,7 +122,7 @@ def estimate_file(
     from deniable.results.most_likely import has_fakes
     from deniable.results.range_queries import RangeQuery
     from deniable.results.windows import estimate_windows
-    from deniable.show.findings_plot import plot_findings
+    from deniable.show.plot import plot_findings
     from deniable.show.text import write_text
     from deniable.show.window_findings import WindowFindings
 

@@ -20,8 +20,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.plan import Attribute
 from deniable.randomness.simulated import remembering, seeded
 from deniable.reports import Reports
-from deniable.results.conditions import find_condition
-from deniable.results.estimates import bins_of
+from deniable.results.estimates import bins_of, find_condition
 from deniable.results.findings import MEDIAN, Findings
 from deniable.study import Plan
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
+import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Array, Floats, Integers
 from deniable.cross import CrossTable, Source
 from deniable.cross.agreement import Agreed, agree
 from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
 from deniable.cross.likely import LikelyTable
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
+from deniable.cross.star import Star
 from deniable.cross.table import Repeats
-from deniable.errors import InvalidParameter
+from deniable.domain import Domain, Product
+from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.estimate.consistency import nearest_with_total, simplex
-from deniable.exact import number
+from deniable.exact import number, whole_number
 from deniable.explain.question_pairs import (
     Margin,
     are_of_same_people,
@@ -29,20 +33,31 @@ from deniable.explain.question_pairs import (
     find_margins,
     find_read,
     is_grouped,
+    list_tables,
     sum_source,
 )
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
-from deniable.plan.attribute import Attribute
+from deniable.plan.attribute import Attribute, list_questions
 from deniable.plan.known_groups import Known
 from deniable.records import Records
+from deniable.reports.reports import Tallies, records_of_round
+from deniable.results.most_likely import has_fakes
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
     from deniable.results.estimates import Estimates
 
-
 _BLOCK = 1 << 14  # reports whose supports are in memory at once
+_MOST_SHOWN = 512  # cells of all questions together, where a page waits
+_MOST_SEARCHED = 1 << 12
+_TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
+_MOST_PEOPLE = 10_000_000
+_NO_ERROR_BARS = (
+    "simulated people have no error bars: what is counted of them is as uncertain as the tables they come "
+    "from, and more; for shares, intervals and tests use result.cross. Their other answers depend on the "
+    "target alone: how two of these depend on each other is not shown, even where they do"
+)
 
 
 def cross_estimates(
@@ -82,8 +97,6 @@ def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
 
 
 def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
-    from deniable.results.likely_tables import show_likely
-
     if estimates.document is None or estimates.tallies is None:
         return None
     return show_likely(estimates.document, estimates.tallies, of, by)
@@ -387,3 +400,161 @@ def _add_remedy(document: PlanDocument, of: str, by: str) -> str:
             if one.only_if is not None:
                 return f", with an answer of {one.name!r} for those to whom it does not apply"
     return ""
+
+
+class _Part(NamedTuple):
+    """What the reports of one attribute say: the attribute's number, and its questions with their values."""
+
+    attribute: int
+    factors: tuple[tuple[str, Domain], ...]
+    extras: int
+
+    def holds(self, *names: str) -> bool:
+        return set(names) <= {name for name, _ in self.factors}
+
+
+def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
+    """From tallies, where these hold all that reports say; None where they do not, or a page cannot wait."""
+    named = [one.names_value for one in document.mechanism.mechanisms]
+    parts = [part for part in _list_parts(document) if named[part.attribute] or part.holds(of, by)]
+    chosen = _choose(parts, of, by, _MOST_SHOWN)
+    if chosen is None or has_fakes(document) or not all(named[part.attribute] for part in chosen.parts):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
+        found = chosen.find(
+            document, {part.attribute: tallies[document.names[part.attribute]] for part in parts}
+        )
+    return found if found.gap is not None and found.gap * tallies.n <= _TOTAL else None
+
+
+def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:
+    """From reports, or from tallies that hold all that reports say."""
+    check_questions(document, of, by)
+    known = () if document.known is None else document.known.names
+    if of in known or by in known:
+        raise InvalidParameter(
+            f"{(of if of in known else by)!r} is known, and its groups keep their sizes; the nearest "
+            f"possible table is plan.cross(reports, {of!r}, by={by!r}).likely()"
+        )
+    if has_fakes(document):
+        raise InvalidParameter(
+            "reports with fakes have one likelihood of all attributes: plan.mle(reports)['age x smoker']"
+        )
+    given: dict[int, Tally | Array]
+    if isinstance(data, Tallies):
+        given = {j: data[name] for j, name in enumerate(document.names)}
+    else:
+        records = Records.stack(list(records_of_round(data, document.id, document.table_form.rounds)))
+        given = dict(enumerate(records.columns))
+    chosen = _choose(list(_list_parts(document)), of, by, _MOST_SEARCHED)
+    if chosen is None:
+        raise InvalidParameter(
+            f"no report holds both {of!r} and {by!r}; ask for both at once: together = [[{by!r}, {of!r}]]"
+        )
+    return chosen.find(document, given, **options)
+
+
+def _list_parts(document: PlanDocument) -> Iterator[_Part]:
+    for j, one in enumerate(document.attributes):
+        if not one.is_plain:
+            continue
+        domain = one.domain
+        factors = domain.factors if isinstance(domain, Product) else ((one.name, domain),)
+        mechanism = document.mechanism.mechanisms[j]
+        yield _Part(j, factors, mechanism.k - math.prod(factor.k for _, factor in factors))
+
+
+def _choose(parts: list[_Part], of: str, by: str, most: int) -> _Joint | None:
+    """Those that hold both questions, and others that share one, as long as all cells together are few."""
+    held = [part for part in parts if part.holds(of, by)]
+    if not held:
+        return None
+    if held[0].extras:  # people in no cell have no place in a table of more questions
+        return _Joint((held[0],), held[0].factors, of, by)
+    sharing = [part for part in parts if part not in held and (part.holds(of) or part.holds(by))]
+    found: list[_Part] = []
+    factors: dict[str, Domain] = {}
+    for part in [*held, *sharing]:
+        joined = factors | dict(part.factors)
+        if part.extras or (found and math.prod(domain.k for domain in joined.values()) > most):
+            continue
+        found, factors = [*found, part], joined
+    return _Joint(tuple(found), tuple(factors.items()), of, by)
+
+
+@final
+@dataclass(frozen=True)
+class _Joint:
+    """All cells of some questions, and the reports about some of them."""
+
+    parts: tuple[_Part, ...]
+    factors: tuple[tuple[str, Domain], ...]
+    of: str
+    by: str
+
+    def find(self, document: PlanDocument, given: dict[int, Any], **options: Any) -> LikelyTable:
+        from deniable.likelihood.tables import mle_tables
+
+        found = mle_tables(
+            [
+                (document.mechanism.mechanisms[part.attribute], given[part.attribute], self._values_of(part))
+                for part in self.parts
+                if _count(given[part.attribute])
+            ],
+            **options,
+        )
+        rows, columns = find_margins(document, self.of, self.by)
+        shape = tuple(domain.k for _, domain in self.factors)
+        names = [name for name, _ in self.factors]
+        cells = found.frequencies[: math.prod(shape)].reshape(shape)
+        both = [names.index(self.by), names.index(self.of)]
+        summed = cells.sum(axis=tuple(set(range(len(shape))) - set(both)))
+        table = summed if both[0] < both[1] else summed.T
+        return LikelyTable(rows.sums @ table @ columns.sums.T, "most likely", found.gap)
+
+    def _values_of(self, part: _Part) -> Integers:
+        """The value that reports of a part have for each cell of all questions; extras come last."""
+        shape, names = [domain.k for _, domain in self.factors], [name for name, _ in self.factors]
+        at = np.indices(shape).reshape(len(shape), -1)
+        own = [at[names.index(name)] for name, _ in part.factors]
+        values = np.ravel_multi_index(own, [domain.k for _, domain in part.factors])
+        return np.concatenate([values, values.size + np.arange(part.extras)]).astype(np.int64)
+
+
+def _count(data: Tally | Array) -> int:
+    return data.n if isinstance(data, Tally) else len(data)
+
+
+def simulate_people(
+    estimates: Estimates, n: int, target: str | None, seed: int
+) -> dict[str, npt.NDArray[np.str_]]:
+    """Answers of people who do not exist, drawn by the tables of the target with each other question."""
+    whole_number("n", n, 1, _MOST_PEOPLE)
+    whole_number("seed", seed, 0)
+    if estimates.document is None:
+        raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
+    questions = list_questions(estimates.document.attributes)
+    if target is None:
+        raise InvalidParameter(
+            "name the target that people are simulated for, such as target='income'; the study must have "
+            "asked for its tables: Study(..., target='income')"
+        )
+    if target not in questions:
+        raise InvalidParameter(not_among(target, "a question", questions))
+    held = {frozenset(pair) for pair in list_tables(estimates.document)}
+    lacking = [name for name in questions if name != target and frozenset((name, target)) not in held]
+    if lacking or len(questions) < 2:
+        named = ", ".join(map(repr, lacking)) or "no other question"
+        raise InvalidParameter(
+            f"no report holds {target!r} together with {named}; people are simulated by the tables of a "
+            f"target with each other question: Study(..., target={target!r})"
+        )
+    agreed = list_agreed(estimates)
+    tables = [
+        cross_estimates(estimates, name, target, find_agreed=lambda: agreed)
+        for name in questions
+        if name != target
+    ]
+    warnings.warn(_NO_ERROR_BARS, DeniableWarning, stacklevel=3)
+    return Star.of(tables).draw(n, np.random.default_rng(seed))

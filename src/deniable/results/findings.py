@@ -24,7 +24,6 @@ from deniable.exact import number
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
 from deniable.results.estimates import MEAN, Estimates, bins_of
-from deniable.results.middles import find_mean, find_quantile, has_mean, has_quantiles
 from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
 from deniable.results.possible_shares import (
     Likely,
@@ -44,7 +43,11 @@ from deniable.results.respondents import (
     correct_shares,
     cumulative_shares,
     find_answered,
+    find_mean,
+    find_quantile,
     find_respondents,
+    has_mean,
+    has_quantiles,
     name_people,
     read_columns,
     share_answered,

@@ -9,14 +9,21 @@ from textwrap import indent
 from typing import Any, final
 
 from deniable.arrays import Array
+from deniable.choose.candidate import influence_of, one_in
 from deniable.estimate import Estimate
-from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, shorten_names
+from deniable.formatting import (
+    fill_paragraph,
+    format_count,
+    format_digits,
+    format_percent,
+    format_table,
+    shorten_names,
+)
 from deniable.law import Moments
 from deniable.mechanisms import Linear, Tally
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Reports, Tallies
 from deniable.results.estimates import Estimates
-from deniable.results.picked import explain_picked
 from deniable.summaries.bursts import check_burst, check_minutes
 from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
 from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
@@ -356,3 +363,40 @@ def _list_levels(document: PlanDocument) -> dict[str, dict[str, float]]:
 
 def _estimate_seen(estimate: Estimate, seen: Tally) -> Estimate:
     return replace(estimate, n=seen.n, support_counts=seen.counts, asked=seen.asked)
+
+
+@final
+@dataclass(frozen=True)
+class Picked:
+    """The attribute in which one picked report gains most, and how many people it counts for."""
+
+    attribute: str
+    people: float
+
+
+def find_picked(document: PlanDocument) -> Picked | None:
+    """The most that one picked report counts for, by the law; None where no value is listed."""
+    mechanism = document.mechanism
+    found = [
+        Picked(attribute.name, influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))))
+        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        if part.listed and not part.numeric and not part.metric and not attribute.domain.is_level
+    ]
+    return max(found, key=lambda picked: picked.people, default=None)
+
+
+def explain_picked(document: PlanDocument) -> str:
+    """What no check of the reports notices, in plain words; empty where no value is listed."""
+    picked = find_picked(document)
+    if picked is None:
+        return ""
+    who = (
+        "Anybody can send them; invitations bound them to one for each person and round."
+        if document.ticket_key is None
+        else "Only invited people can send reports, and each of them one such report a round: that remains."
+    )
+    return (
+        "No check notices picked reports: made by the mechanism, and sent only if they support a value. Each "
+        f"counts for up to {format_digits(picked.people, 3)} people in {picked.attribute!r}, the most that "
+        f"any report can. --fakes 0.01 shows where shares are if 1 % of the reports was picked. {who}"
+    )

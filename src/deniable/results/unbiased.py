@@ -15,8 +15,15 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.plan.levels import find_tree
 from deniable.ranges import RangeEstimate
 from deniable.reports.reports import Tallies, refuse_other_plan
-from deniable.results.conditions import correct_mean, explain_unknown, find_condition
-from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of
+from deniable.results.estimates import (
+    MEAN,
+    Estimates,
+    Unreported,
+    bins_of,
+    correct_mean,
+    explain_unknown,
+    find_condition,
+)
 from deniable.results.smoothed import refuse_unordered
 
 if TYPE_CHECKING:

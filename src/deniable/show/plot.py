@@ -4,52 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import combinations, cycle, pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.formatting import round_digits
+from deniable.formatting import format_count, round_digits
 from deniable.plot.charts import draw_mean, write_noisy
 from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
+from deniable.results.estimates import MEAN
+from deniable.results.findings import name_quantile
 from deniable.results.noise import find_noisy
 from deniable.results.possible_shares import Shares
-from deniable.show.panels import (
-    BELOW,
-    KEYS,
-    LETTER,
-    MAP_WIDE,
-    RIGHT,
-    TEXT,
-    WIDE,
-    Bar,
-    Panel,
-    height_of,
-    in_columns,
-    what_is_shown,
-)
+from deniable.results.range_queries import ShownShare
+from deniable.results.respondents import Columns, read_columns
 from deniable.summaries import Group, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from deniable.results.findings import Findings
+
 _MOST_PANELS = 24
 _MOST_VALUES = 100  # of an attribute with more, the largest shares are shown
 _LARGEST_SHARES = 40
 _MANY_BINS = 20  # of a range with more, all are drawn side by side
 _LONG = 10_000  # numbers from here on have commas
-_RIGHT = 0.98  # of a panel's width, where marks of numbers are
+_AT_RIGHT = 0.98  # of a panel's width, where marks of numbers are
 _GRAY = "#c8c8c8"  # of cells that are too noisy to read
 _LINES = ("-.", ":", "--", "-")  # of numbers that are marked in a panel
 _MARKS = "<Dso"  # and beside it
+_COLUMNS = 3
+_TALLER = 1.5  # how much taller a page with fewer columns may be
+# inches: how tall and wide a map is, and a value's line in every panel
+_MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19
+_WIDE, _MARGIN, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
+_KEYS = 2
+"""Marks and lines that are explained in one line above a panel."""
+_LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
 
 
 class Part(NamedTuple):
@@ -134,9 +134,9 @@ def shares_plot(
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
-    wide = sum(lefts) + len(columns) * (WIDE + RIGHT)
-    heading = [*wrap(title, round(wide / LETTER / 1.15)), what_is_shown(panels, level)]
-    top = 0.2 + 1.15 * TEXT * len(heading)
+    wide = sum(lefts) + len(columns) * (_WIDE + _MARGIN)
+    heading = [*wrap(title, round(wide / _LETTER / 1.15)), what_is_shown(panels, level)]
+    top = 0.2 + 1.15 * _TEXT * len(heading)
     tall = top + max(map(height_of, columns))
     with style():
         figure = Picture(figsize=(wide, tall))
@@ -146,7 +146,7 @@ def shares_plot(
             x, y = x + left, tall - top
             for panel in column:
                 y -= panel.above + panel.body
-                width = WIDE if panel.grid is None else MAP_WIDE
+                width = _WIDE if panel.grid is None else _MAP_WIDE
                 axes = figure.add_axes((x / wide, y / tall, width / wide, panel.body / tall))
                 scale = None
                 if panel.grid is not None:
@@ -154,8 +154,8 @@ def shares_plot(
                         ((x + width + 0.1) / wide, y / tall, 0.12 / wide, panel.body / tall)
                     )
                 _draw(axes, panel, scale)
-                y -= BELOW
-            x += WIDE + RIGHT
+                y -= _BELOW
+            x += _WIDE + _MARGIN
     return figure
 
 
@@ -331,7 +331,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
         # as if people were even in a bar; at the right end, where the margin is
         at = np.interp(position, np.asarray(panel.edges), np.arange(len(positions) + 1) - 0.5)
         axes.plot(
-            [_RIGHT],
+            [_AT_RIGHT],
             [float(at)],
             marker,
             transform=axes.get_yaxis_transform(),
@@ -362,7 +362,7 @@ def _draw_keys(axes: Axes, panel: Panel) -> None:
             fontsize=7,
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=KEYS,
+            ncols=_KEYS,
             borderaxespad=0.2,
             borderpad=0.1,
             frameon=False,
@@ -426,3 +426,204 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
 
 def _short(label: str) -> str:
     return label if len(label) <= 30 else f"{label[:29]}…"
+
+
+class Bar(NamedTuple):
+    """A value, or a group of neighboring ones, with its share, its interval and other shares by name."""
+
+    label: str
+    share: float
+    low: float
+    high: float
+    likely: Mapping[str, float] = {}
+    noisy: bool = False
+    """Whether it is too noisy to read: then only its interval is drawn."""
+
+
+class Panel(NamedTuple):
+    """An attribute, and what is drawn of it."""
+
+    name: str
+    estimate: Estimate | MeanEstimate | None
+    """None where it is combined from levels."""
+    bars: Sequence[Bar] = ()
+    """Those that there is room for, in order."""
+    note: str = ""
+    """The whole that they are a part of."""
+    grid: Grid | None = None
+    """Whose cells the values are."""
+    shares: Floats | None = None
+    """What is drawn on a map, cell by cell."""
+    has_intervals: bool = True
+    """Whether what is drawn has an interval: a map of what is most likely in each cell has none."""
+    method: str = "unbiased"
+    """Which shares are drawn."""
+    edges: Floats | None = None
+    """Where the bars of a range begin and end."""
+    side_by_side: bool = False
+    """Whether these are all bins of a long range, drawn as steps."""
+    positions: Mapping[str, float] = {}
+    """Numbers on that line that are marked, by name: its mean and quantiles."""
+    blocks: Sequence[tuple[Integers, Bar]] = ()
+    """The groups of neighboring cells of a map: which cells, and what is drawn."""
+    ends: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The mean of a number and the ends of its interval."""
+    noisy: bool = False
+    """Whether that mean is too noisy to read: then only its interval is drawn."""
+    counted: str = ""
+    """What was counted, in words; else the number of reports."""
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it has an axis of its own at the left, in place of a line per value."""
+        return self.grid is not None or self.side_by_side
+
+    @property
+    def title(self) -> list[str]:
+        """In lines that the panel has room for."""
+        reports = "" if self.estimate is None else format_count(self.estimate.n, "report")
+        text = f"{self.name}: {self.counted or reports}{self.note}"
+        return wrap(text, round((_WIDE + _MARGIN) / _LETTER)) or [""]
+
+    @property
+    def left(self) -> float:
+        """Inches that the labels take."""
+        return 0.75 if self.is_tall else 0.2 + _LETTER * max((len(bar.label) for bar in self.bars), default=4)
+
+    @property
+    def above(self) -> float:
+        return 0.12 + _TEXT * len(self.title) + self.keyed
+
+    @property
+    def keyed(self) -> float:
+        """Inches that it takes to explain the marks on bars and the numbers on the line."""
+        keys = len(self.positions) + (len(self.bars[0].likely) if self.bars else 0)
+        return _TEXT * -(-keys // _KEYS)
+
+    @property
+    def body(self) -> float:
+        return _MAP if self.is_tall else _LINE * max(1, len(self.bars))
+
+    @property
+    def height(self) -> float:
+        return self.above + self.body + _BELOW
+
+
+def what_is_shown(panels: Sequence[Panel], level: float) -> str:
+    """Which shares are shown, and whether with intervals."""
+    known = [panel.has_intervals for panel in panels]
+    if not any(known):
+        return "most likely shares, without intervals"
+    kinds = list(dict.fromkeys(panel.method for panel in panels if panel.bars or panel.grid))
+    kind = kinds[0] if len(kinds) == 1 else "possible"
+    which = f"{'nearest possible' if kind == 'projected' else kind} shares" if kinds else "means"
+    noisy = any(panel.noisy for panel in panels)
+    noisy |= any(panel.shares is not None and np.isnan(panel.shares).any() for panel in panels)
+    noisy |= any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
+    return (
+        f"{which} with {100 * level:g} % intervals"
+        + ("" if all(known) else "; maps without intervals")
+        + ("; gray where too noisy to read" if noisy else "")
+    )
+
+
+def in_columns(panels: list[Panel]) -> list[list[Panel]]:
+    """In order, down one column and then the next, so that the tallest is as short as can be.
+
+    Of fewer columns, too: they are taken if less of the page is empty, and if it is not much taller.
+    """
+    n, best = len(panels), []
+    for count in range(min(n, _COLUMNS), 0, -1):
+        ways = [(0, *cuts, n) for cuts in combinations(range(1, n), count - 1)]
+        found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
+        best.append(min(found, key=lambda columns: max(map(height_of, columns))))
+    shortest = max(map(height_of, best[0]))
+    return min(
+        (columns for columns in best if max(map(height_of, columns)) <= _TALLER * shortest), key=_empty
+    )
+
+
+def _empty(columns: list[list[Panel]]) -> float:
+    """How much of the page has nothing on it."""
+    tall, heights = max(map(height_of, columns)), [height_of(column) for column in columns]
+    wide = [max(panel.left for panel in column) + _WIDE + _MARGIN for column in columns]
+    used = sum(height * width for height, width in zip(heights, wide, strict=True))
+    return 1 - used / (tall * sum(wide))
+
+
+def height_of(column: list[Panel]) -> float:
+    """Inches that the panels of a column take."""
+    return sum(panel.height for panel in column)
+
+
+def plot_findings(
+    findings: Findings, bins: bool = False, unbiased: bool = False, only: str | None = None
+) -> Figure:
+    """Shares with intervals, in groups unless `bins`, and what is likely; of all attributes, or of one."""
+    shares = {
+        of: {name: one.frequencies for name, one in found.items()}
+        for of, found in findings.likelihoods
+        if found
+    }
+    estimates = findings.estimates
+    title = estimates.title
+    means = findings.unbiased_means if unbiased else findings.means
+    values, groups = findings.shares, findings.group_shares
+    if unbiased:
+        columns = {name: read_columns([one.share for one in all_]) for name, all_ in findings.groups.items()}
+        values, groups = _as_shares(findings.unbiased), _as_shares(columns)
+    ends = {name: (one.value, one.low, one.high) for name, one in means.items()}
+    people = {name: findings.among(name, name in estimates.means) for name in estimates}
+    told = {name: one for name, one in people.items() if one is not None}
+    noisy = frozenset[str]() if unbiased else findings.noisy_means
+    counted = {name: str(one) for name, one in findings.respondents.items()}
+    counted |= {name: format_count(estimates[name].n, "report") for name in findings.leveled}
+    parts = {
+        name: Part(
+            one.people,
+            list(map(str, one.labels)),
+            _as_shares({name: one.unbiased})[name] if unbiased else one.shares,
+        )
+        for name, one in findings.answered.items()
+    }
+    shown = Shown(values, groups, ends, told, noisy, counted, parts, _list_ranges(findings, unbiased))
+    chosen = [name for name in estimates if only in (None, name)]
+    drawn = {name: estimates.shares[name] for name in chosen if name in estimates.shares}
+    numbers = {name: estimates.means[name] for name in chosen if name in estimates.means}
+    leveled = {name: findings.groups[name] for name in chosen if name in estimates.ranges}
+    about = numbers, estimates.domains, bins, shares, _list_positions(findings), shown, leveled
+    return shares_plot(drawn, title, findings.level, *about)
+
+
+def _list_ranges(findings: Findings, unbiased: bool) -> dict[str, list[Bar]]:
+    """The shares between two numbers that were asked for, by attribute."""
+    found: dict[str, list[Bar]] = {}
+    for name, asked in findings.ranges.items():
+        for query, raw in asked.items():
+            one = ShownShare.of(findings.estimates, name, query, raw)
+            share = raw if unbiased else one.share
+            bar = Bar(str(query), share.value, share.low, share.high, noisy=one.noisy and not unbiased)
+            found.setdefault(name, []).append(bar)
+    return found
+
+
+def _list_positions(findings: Findings) -> dict[str, dict[str, float]]:
+    """Means and quantiles of ranges, by name, but for those beyond an open end."""
+    found = {
+        name: {MEAN: mean.value}
+        for name, mean in findings.means.items()
+        if name not in findings.estimates.means and name not in findings.noisy_means
+    }
+    for name, shares in findings.all_quantiles.items():
+        told = {
+            name_quantile(share): one.value
+            for share, one in shares.items()
+            if math.isfinite(one.value) and not findings.is_wide(name, one)
+        }
+        found[name] = found.get(name, {}) | told
+    return found
+
+
+def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
+    """Unbiased columns in place of possible ones."""
+    return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}

@@ -466,7 +466,7 @@ class Plan:
         error bars and tests are of the unbiased table, `cross`. Where reports are sets of values, it takes
         the reports themselves.
         """
-        from deniable.results.likely_tables import find_likely_table
+        from deniable.results.crossing import find_likely_table
 
         return find_likely_table(self.document, data, of, by, **options)
 
@@ -483,7 +483,7 @@ class Plan:
         The variance is that of each person's own change, so that noise that is kept cancels. A collector does
         not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the valid change.
         """
-        from deniable.results.linked_rounds import compare_linked
+        from deniable.results.change import compare_linked
 
         return compare_linked(self.document, earlier, later, of, by, level)
 

@@ -108,7 +108,7 @@ class Result(Mapping[str, Any]):
         Where an end of the range is open, `ends` are the numbers that people in its first and last bin are
         taken to have.
         """
-        from deniable.results.middles import find_mean
+        from deniable.results.respondents import find_mean
 
         return find_mean(self.numbers, name, level, ends)
 
@@ -119,7 +119,7 @@ class Result(Mapping[str, Any]):
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out. On a scale
         of whole numbers it is between the first and the last of them.
         """
-        from deniable.results.middles import find_quantile
+        from deniable.results.respondents import find_quantile
 
         return find_quantile(self.numbers, name, share, level)
 
@@ -156,13 +156,13 @@ class Result(Mapping[str, Any]):
 
     def has_mean(self, name: str) -> bool:
         """Whether it has a `mean`: a number, or a closed range."""
-        from deniable.results.middles import has_mean
+        from deniable.results.respondents import has_mean
 
         return has_mean(self.numbers, name)
 
     def has_quantiles(self, name: str) -> bool:
         """Whether it has a median that people read: a range, but not of months."""
-        from deniable.results.middles import has_quantiles
+        from deniable.results.respondents import has_quantiles
 
         return has_quantiles(self.numbers, name)
 
@@ -237,7 +237,7 @@ class Result(Mapping[str, Any]):
         other answers are drawn independently, so that nothing else can be learned from them. There are no
         error bars: for shares, intervals and tests take `cross`.
         """
-        from deniable.results.synthetic_people import simulate_people
+        from deniable.results.crossing import simulate_people
 
         return simulate_people(self.numbers, n, target, seed)
 
@@ -246,7 +246,7 @@ class Result(Mapping[str, Any]):
 
         `result[name].plot()` draws one attribute, with `unbiased` shares.
         """
-        from deniable.show.findings_plot import plot_findings
+        from deniable.show.plot import plot_findings
 
         given: object = level
         if isinstance(given, str):
