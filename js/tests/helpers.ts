@@ -64,6 +64,74 @@ export async function small(change: (data: Document) => void = () => undefined):
   return sealed(data);
 }
 
+const files = import.meta.glob<Case[]>("../../spec/vectors/metric/reports.json", {
+  eager: true,
+  import: "default",
+});
+const cases = Object.values(files).flat();
+/** The first case of a mechanism in the vectors of distances and means. */
+export const named = (name: string): Case => cases.find((one) => one.name === `${name}, 0`) as Case;
+export const MOST = 2 ** 53 - 1;
+
+/** A plan for one attribute that states no more than has to be there. */
+export const alone = (
+  name: string,
+  domain: Document,
+  part: Document,
+  unit?: string,
+  loss = MOST,
+): Promise<string> =>
+  small((data) => {
+    data.attributes = [{ domain, name }];
+    data.mechanism.parts = [part];
+    data.losses = { attribute: MOST, record: MOST, repeated: null };
+    if (unit) data.losses.metric = { rest: 0, units: [{ loss, name, unit }] };
+  });
+
+/** Tails of 2^64 words that fall by ever fewer of them. */
+export const tailsOf = (k: number): bigint[] => {
+  const steps = Array.from({ length: k - 1 }, (_, m) => (FULL >> 20n) / BigInt(m + 4) + 1n);
+  const tails = [1n];
+  for (const step of steps.slice(1).reverse()) tails.unshift((tails[0] as bigint) + step);
+  return [FULL - (tails[0] as bigint), ...tails];
+};
+
+export const years = (k: number): Document => ({
+  bins: k,
+  digits: 0,
+  kind: "range",
+  low: 0,
+  open_high: false,
+  open_low: false,
+  step: 1,
+});
+
+export const box = (rows: number, columns: number): Document => ({
+  columns,
+  east: 10 * 1e9,
+  kind: "grid",
+  north: 50 * 1e9,
+  rows,
+  south: 45 * 1e9,
+  west: 5 * 1e9,
+});
+
+/** Words for displacements by a function of rows and columns; what is left over goes to none. */
+export const noiseOf = (rows: number, columns: number, of: (a: number, b: number) => number): bigint[][] => {
+  const noise = Array.from({ length: rows }, (_, a) =>
+    Array.from({ length: columns }, (_, b) => BigInt(of(a, b))),
+  );
+  let others = 0n;
+  for (const [a, row] of noise.entries()) {
+    for (const [b, words] of row.entries()) if (a || b) others += words * (a ? 2n : 1n) * (b ? 2n : 1n);
+  }
+  (noise[0] as bigint[])[0] = FULL - others;
+  return noise;
+};
+
+export const texts = (noise: readonly (readonly bigint[])[]): string[][] =>
+  noise.map((row) => row.map(String));
+
 /** One unit of work: a thousand products of whole numbers, which is what plans and reports take. */
 function calibrate(): bigint {
   let product = 1n;
