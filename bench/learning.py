@@ -95,9 +95,10 @@ def _find_entropy(days: int) -> Found:
 
 def crowd() -> Found:
     import deniable as dn
+    from deniable.crowd import shuffled
 
     made = [dn.grr(10, 1.0), dn.oue(10, 2.0), dn.ss(100, 1.0), dn.olh(1000, 4.0), dn.hr(10, 1.0)]
-    return {"seconds": max(best_of_three(partial(dn.shuffled, one, N)) for one in made)}
+    return {"seconds": max(best_of_three(partial(shuffled, one, N)) for one in made)}
 
 
 if __name__ == "__main__":

@@ -351,7 +351,7 @@ def one_record() -> list[str]:
     plan = some_plan()
     answers = {name: labels[3] for name, labels in ATTRIBUTES.items()}
     taken = {
-        "Python": _milliseconds(lambda: plan.privatize([answers], dn.system())),
+        "Python": _milliseconds(lambda: plan.privatize([answers], dn.randomness.system())),
         "Python, with a new client that verifies and keeps a ledger": _milliseconds(
             lambda: Client(plan, os.urandom(32), cap=6.0).report(answers)
         ),

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 
 import deniable as dn
-from deniable.likelihood import GeometricChannel
+from deniable.metric.line import GeometricChannel
 from reconstruct import CERTIFICATE, N, shares
 from worker import Task, serve
 
@@ -27,7 +27,9 @@ def values(k: int) -> np.ndarray:
 def privatize(protocol: str, k: int, secure: bool) -> Task:
     mechanism, people = dn.PROTOCOLS[protocol].make(k, 1.0), values(k)
     people = people[: min(REPORTS, 200_000_000 // mechanism.words)]
-    return lambda: mechanism.privatize(people, dn.system() if secure else dn.seeded(7)), len(people)
+    return lambda: mechanism.privatize(people, dn.randomness.system() if secure else dn.seeded(7)), len(
+        people
+    )
 
 
 def tally(protocol: str, k: int) -> Task:
@@ -36,7 +38,7 @@ def tally(protocol: str, k: int) -> Task:
     return lambda: mechanism.tally(reports), len(reports)
 
 
-def records(name: str) -> dn.Split | dn.Sample | dn.Faked:
+def records(name: str) -> dn.records.Split | dn.records.Sample | dn.records.Faked:
     """Ten attributes of ten values each."""
     mechanism, _, protocol = name.partition(" ")
     ks = [10] * 10
@@ -56,30 +58,32 @@ def tally_records(name: str) -> Task:
     return lambda: mechanism.tally(reports), len(table)
 
 
-def again(make: Callable[[int, float, float], dn.Memoized]) -> Task:
+def again(make: Callable[[int, float, float], dn.rounds.Memoized]) -> Task:
     """A population whose permanent answers are kept per person."""
     mechanism, people = make(100, 1.0, 2.0), values(100)[:100_000]
     return lambda: mechanism.privatize(people, dn.remembering(3, dn.seeded(7))), len(people)
 
 
-def on_device(make: Callable[[], dn.Mechanism | dn.RecordMechanism]) -> Task:
+def on_device(make: Callable[[], dn.mechanisms.Mechanism | dn.records.RecordMechanism]) -> Task:
     """One report of one person, who keeps a secret and nothing else."""
     mechanism, secret = make(), bytes(range(32))
-    answer = np.full((1, mechanism.d), 3) if isinstance(mechanism, dn.RecordMechanism) else np.array([3])
-    return lambda: [mechanism.privatize(answer, dn.device(secret, "study")) for _ in range(20)], 20
+    answer = (
+        np.full((1, mechanism.d), 3) if isinstance(mechanism, dn.records.RecordMechanism) else np.array([3])
+    )
+    return lambda: [mechanism.privatize(answer, dn.randomness.device(secret, "study")) for _ in range(20)], 20
 
 
-ON_DEVICE: dict[str, Callable[[], dn.Mechanism | dn.RecordMechanism]] = {
-    "l_grr 100": lambda: dn.l_grr(100, 1.0, 2.0),
-    "l_osue 100": lambda: dn.l_osue(100, 1.0, 2.0),
-    "loloha 100": lambda: dn.loloha(100, 1.0, 2.0),
-    "dbitflip 100": lambda: dn.dbitflip(100, 1.0, bits=16),
+ON_DEVICE: dict[str, Callable[[], dn.mechanisms.Mechanism | dn.records.RecordMechanism]] = {
+    "l_grr 100": lambda: dn.rounds.l_grr(100, 1.0, 2.0),
+    "l_osue 100": lambda: dn.rounds.l_osue(100, 1.0, 2.0),
+    "loloha 100": lambda: dn.rounds.loloha(100, 1.0, 2.0),
+    "dbitflip 100": lambda: dn.rounds.dbitflip(100, 1.0, bits=16),
     "rsfd oue-z 10 x 10": lambda: dn.rsfd([10] * 10, 1.0, "oue-z"),
 }
 
 
 def most_likely_counts() -> Task:
-    mechanism = dn.geometric(100, 0.1)
+    mechanism = dn.metric.geometric(100, 0.1)
     tally = dn.Tally(N, np.random.default_rng(1).multinomial(N, mechanism.law.forward(shares(100))))
     assert dn.mle(mechanism, tally).gap <= CERTIFICATE
     return lambda: [dn.mle(mechanism, tally) for _ in range(20)], 20
@@ -104,8 +108,8 @@ def products(dense: bool) -> Task:
 
 
 def noise() -> Task:
-    mechanism, people = dn.geometric(100, 0.5), np.random.default_rng(1).integers(0, 101, REPORTS)
-    return lambda: mechanism.privatize(people, dn.system()), REPORTS
+    mechanism, people = dn.metric.geometric(100, 0.5), np.random.default_rng(1).integers(0, 101, REPORTS)
+    return lambda: mechanism.privatize(people, dn.randomness.system()), REPORTS
 
 
 def audit() -> Task:
@@ -124,7 +128,7 @@ def seeded_words() -> Task:
 
 
 def secure_words() -> Task:
-    source = dn.system()
+    source = dn.randomness.system()
     return lambda: [source.take(1 << 15) for _ in range(64)], 64 << 15
 
 
@@ -177,8 +181,8 @@ if __name__ == "__main__":
             tasks[f"privatize {name}"] = partial(privatize_records, name)
             tasks[f"tally {name}"] = partial(tally_records, name)
         tasks["privatize l_grr"], tasks["privatize l_osue"] = (
-            partial(again, dn.l_grr),
-            partial(again, dn.l_osue),
+            partial(again, dn.rounds.l_grr),
+            partial(again, dn.rounds.l_osue),
         )
         tasks["mle geometric 100"], tasks["mle grr 100"] = most_likely_counts, most_likely_values
         tasks["privatize geometric 100"] = noise

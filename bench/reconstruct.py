@@ -63,9 +63,10 @@ def rows(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[list[s
     lines += [
         "",
         f"Geometric, epsilon = 0.1, 10^6 reports, to a certificate of {CERTIFICATE:g}. The plain iteration "
-        f"(IBU, dense) ran until {ended}. `dn.mle(dn.geometric(10**5, 0.1), tally)`: {large['seconds']:.2f} "
-        f"s (at most {LARGE_BARS[0]:g}), {large['mebibytes']:.0f} MiB in all (at most {LARGE_BARS[1]:g}; "
-        f"{large['before']:.0f} MiB of them are Python, numpy, numba and the counts), certificate "
+        f"(IBU, dense) ran until {ended}. `dn.mle(dn.metric.geometric(10**5, 0.1), tally)`: "
+        f"{large['seconds']:.2f} s (at most {LARGE_BARS[0]:g}), {large['mebibytes']:.0f} MiB in all "
+        f"(at most {LARGE_BARS[1]:g}; {large['before']:.0f} MiB of them are Python, "
+        "numpy, numba and the counts), certificate "
         f"{large['gap']:.1e}.",
     ]
     return lines, missed
@@ -83,7 +84,7 @@ def small() -> dict[str, float]:
     """The plain iteration, to the same certificate or as long as anybody waits."""
     import deniable as dn
 
-    channel = dn.geometric(100, 0.1).law.matrix()
+    channel = dn.metric.geometric(100, 0.1).law.matrix()
     counts = np.random.default_rng(1).multinomial(N, shares(100) @ channel)
     seen, guess, start = counts / N, np.full(101, 1 / 101), time.process_time()
     gap = np.inf
@@ -102,9 +103,9 @@ def large() -> dict[str, float]:
     loop has run.
     """
     import deniable as dn
-    from deniable.likelihood import GeometricChannel
+    from deniable.metric.line import GeometricChannel
 
-    mechanism = dn.geometric(10**5, 0.1)
+    mechanism = dn.metric.geometric(10**5, 0.1)
     counts = np.random.default_rng(1).multinomial(N, GeometricChannel(10**5, 0.1).output(shares(10**5)))
     before, tally = _mebibytes(), dn.Tally(N, counts)
     found = dn.mle(mechanism, tally)  # loads the other loops

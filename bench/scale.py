@@ -21,7 +21,7 @@ import deniable as dn
 import queueing
 from deniable.collect.counting import Known
 from deniable.engines.counting import count_by
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric.numbers import averaged
 from deniable.plot import figure
 from deniable.study import Plan
@@ -47,7 +47,7 @@ CATEGORIES: dict[str, ExactMechanism] = {
     "subset, k = 1,000": dn.ss(1000, EPSILON),
     "hashed, k = 100": dn.olh(100, EPSILON),
     "hashed, k = 1,000": dn.olh(1000, EPSILON),
-    "pooled, k = 1,000": dn.plh(1000, EPSILON),
+    "pooled, k = 1,000": dn.mechanisms.plh(1000, EPSILON),
     "Hadamard, k = 1,000": dn.hr(1000, EPSILON),
 }
 
@@ -71,7 +71,7 @@ def make_plans() -> dict[str, tuple[Plan, object]]:
         labels = [f"answer {value}" for value in range(mechanism.k)]
         plans[name] = Plan.of({"question": labels}, mechanism, people=BILLION), labels[3]
     ages = {"question": dn.Range(0, 100, step=1)}
-    plans["metric, k = 100"] = Plan.of(ages, dn.geometric(99, 0.1), people=BILLION), 3
+    plans["metric, k = 100"] = Plan.of(ages, dn.metric.geometric(99, 0.1), people=BILLION), 3
     numbers = {"question": dn.Number(0, 100)}
     plans["mean"] = Plan.of(numbers, averaged("piecewise", EPSILON), people=BILLION), 3
     return plans

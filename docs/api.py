@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,18 @@ from types import ModuleType
 import deniable as dn
 from deniable import choose, plan, reports, study
 from deniable.mechanisms import protocols
+
+IMPORTED = {
+    "client": ("AboveCap", "CopiedLedger", "NotSent", "composed_loss"),
+    "cross": ("CrossTable",),
+    "crowd": ("Shuffled", "shuffled"),
+    "discovery": ("Discovery",),
+    "errors": ("FileMissing", "NotExact", "WordsExhausted"),
+    "estimate": ("Interval",),
+    "randomness.simulated": ("fixed",),
+    "results.kept_tallies": ("KeptTallies",),
+}
+"""Public names of rooms that are not at the top: `from deniable.client import NotSent`."""
 
 PAGE = Path(__file__).with_name("api.md")
 
@@ -95,18 +108,17 @@ SECTIONS = (
     Section(
         "Attacks",
         ("attack",),
-        "`dn.attack` is loaded when it is first used. It attacks a plan, a record mechanism or a mechanism. "
-        "See [Attacks](attack.md).",
+        "These attack a plan, a record mechanism or a mechanism. See [Attacks](attack.md).",
     ),
     Section(
         "Audits",
         ("audit",),
-        "`dn.audit` is loaded when it is first used. See [Auditing a client](audit.md).",
+        "These bound a loss from the bytes that a client sends. See [Auditing a client](audit.md).",
     ),
     Section(
         "Learning",
         ("learn",),
-        "`dn.learn` is loaded when it is first used. It learns from reports and from noisy counts. See "
+        "These learn from reports and from noisy counts. See "
         "[Reports in a scikit-learn pipeline](privatizer.md).",
     ),
     Section(
@@ -123,7 +135,9 @@ HEAD = """# Names
 All public names of `deniable`, from their docstrings. `help(dn.oue)` says more. What is not on this page is
 not public and may change. `make docs` writes this page: change the docstrings, not the page.
 
-After `import deniable as dn` they are `dn.oue` and so on. `-> Tally` says what a call returns.
+After `import deniable as dn` they are `dn.oue`, `dn.metric.geometric` and so on. A few stand in rooms that are
+imported by name: `from deniable.client import NotSent`. A room is loaded when it is first used. `-> Tally` says
+what a call returns.
 """
 
 
@@ -165,9 +179,12 @@ def assigned(statement: ast.stmt) -> str:
 def names() -> dict[str, object]:
     """Return every public object by the name that it is called by: `oue`, `attack.guess`."""
     found = {name: getattr(dn, name) for name in dn.__all__}
-    for room in ("attack", "audit", "data", "learn"):
+    for room in [name for name, member in found.items() if isinstance(member, ModuleType)]:
         module: ModuleType = getattr(dn, room)
-        found |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
+        found |= {f"{room}.{name}": getattr(module, name) for name in module.__all__ if name not in found}
+    for room, imported in IMPORTED.items():
+        module = import_module(f"deniable.{room}")
+        found |= {f"{room}.{name}": getattr(module, name) for name in imported}
     return {name: one for name, one in found.items() if not isinstance(one, ModuleType)}
 
 

@@ -17,16 +17,17 @@ import numpy.typing as npt
 import deniable as dn
 from deniable.arrays import Array, Floats
 from deniable.estimate import MeanEstimate
-from deniable.law import ReportLaw
-from deniable.randomness import FULL
+from deniable.law.contract import ReportLaw
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 
 
-class Faulty(dn.Mechanism):
+class Faulty(dn.mechanisms.Mechanism):
     """All that it claims is what the right mechanism claims."""
 
     k: int
 
-    def __init__(self, right: dn.Mechanism) -> None:
+    def __init__(self, right: dn.mechanisms.Mechanism) -> None:
         self.right = right
         self.k = right.k
 
@@ -48,7 +49,7 @@ class Faulty(dn.Mechanism):
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.right.success(prior)
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
         return self.right.privatize(values, words)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
@@ -64,7 +65,7 @@ class Faulty(dn.Mechanism):
         return self.right.estimate(tally)
 
 
-def shape_of(mechanism: dn.Mechanism) -> dn.Mechanism:
+def shape_of(mechanism: dn.mechanisms.Mechanism) -> dn.mechanisms.Mechanism:
     """The mechanism that this one claims to be."""
     return mechanism.right if isinstance(mechanism, Faulty) else mechanism
 
@@ -72,11 +73,11 @@ def shape_of(mechanism: dn.Mechanism) -> dn.Mechanism:
 class StuckBit(Faulty):
     """One value's bit is never randomized: whoever has that value says so."""
 
-    def __init__(self, right: dn.Unary, value: int) -> None:
+    def __init__(self, right: dn.mechanisms.Unary, value: int) -> None:
         super().__init__(right)
         self.value = value
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
         reports = self.right.privatize(values, words)
         byte, bit = divmod(self.value, 8)
         reports[:, byte] &= np.uint8(0xFF ^ (1 << bit))
@@ -89,15 +90,15 @@ class UnresetBit(Faulty):
     in all.
     """
 
-    def __init__(self, right: dn.Unary) -> None:
+    def __init__(self, right: dn.mechanisms.Unary) -> None:
         super().__init__(right)
         self.zero = right.zero
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
-        source = dn.system() if words is None else words
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
+        source = dn.randomness.system() if words is None else words
         true = np.asarray(values)
         reports = self.right.privatize(true, source)
-        earlier = dn.chance(source.take(len(true)), self.zero)
+        earlier = dn.randomness.chance(source.take(len(true)), self.zero)
         rows = np.arange(len(true))
         reports[rows, true >> 3] |= earlier.astype(np.uint8) << (true & 7).astype(np.uint8)
         return reports
@@ -108,25 +109,32 @@ class MovedP(Faulty):
     sum).
     """
 
-    def __init__(self, right: dn.Mechanism, by: float) -> None:
+    def __init__(self, right: dn.mechanisms.Mechanism, by: float) -> None:
         super().__init__(right)
         self.by = by
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
-        if isinstance(self.right, dn.Summed):
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
+        if isinstance(self.right, dn.mechanisms.Summed):
             reports = self.right.privatize(values, words)
             reports[np.arange(len(reports)), np.asarray(values)] += self.by
             return reports
         return self._moved().privatize(values, words)
 
-    def _moved(self) -> dn.Mechanism:
+    def _moved(self) -> dn.mechanisms.Mechanism:
         def up(threshold: int) -> int:
             return min(FULL - 1, round(threshold * (1 + Fraction(self.by))))
 
         match self.right:
-            case dn.Unary():
+            case dn.mechanisms.Unary():
                 return replace(self.right, one=up(self.right.one))
-            case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Pooled() | dn.Hadamard():
+            case (
+                dn.mechanisms.Direct()
+                | dn.mechanisms.Subset()
+                | dn.mechanisms.PackedSubset()
+                | dn.mechanisms.Hashed()
+                | dn.mechanisms.Pooled()
+                | dn.mechanisms.Hadamard()
+            ):
                 return replace(self.right, keep=up(self.right.keep))
             case _:
                 raise AssertionError(f"say what p is for {type(self.right).__name__}")
@@ -135,7 +143,7 @@ class MovedP(Faulty):
 class TruthFirst(Faulty):
     """A subset written in the order it was made: the true value first, where it is a member."""
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
         reports = self.right.privatize(values, words)
         order = np.argsort(reports != np.asarray(values)[:, None], axis=1, kind="stable")
         return np.take_along_axis(reports, order, axis=1)
@@ -144,11 +152,11 @@ class TruthFirst(Faulty):
 class SharedWords(Faulty):
     """A batch in which everybody gets the first person's words."""
 
-    def privatize(self, values: npt.ArrayLike, words: dn.Words | None = None) -> Array:
-        source = dn.system() if words is None else words
+    def privatize(self, values: npt.ArrayLike, words: dn.randomness.Words | None = None) -> Array:
+        source = dn.randomness.system() if words is None else words
         count = len(np.asarray(values))
         first = source.take(self.words * count)[: self.words]
-        return self.right.privatize(values, dn.fixed(np.tile(first, count)))
+        return self.right.privatize(values, fixed(np.tile(first, count)))
 
 
 class FloatLoss(Faulty):
@@ -156,26 +164,26 @@ class FloatLoss(Faulty):
 
     def loss(self) -> float:
         match self.right:
-            case dn.Unary(one=one, zero=zero):
+            case dn.mechanisms.Unary(one=one, zero=zero):
                 p, q = one / FULL, zero / FULL
                 return math.log(p * (1 - q) / (q * (1 - p)))
-            case dn.Direct(k=k, keep=keep):
+            case dn.mechanisms.Direct(k=k, keep=keep):
                 return math.log(keep / FULL * (k - 1) / (1 - keep / FULL))
             case _:
                 raise AssertionError(f"no such formula for {type(self.right).__name__}")
 
 
-def float_grr(k: int, epsilon: float) -> dn.Direct:
+def float_grr(k: int, epsilon: float) -> dn.mechanisms.Direct:
     """Randomized response with its textbook probability rounded to the nearest threshold."""
-    return dn.Direct(k, round(math.exp(epsilon) / (math.exp(epsilon) + k - 1) * FULL))
+    return dn.mechanisms.Direct(k, round(math.exp(epsilon) / (math.exp(epsilon) + k - 1) * FULL))
 
 
-def float_oue(k: int, epsilon: float) -> dn.Unary:
+def float_oue(k: int, epsilon: float) -> dn.mechanisms.Unary:
     """Optimized unary encoding with its textbook probability rounded to the nearest threshold."""
-    return dn.Unary(k, FULL // 2, round(FULL / (math.exp(epsilon) + 1)))
+    return dn.mechanisms.Unary(k, FULL // 2, round(FULL / (math.exp(epsilon) + 1)))
 
 
-def float_sue(k: int, epsilon: float) -> dn.Unary:
+def float_sue(k: int, epsilon: float) -> dn.mechanisms.Unary:
     """Symmetric unary encoding with its textbook probability rounded to the nearest threshold."""
     one = round(FULL * math.exp(epsilon / 2) / (math.exp(epsilon / 2) + 1))
-    return dn.Unary(k, one, FULL - one)
+    return dn.mechanisms.Unary(k, one, FULL - one)

@@ -46,14 +46,14 @@ def plans() -> Mapping[str, Plan]:
         "several words": of(dn.sue(130, 1.0)),
         "all words of 56 bits": of(dn.sue(56, 1.0)),
         "a subset of several words": of(dn.ss(70, 1.0)),
-        "kept, hashed": of(dn.loloha(20, 1.0, 2.0), rounds=2),
+        "kept, hashed": of(dn.rounds.loloha(20, 1.0, 2.0), rounds=2),
         **{name: plan for name, plan in metric_of_each().items() if name != "mixed, split"},
         "sampled": sample()["sample oue"],
         "two of three": sample()["two of three"],
         "faked": faked()["faked oue-z"],
         **{name: nested()[name] for name in ("a sample last", "two samples", "age and place from everybody")},
         "known groups": groups.plans()["two questions"],
-        "a name with a dot": of(dn.Split((dn.oue(9, 1.0), dn.grr(2, 1.0))), dotted),
+        "a name with a dot": of(dn.records.Split((dn.oue(9, 1.0), dn.grr(2, 1.0))), dotted),
         "a known group with a dot": of(dn.oue(5, 1.0)).with_known({"city.0": ["A", "B"]}),
     }
 

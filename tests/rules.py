@@ -15,9 +15,10 @@ from typing import Any
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms import Direct, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan.strict_json import mechanism_to_dict
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
@@ -80,7 +81,7 @@ def bins(k: int) -> dict[str, Any]:
 
 def alone(k: int, part: Mapping[str, Any], rounds: int | None = None) -> dict[str, Any]:
     """A plan with one attribute of k bins."""
-    data = document(of(dn.l_grr(5, 1.0, 2.0), rounds=2) if rounds else of(dn.grr(5, 1.0)))
+    data = document(of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=2) if rounds else of(dn.grr(5, 1.0)))
     repeated = rounds and dict.fromkeys(data["losses"]["repeated"])
     return {
         **with_part({**data, "rounds": rounds}),
@@ -278,13 +279,13 @@ def asking() -> Iterator[Case]:
     yield changed(sampled, "canonical", "ask, all", ask="all")
     for name, wrong in {"another word": "drawn", "no text": 1, "null": None, "a list": ["sampled"]}.items():
         yield changed(sampled, "ask", f"ask, {name}", ask=wrong)
-    both = document(of(dn.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)), reported=2), two))
+    both = document(of(dn.records.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)), reported=2), two))
     yield changed(both, "ask", "ask, all attributes are drawn", ask="sampled")
     yield changed(document(of(dn.spl([3, 2], 1.0, "grr"), two)), "ask", "ask, a split", ask="sampled")
     yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "ask", "ask, one attribute", ask="sampled")
     yield changed(document(of(dn.rsfd([3, 2], 1.0, "grr"), two)), "ask", "ask, fake data", ask="sampled")
     three = {"age": dn.Range(0, 5), **two}
-    inside = dn.Split((dn.grr(5, 1.0), dn.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)))))
+    inside = dn.records.Split((dn.grr(5, 1.0), dn.records.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)))))
     yield changed(document(of(inside, three)), None, "ask, a sample in a split", ask="sampled")
 
 
@@ -600,7 +601,7 @@ def record_mechanisms() -> Iterator[Case]:
 
 
 def fakes() -> Iterator[Case]:
-    data = document(of(dn.rsrfd(KS, 1.0, PRIORS, "grr")))
+    data = document(of(dn.records.rsrfd(KS, 1.0, PRIORS, "grr")))
     first, *others = data["mechanism"]["fakes"]
 
     def faked(refused: str | None, what: str, *made: Mapping[str, Any]) -> Case:
@@ -637,7 +638,7 @@ def fakes() -> Iterator[Case]:
 
 def kept_fakes() -> Iterator[Case]:
     """Fakes around two rounds."""
-    data = document(of(dn.l_rsfd(KS, 1.0, 2.0, "l_grr"), rounds=2))
+    data = document(of(dn.rounds.l_rsfd(KS, 1.0, 2.0, "l_grr"), rounds=2))
     first, *others = data["mechanism"]["fakes"]
 
     def faked(refused: str | None, what: str, *made: Mapping[str, Any]) -> Case:
@@ -646,12 +647,15 @@ def kept_fakes() -> Iterator[Case]:
         changed_plan = {**data, "losses": loosened, "mechanism": {"kind": "faked", "fakes": [*made]}}
         return case(f"kept fakes, {what}", sealed(changed_plan), refused)
 
-    bits = mechanism_to_dict(dn.l_osue(5, 1.0, 2.0))
+    bits = mechanism_to_dict(dn.rounds.l_osue(5, 1.0, 2.0))
     yield faked(None, "values and bits", {"kind": "blank", "part": bits}, *others)
     yield faked(None, "imitated bits", {"kind": "imitated", "part": bits, "prior": "uniform"}, *others)
     yield faked("shape", "a guess among bits", {"kind": "guessed", "part": bits, "prior": "uniform"}, *others)
     yield faked("shape", "no value at all", {"kind": "blank", "part": first["part"]}, *others)
-    for name, part in (("a hash", dn.loloha(5, 1.0, 2.0)), ("some bits", dn.dbitflip(5, 1.0, bits=2))):
+    for name, part in (
+        ("a hash", dn.rounds.loloha(5, 1.0, 2.0)),
+        ("some bits", dn.rounds.dbitflip(5, 1.0, bits=2)),
+    ):
         yield faked("kind", name, {**first, "part": mechanism_to_dict(part)}, *others)
     once = mechanism_to_dict(dn.grr(5, 1.0))
     yield faked("rounds", "one that is not kept", {**first, "part": once}, *others)
@@ -798,7 +802,7 @@ def repeated_mechanisms() -> Iterator[Case]:
         {"kind": "hashed-memoized", "k": 5, "buckets": memoized(huge, huge)},
     )
     two = {**direct, "k": 2}
-    mean = document(of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2))
+    mean = document(of(dn.rounds.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2))
     mean["losses"]["repeated"] = dict.fromkeys(mean["losses"]["repeated"], ANY_LOSS)
     for refused, what, bit in (
         (None, "of a bit", memoized(two, two)),
@@ -808,8 +812,8 @@ def repeated_mechanisms() -> Iterator[Case]:
     ):
         one = {"kind": "single", "parts": [{"kind": "memoized-mean", "bit": bit}]}
         yield case(f"memoized-mean, {what}", sealed(loose({**mean, "mechanism": one})), refused)
-    steps = mechanism_to_dict(dn.geometric(4, 1.0))
-    stays = document(of(replace(dn.geometric(4, 1.0), kept=True), {"age": dn.Range(0, 5)}, rounds=2))
+    steps = mechanism_to_dict(dn.metric.geometric(4, 1.0))
+    stays = document(of(replace(dn.metric.geometric(4, 1.0), kept=True), {"age": dn.Range(0, 5)}, rounds=2))
     for refused, kept in ((None, True), ("canonical", False), ("type", 1), ("type", None)):
         one = {"kind": "single", "parts": [{**steps, "kept": kept}]}
         yield case(f"geometric, kept {json.dumps(kept)}", sealed({**stays, "mechanism": one}), refused)
@@ -831,7 +835,7 @@ def repeated_mechanisms() -> Iterator[Case]:
     yield case("memoized, without rounds", sealed({**once, "losses": without}), "rounds")
     again = alone(5, direct, 2)
     yield case("rounds of what answers once", sealed(again), "rounds")
-    both = document(of(dn.Split(tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)), rounds=5))
+    both = document(of(dn.records.Split(tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)), rounds=5))
     first, *others = both["mechanism"]["parts"]
     mixed = {"kind": "split", "parts": [mechanism_to_dict(dn.grr(first["first"]["k"], 1.0)), *others]}
     yield changed(both, "rounds", "some answer once", mechanism=mixed)
@@ -946,10 +950,10 @@ def too_many_cells(plane: Mapping[str, Any]) -> str:
 
 def losses() -> Iterator[Case]:
     plain = document(of(dn.grr(5, 1.0)))
-    again = document(of(dn.l_osue(5, 1.0, 2.0), rounds=2))
+    again = document(of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=2))
     mixed = document(metric_of_each()["mixed, split"])
     faked = document(of(dn.rsfd(KS, 1.0, "oue-z")))
-    fakes = document(of(dn.l_rsfd(KS, 1.0, 2.0, "l_osue-r"), rounds=3))
+    fakes = document(of(dn.rounds.l_rsfd(KS, 1.0, 2.0, "l_osue-r"), rounds=3))
 
     def stated(data: Mapping[str, Any], refused: str | None, what: str, **figures: Any) -> Case:
         return case(what, sealed({**data, "losses": {**data["losses"], **figures}}), refused)
@@ -967,7 +971,7 @@ def losses() -> Iterator[Case]:
                 what = f"{name}, {figure} {'null' if value is None else value - true}"
                 yield stated(data, refused, what, repeated={**repeated, figure: value})
     repeated = again["losses"]["repeated"]
-    flips = document(of(dn.dbitflip(20, 2.0, bits=4), rounds=2))
+    flips = document(of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2))
     figures = {**flips["losses"]["repeated"], "changing_values": 2**53 - 1}
     yield stated(flips, "leaks", "bit-flip, a bound where there is none", repeated=figures)
     yield stated(again, "losses", "memoized, without repeated losses", repeated=None)
@@ -1047,18 +1051,21 @@ def loss_plans() -> dict[str, Plan]:
     found |= {
         f"{make.__name__} {k}, {rounds} rounds": of(make(k, 1.0, 2.0), rounds=rounds)
         for make, k, rounds in (
-            *((dn.l_grr, k, rounds) for k in (2, 3, 5) for rounds in (1, 2, 4, 6)),
-            *((dn.l_osue, k, rounds) for k in (2, 3, 5) for rounds in (1, 2, 4)),
-            (dn.l_grr, 3, 13),
-            (dn.l_osue, 2, 13),
+            *((dn.rounds.l_grr, k, rounds) for k in (2, 3, 5) for rounds in (1, 2, 4, 6)),
+            *((dn.rounds.l_osue, k, rounds) for k in (2, 3, 5) for rounds in (1, 2, 4)),
+            (dn.rounds.l_grr, 3, 13),
+            (dn.rounds.l_osue, 2, 13),
         )
     }
     found |= {
-        f"loloha, {rounds} rounds": of(dn.loloha(50, 1.0, 2.0, g=3), rounds=rounds) for rounds in (3, 20)
+        f"loloha, {rounds} rounds": of(dn.rounds.loloha(50, 1.0, 2.0, g=3), rounds=rounds)
+        for rounds in (3, 20)
     }
-    found |= {f"bit-flip {bits} of 4": of(dn.dbitflip(4, 2.0, bits=bits), rounds=9) for bits in (1, 3, 4)}
-    found["bit-flip, one round"] = of(dn.dbitflip(4, 2.0, bits=3), rounds=1)
-    uneven = tuple(dn.l_grr(k, first, 2 * first) for k, first in zip(KS, (0.2, 0.5, 1.0), strict=True))
+    found |= {
+        f"bit-flip {bits} of 4": of(dn.rounds.dbitflip(4, 2.0, bits=bits), rounds=9) for bits in (1, 3, 4)
+    }
+    found["bit-flip, one round"] = of(dn.rounds.dbitflip(4, 2.0, bits=3), rounds=1)
+    uneven = tuple(dn.rounds.l_grr(k, first, 2 * first) for k, first in zip(KS, (0.2, 0.5, 1.0), strict=True))
     found["repeated, two of three"] = of(Sample(uneven, 2), rounds=5)
     return found
 
@@ -1066,9 +1073,9 @@ def loss_plans() -> dict[str, Plan]:
 def caps() -> Iterator[Case]:
     """Whether a device with a cap, which answered other plans in so many rounds, answers a plan."""
     once = of(dn.grr(5, 1.0))
-    again = of(dn.l_grr(5, 1.0, 2.0), rounds=5)
-    flips = of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
-    single_flip = of(dn.dbitflip(20, 2.0, bits=4), rounds=1)
+    again = of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=5)
+    flips = of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2)
+    single_flip = of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=1)
     large, four = of(dn.oue(5, 4.5)), of(dn.oue(5, 4.0))
     data = document(again)
     unbound = {**data["losses"], "repeated": {**data["losses"]["repeated"], "changing_values": None}}
@@ -1096,7 +1103,7 @@ def caps() -> Iterator[Case]:
     yield asked("rounds without a bound", without, 1e9, False)
     yield asked("bit-flip, changes without a bound", flips, 1e9, False)
     yield asked("bit-flip, one round", single_flip, 2.0, True)
-    yield asked("no cap, rounds with 4 nats at most", of(dn.l_grr(5, 1.0, 2.0), rounds=3), None, True)
+    yield asked("no cap, rounds with 4 nats at most", of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=3), None, True)
     yield asked("no cap, rounds with more", again, None, False)
     yield asked("no cap, 4 nats", four, None, True)
     yield asked("no cap, more than 4 nats", large, None, False)
@@ -1118,13 +1125,18 @@ def protections() -> Iterator[Case]:
         **{
             f"one answer, {epsilon:g}": of(dn.grr(5, epsilon)) for epsilon in (1.0, 1.09, 1.1, 2.19, 2.2, 4.6)
         },
-        **{f"a mood, {number} rounds": of(dn.l_grr(5, 1.0, 2.0), rounds=number) for number in (1, 2, 4, 20)},
-        **{f"bits, {number} rounds": of(dn.l_osue(5, 0.2, 0.4), rounds=number) for number in (1, 2, 3)},
+        **{
+            f"a mood, {number} rounds": of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=number)
+            for number in (1, 2, 4, 20)
+        },
+        **{
+            f"bits, {number} rounds": of(dn.rounds.l_osue(5, 0.2, 0.4), rounds=number) for number in (1, 2, 3)
+        },
         "two answers, split": of(dn.spl([5, 2], 2.0, "grr"), two),
         "two answers, sampled": of(dn.smp([5, 2], 2.0, "grr"), two),
         "two answers, with fakes": of(dn.rsfd([5, 2], 1.5, "grr"), two),
-        "bit-flip, no bound": of(dn.dbitflip(20, 0.5, bits=4), rounds=2),
-        "bit-flip, one round": of(dn.dbitflip(20, 0.5, bits=4), rounds=1),
+        "bit-flip, no bound": of(dn.rounds.dbitflip(20, 0.5, bits=4), rounds=2),
+        "bit-flip, one round": of(dn.rounds.dbitflip(20, 0.5, bits=4), rounds=1),
     }
     for name, plan in plans.items():
         protection = plan.protection
@@ -1141,7 +1153,7 @@ def protections() -> Iterator[Case]:
 
 def rounds() -> Iterator[Case]:
     """What a device with a secret sends, step by step: a round that was answered is sent again as it was."""
-    once, again = of(dn.grr(5, 1.0)), of(dn.l_osue(5, 1.0, 2.0), rounds=3)
+    once, again = of(dn.grr(5, 1.0)), of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=3)
     first, second = ({"city": f"city {number}"} for number in (1, 3))
 
     def device(name: str, plan: Plan, secret: bytes, steps: list[tuple[int, dict[str, str]]]) -> Case:

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import deniable as dn
+from deniable.client import AboveCap
 from deniable.records import Faked
 from deniable.records.fakes import Blank
 from deniable.study import Plan
@@ -34,14 +35,14 @@ class Asked(NamedTuple):
 def ledgers() -> Iterator[Case]:
     """What a device with a cap sends, step by step, and what it counts then."""
     once = of(dn.grr(5, 1.0))
-    again = of(dn.l_grr(5, 1.0, 2.0), rounds=5)
-    few = of(dn.l_grr(5, 1.0, 2.0), rounds=3)
-    flips = of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
+    again = of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=5)
+    few = of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=3)
+    flips = of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2)
     unlike = Faked((Blank(dn.oue(5, 0.5)), Blank(dn.oue(2, 2.0))))
     two = {"color": COLORS, "smokes": ["yes", "no"]}
     fakes = of(unlike, two)
     nested = of(
-        dn.Split((dn.grr(5, 1.0), unlike)), {"city": [f"city {number}" for number in range(5)], **two}
+        dn.records.Split((dn.grr(5, 1.0), unlike)), {"city": [f"city {number}" for number in range(5)], **two}
     )
     kept = json.loads(again.to_json())["losses"]["repeated"]["changing_values"] / 1e9
     later = [Asked(0, round=number) for number in (1, 2, 3)]
@@ -87,7 +88,7 @@ def follow(name: str, cap: float | None, plans: Sequence[Plan], steps: Sequence[
         try:
             client = dn.Client(plan, ledger=ledger, cap=cap)
             report = client.report(answers, step.round, change=step.change).to_bytes().hex()
-        except dn.AboveCap:
+        except AboveCap:
             report = None
         told = {"plan": step.plan, "round": step.round, "answers": answers, "change": step.change}
         said.append({**told, "report": report, "counted": ledger.lifetime().changing})

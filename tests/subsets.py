@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import deniable as dn
-from deniable.mechanisms import SubsetShape
+from deniable.mechanisms.shapes import SubsetShape
 
 
-def listed(mechanism: SubsetShape) -> dn.Subset:
+def listed(mechanism: SubsetShape) -> dn.mechanisms.Subset:
     """The same law, with reports that list their members."""
-    return dn.Subset(mechanism.k, mechanism.size, mechanism.keep)
+    return dn.mechanisms.Subset(mechanism.k, mechanism.size, mechanism.keep)
 
 
-def packed(mechanism: SubsetShape) -> dn.PackedSubset:
+def packed(mechanism: SubsetShape) -> dn.mechanisms.PackedSubset:
     """The same law, with reports of a bit for each value."""
-    return dn.PackedSubset(mechanism.k, mechanism.size, mechanism.keep)
+    return dn.mechanisms.PackedSubset(mechanism.k, mechanism.size, mechanism.keep)

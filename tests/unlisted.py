@@ -27,19 +27,19 @@ def of(attributes: dict[str, Any], mechanism: Any, **more: Any) -> Plan:
 
 def plans() -> dict[str, Plan]:
     """Text alone, a code alone, and both beside other questions."""
-    site, device, smokes = dn.linear(60, 2.0), dn.linear(48, 1.0), dn.rr(1.0)
+    site, device, smokes = dn.mechanisms.linear(60, 2.0), dn.mechanisms.linear(48, 1.0), dn.rr(1.0)
     both = {"site": SITE, "smokes": ["yes", "no"], "device": DEVICE}
     word = dn.Text("a-zé", longest=5, cut=False)
     coarse = [Coarse("site", SITE, 1 << (60 - bits)) for bits in (20, 40, 60)]
     leveled = {one.name: Attribute(one.name, one) for one in coarse} | {"site": SITE, "smokes": ["yes", "no"]}
-    levels = [dn.linear(bits, 2.0) for bits in (20, 40, 60)]
+    levels = [dn.mechanisms.linear(bits, 2.0) for bits in (20, 40, 60)]
     return {
         "text": of({"site": SITE}, site),
         "a code": of({"device": DEVICE}, device),
-        "text that is not cut": of({"word": word}, dn.linear(25, 5.0)),
-        "one bit": of({"word": word}, dn.linear(25, 0.1)),
-        "the longest code": of({"device": dn.Code(62)}, dn.linear(62, 8.0)),
-        "the shortest code": of({"device": dn.Code(8)}, dn.linear(8, 8.0)),
+        "text that is not cut": of({"word": word}, dn.mechanisms.linear(25, 5.0)),
+        "one bit": of({"word": word}, dn.mechanisms.linear(25, 0.1)),
+        "the longest code": of({"device": dn.Code(62)}, dn.mechanisms.linear(62, 8.0)),
+        "the shortest code": of({"device": dn.Code(8)}, dn.mechanisms.linear(8, 8.0)),
         "sampled": of(both, Sample((site, smokes, device), weights=(2, 1, 1))),
         "split": of(both, Split((site, smokes, device))),
         "levels": of(leveled, Sample((*levels, site, smokes), weights=(7, 7, 7, 4, 25))),

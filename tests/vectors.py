@@ -17,12 +17,14 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Domain
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import canonical, metric_mechanism
-from deniable.randomness import FULL, Device
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
+from deniable.randomness.words import Device
 from deniable.records import RecordMechanism, Sample, Split
-from deniable.rounds import FAKES_AGAIN
+from deniable.rounds.named import FAKES_AGAIN
 from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
@@ -87,8 +89,8 @@ def single() -> dict[str, Plan]:
     return found | {
         "direct, two bytes": of(dn.grr(300, 3.0)),
         "hadamard, two bytes": of(dn.hr(300, 1.0)),
-        "pooled, two bytes": of(dn.plh(300, 1.0)),
-        "pooled, many buckets": of(dn.plh(70, 5.0)),
+        "pooled, two bytes": of(dn.mechanisms.plh(300, 1.0)),
+        "pooled, many buckets": of(dn.mechanisms.plh(70, 5.0)),
         "hashed, many buckets": of(dn.olh(400, 6.0)),
         "subset, listed": of(listed(dn.ss(20, 1.0))),
         "subset, two bytes": of(dn.ss(300, 3.0)),
@@ -142,38 +144,42 @@ def faked() -> dict[str, Plan]:
     names = ("grr", "sue-z", "sue-r", "oue-z", "oue-r", "adaptive")
     found = {f"faked {name}": of(dn.rsfd(KS, 1.0, name)) for name in names}
     found |= {
-        f"faked from priors {name}": of(dn.rsrfd(KS, 1.0, PRIORS, name)) for name in ("grr", "sue-r", "oue-r")
+        f"faked from priors {name}": of(dn.records.rsrfd(KS, 1.0, PRIORS, name))
+        for name in ("grr", "sue-r", "oue-r")
     }
     return found | {
         "faked, per attribute": of(dn.rsfd(KS, 1.0, "oue-z", calibration="attribute")),
-        "faked, as published": of(dn.rsrfd(KS, 1.0, PRIORS, "grr", fakes="published")),
+        "faked, as published": of(dn.records.rsrfd(KS, 1.0, PRIORS, "grr", fakes="published")),
     }
 
 
 def repeated() -> dict[str, Plan]:
-    makers = (dn.l_grr, dn.l_sue, dn.l_oue, dn.l_osue, dn.l_soue)
+    makers = (dn.rounds.l_grr, dn.rounds.l_sue, dn.rounds.l_oue, dn.rounds.l_osue, dn.rounds.l_soue)
     found = {f"{make.__name__} {k}": of(make(k, 1.0, 2.0), rounds=5) for make in makers for k in (5, 70)}
-    found |= {f"loloha {g}": of(dn.loloha(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 3, 300)}
-    found |= {f"dbitflip {bits}": of(dn.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
-    found["dbitflip, two bytes"] = of(dn.dbitflip(300, 2.0, bits=9), rounds=3)
-    found["l_duchi"] = of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
-    found["allomfree"] = of(dn.allomfree(KS, 1.0, 2.0), rounds=5)
-    parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
+    found |= {f"loloha {g}": of(dn.rounds.loloha(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 3, 300)}
+    found |= {f"dbitflip {bits}": of(dn.rounds.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
+    found["dbitflip, two bytes"] = of(dn.rounds.dbitflip(300, 2.0, bits=9), rounds=3)
+    found["l_duchi"] = of(dn.rounds.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
+    found["allomfree"] = of(dn.rounds.allomfree(KS, 1.0, 2.0), rounds=5)
+    parts = tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)
     found |= {
-        f"fakes that are kept, {name}": of(dn.l_rsfd(KS, 1.0, 2.0, name), rounds=5) for name in FAKES_AGAIN
+        f"fakes that are kept, {name}": of(dn.rounds.l_rsfd(KS, 1.0, 2.0, name), rounds=5)
+        for name in FAKES_AGAIN
     }
     found |= {
-        f"fakes that are kept, from priors {name}": of(dn.l_rsfd(KS, 1.0, 2.0, name, PRIORS), rounds=5)
+        f"fakes that are kept, from priors {name}": of(dn.rounds.l_rsfd(KS, 1.0, 2.0, name, PRIORS), rounds=5)
         for name in ("l_grr", "l_osue-r")
     }
     return found | {
-        "fakes that are kept, once": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=1),
-        "fakes that are kept, a thousand times": of(dn.l_rsfd(KS, 1.0, 4.0), rounds=1000),
-        "fakes that are kept, no answer is random": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=5, missing="random"),
+        "fakes that are kept, once": of(dn.rounds.l_rsfd(KS, 1.0, 2.0), rounds=1),
+        "fakes that are kept, a thousand times": of(dn.rounds.l_rsfd(KS, 1.0, 4.0), rounds=1000),
+        "fakes that are kept, no answer is random": of(
+            dn.rounds.l_rsfd(KS, 1.0, 2.0), rounds=5, missing="random"
+        ),
         "repeated, two of three": of(Sample(parts, 2), rounds=5),
         "repeated, by weights": of(Sample(parts, weights=(5, 2, 1)), rounds=5),
         "repeated, no answer is random": of(Sample(parts), rounds=5, missing="random"),
-        "repeated, all": of(dn.Split(parts), rounds=5),
+        "repeated, all": of(dn.records.Split(parts), rounds=5),
     }
 
 
@@ -200,7 +206,7 @@ def metric() -> dict[str, Plan]:
     """Plans with distances and with numbers."""
     parts = metric_parts()
     ocean = dn.Grid(-17.3, 179.5, -16.3, -179.5, rows=5, columns=5, epsilon=1e-5)
-    across, far = metric_mechanism(ocean), dn.geometric(299, 1.0)
+    across, far = metric_mechanism(ocean), dn.metric.geometric(299, 1.0)
     assert across is not None
     found = {
         "geometric": of(parts[1], {"age": AGES}),
@@ -208,10 +214,10 @@ def metric() -> dict[str, Plan]:
         "planar-geometric": of(parts[2], {"home": TOWN}),
         "planar-geometric, across the 180th meridian": of(across, {"home": ocean}),
         "a grid of values": of(dn.grr(12, 1.0), {"home": TOWN}),
-        "mixed, split": of(dn.Split(parts), METRIC_QUESTIONS),
+        "mixed, split": of(dn.records.Split(parts), METRIC_QUESTIONS),
         "mixed, sample": of(Sample(parts), METRIC_QUESTIONS),
         "mixed, two of four": of(Sample(parts, 2), METRIC_QUESTIONS),
-        "mixed, no answer is random": of(dn.Split(parts), METRIC_QUESTIONS, missing="random"),
+        "mixed, no answer is random": of(dn.records.Split(parts), METRIC_QUESTIONS, missing="random"),
     }
     made = map(metric_mechanism, (AGES, TOWN))
     kept = tuple(replace(one, kept=True) for one in made if one is not None)
@@ -219,7 +225,9 @@ def metric() -> dict[str, Plan]:
         "geometric, kept": of(kept[0], {"age": AGES}, rounds=2),
         "planar-geometric, kept": of(kept[1], {"home": TOWN}, rounds=2),
         "kept, sample": of(
-            Sample((dn.l_grr(5, 0.5, 1.0), *kept, dn.l_duchi(0.5, 1.0))), METRIC_QUESTIONS, rounds=2
+            Sample((dn.rounds.l_grr(5, 0.5, 1.0), *kept, dn.rounds.l_duchi(0.5, 1.0))),
+            METRIC_QUESTIONS,
+            rounds=2,
         ),
     }
     means = {name: of(averaged(name, 1.0), {"income": INCOME}) for name in MEANS}
@@ -237,27 +245,37 @@ def nested() -> dict[str, Plan]:
     five = {f"question {j}": [f"{v}" for v in range(k)] for j, k in enumerate((2, 3, 9, 20, 300))}
     parts = dn.grr(2, 1.0), dn.oue(3, 1.0), dn.olh(9, 1.0), dn.ss(20, 1.0), dn.grr(300, 2.0)
     many = {f"question {j}": ["yes", "no"] for j in range(302)}
-    kept = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
+    kept = tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)
     found = {
-        "a sample last": of(dn.Split((color, Sample((age, smokes))))),
-        "a sample first": of(dn.Split((Sample((color, age)), smokes))),
-        "both of two": of(dn.Split((color, Sample((age, smokes), 2)))),
-        "one of two, by weights": of(dn.Split((color, Sample((age, smokes), weights=(1, 4))))),
-        "fakes last": of(dn.Split((color, dn.rsfd(KS[1:], 1.0, "oue-z")))),
-        "fakes first, from priors": of(dn.Split((dn.rsrfd(KS[:2], 1.0, PRIORS[:2], "grr"), smokes))),
-        "two samples": of(dn.Split((Sample(parts[:2]), Sample(parts[2:], 2))), five),
-        "a sample and fakes": of(dn.Split((dn.rsfd([2, 3], 1.0), Sample(parts[2:]))), five),
-        "one of three hundred and two": of(dn.Split((*(dn.grr(2, 1.0),) * 2, dn.smp([2] * 300, 1.0))), many),
-        "age and place from everybody": of(dn.Split((years, home, Sample((color, income)))), everybody),
-        "a place among what is sampled": of(dn.Split((Sample((years, home)), color, income)), everybody),
+        "a sample last": of(dn.records.Split((color, Sample((age, smokes))))),
+        "a sample first": of(dn.records.Split((Sample((color, age)), smokes))),
+        "both of two": of(dn.records.Split((color, Sample((age, smokes), 2)))),
+        "one of two, by weights": of(dn.records.Split((color, Sample((age, smokes), weights=(1, 4))))),
+        "fakes last": of(dn.records.Split((color, dn.rsfd(KS[1:], 1.0, "oue-z")))),
+        "fakes first, from priors": of(
+            dn.records.Split((dn.records.rsrfd(KS[:2], 1.0, PRIORS[:2], "grr"), smokes))
+        ),
+        "two samples": of(dn.records.Split((Sample(parts[:2]), Sample(parts[2:], 2))), five),
+        "a sample and fakes": of(dn.records.Split((dn.rsfd([2, 3], 1.0), Sample(parts[2:]))), five),
+        "one of three hundred and two": of(
+            dn.records.Split((*(dn.grr(2, 1.0),) * 2, dn.smp([2] * 300, 1.0))), many
+        ),
+        "age and place from everybody": of(
+            dn.records.Split((years, home, Sample((color, income)))), everybody
+        ),
+        "a place among what is sampled": of(
+            dn.records.Split((Sample((years, home)), color, income)), everybody
+        ),
     }
     return found | {
         "nested, no answer is a value": of(
-            dn.Split((dn.grr(6, 1.0), Sample((dn.grr(8, 1.0), dn.grr(3, 1.0))))), missing="value"
+            dn.records.Split((dn.grr(6, 1.0), Sample((dn.grr(8, 1.0), dn.grr(3, 1.0))))), missing="value"
         ),
-        "nested, no answer is random": of(dn.Split((color, Sample((age, smokes)))), missing="random"),
-        "nested, repeated": of(dn.Split((kept[0], Sample(kept[1:]))), rounds=5),
-        "nested, fakes that are kept": of(dn.Split((kept[0], dn.l_rsfd(KS[1:], 0.5, 1.0))), rounds=5),
+        "nested, no answer is random": of(dn.records.Split((color, Sample((age, smokes)))), missing="random"),
+        "nested, repeated": of(dn.records.Split((kept[0], Sample(kept[1:]))), rounds=5),
+        "nested, fakes that are kept": of(
+            dn.records.Split((kept[0], dn.rounds.l_rsfd(KS[1:], 0.5, 1.0))), rounds=5
+        ),
     }
 
 
@@ -451,7 +469,7 @@ def text_answers() -> Iterator[dict[str, Any]]:
         codes = [code_of(domain, answer) for answer in given]
         yield {
             "name": name,
-            "plan": of(dn.linear(domain.bits, 1.0), {name: domain}).to_json(),
+            "plan": of(dn.mechanisms.linear(domain.bits, 1.0), {name: domain}).to_json(),
             "answers": [
                 [answer, code if code is None else str(code)]
                 for answer, code in zip(given, codes, strict=True)
@@ -532,7 +550,7 @@ def report_from(
     plan: Plan, answers: Mapping[str, Any], secret: bytes, words: list[int], number: int, name: bytes
 ) -> Report:
     """The report of a device that was given these fresh words."""
-    made = plan.privatize([dict(answers)], Device(secret, [plan.id], dn.fixed(words)))
+    made = plan.privatize([dict(answers)], Device(secret, [plan.id], fixed(words)))
     wire = Wire(plan)
     return wire.check(Report(wire.prefix, number, name, wire.bodies(made)[0]))
 
@@ -639,16 +657,16 @@ def one_of_each() -> dict[str, Plan]:
         "subset": of(listed(dn.ss(20, 1.0))),
         "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
-        "pooled": of(dn.plh(5, 1.0)),
+        "pooled": of(dn.mechanisms.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "linear": unlisted.plans()["text"],
         "square-wave": waves.plans()["few values"],
-        "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
+        "bit-flip": of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
-        "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
-        "memoized-mean": of(dn.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2),
+        "memoized": of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=2),
+        "memoized-mean": of(dn.rounds.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=2),
     }
 
 
@@ -823,18 +841,18 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "subset": of(listed(dn.ss(20, 1.0))),
         "packed-subset": of(dn.ss(20, 1.0)),
         "hashed": of(dn.olh(5, 1.0)),
-        "pooled": of(dn.plh(5, 1.0)),
+        "pooled": of(dn.mechanisms.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "linear": unlisted.plans()["text"],
         "square-wave": waves.plans()["few values"],
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(dn.smp(KS, 1.0, "oue")),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
-        "faked, from priors": of(dn.rsrfd(KS, 1.0, PRIORS, "grr")),
-        "fakes that are kept": of(dn.l_rsfd(KS, 1.0, 2.0), rounds=2),
-        "memoized": of(dn.l_osue(5, 1.0, 2.0), rounds=2),
-        "hashed-memoized": of(dn.loloha(50, 1.0, 2.0, g=3), rounds=2),
-        "bit-flip": of(dn.dbitflip(20, 2.0, bits=4), rounds=2),
+        "faked, from priors": of(dn.records.rsrfd(KS, 1.0, PRIORS, "grr")),
+        "fakes that are kept": of(dn.rounds.l_rsfd(KS, 1.0, 2.0), rounds=2),
+        "memoized": of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=2),
+        "hashed-memoized": of(dn.rounds.loloha(50, 1.0, 2.0, g=3), rounds=2),
+        "bit-flip": of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2),
     }
 
 

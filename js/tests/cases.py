@@ -12,10 +12,11 @@ import sys
 from typing import Any
 
 import deniable as dn
-from deniable.metric import averaged, smooth_wave
-from deniable.metric.numbers import MEANS, Averaged
+from deniable.metric.numbers import MEANS, Averaged, averaged
+from deniable.metric.smooth import smooth_wave
 from deniable.plan import metric_mechanism
-from deniable.randomness import Device
+from deniable.randomness.simulated import fixed
+from deniable.randomness.words import Device
 from deniable.study import Plan
 from deniable.wire import Report, Wire
 
@@ -48,8 +49,8 @@ def repeated(dice: random.Random, k: int) -> object:
     forever = first * dice.uniform(1.2, 3)
     kind = dice.choice(["l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha", "dbitflip"])
     if kind == "dbitflip":
-        return dn.dbitflip(k, forever, dice.randint(1, k))
-    return getattr(dn, kind)(k, first, forever)
+        return dn.rounds.dbitflip(k, forever, dice.randint(1, k))
+    return getattr(dn.rounds, kind)(k, first, forever)
 
 
 def domain(dice: random.Random, name: str) -> object:
@@ -127,7 +128,7 @@ def nested(dice: random.Random, ks: list[int]) -> object:
             )
         else:
             parts.append(dn.rsfd(some, epsilon(dice), dice.choice(FAKED)))
-    return dn.Split(tuple(parts))
+    return dn.records.Split(tuple(parts))
 
 
 def record_mechanism(dice: random.Random, ks: list[int]) -> object:
@@ -168,7 +169,7 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
     if kind == "rsrfd":
         protocol = dice.choice(["grr", "oue-r", "sue-r"])
         how = {"fakes": dice.choice(["perturbed", "published"])} if protocol == "grr" else {}
-        return dn.rsrfd(
+        return dn.records.rsrfd(
             ks,
             epsilon(dice),
             [prior(dice, k) for k in ks],
@@ -177,13 +178,17 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
             **how,
         )
     if kind == "allomfree":
-        return dn.allomfree(ks, 1.0, 2.0)
+        return dn.rounds.allomfree(ks, 1.0, 2.0)
     parts = tuple(repeated(dice, k) for k in ks)
     if kind == "nested":
         return nested(dice, ks)
     if kind == "nested again":
-        return dn.Split((parts[0], dn.Sample(parts[1:], 1))) if len(ks) > 2 else dn.Split(parts)
-    return dn.Sample(parts, dice.randint(1, len(ks))) if kind == "again" else dn.Split(parts)
+        return (
+            dn.records.Split((parts[0], dn.records.Sample(parts[1:], 1)))
+            if len(ks) > 2
+            else dn.records.Split(parts)
+        )
+    return dn.records.Sample(parts, dice.randint(1, len(ks))) if kind == "again" else dn.records.Split(parts)
 
 
 def distant(dice: random.Random, name: str) -> tuple[object, object]:
@@ -224,13 +229,17 @@ def distant_mechanism(dice: random.Random, parts: tuple[object, ...]) -> object:
     if len(parts) == 1:
         return parts[0]
     if len(parts) > 2 and dice.random() < 0.4:
-        return dn.Split((parts[0], dn.Sample(parts[1:], dice.randint(1, len(parts) - 1))))
-    return dn.Split(parts) if dice.random() < 0.5 else dn.Sample(parts, dice.randint(1, len(parts)))
+        return dn.records.Split((parts[0], dn.records.Sample(parts[1:], dice.randint(1, len(parts) - 1))))
+    return (
+        dn.records.Split(parts)
+        if dice.random() < 0.5
+        else dn.records.Sample(parts, dice.randint(1, len(parts)))
+    )
 
 
-def mechanisms(made: dn.RecordMechanism | dn.Mechanism) -> tuple[Any, ...]:
+def mechanisms(made: dn.records.RecordMechanism | dn.mechanisms.Mechanism) -> tuple[Any, ...]:
     """One mechanism for each attribute."""
-    return made.mechanisms if isinstance(made, dn.RecordMechanism) else (made,)
+    return made.mechanisms if isinstance(made, dn.records.RecordMechanism) else (made,)
 
 
 def leveled(dice: random.Random, name: str) -> object:
@@ -289,7 +298,7 @@ def write_case(
     if missing != "refuse" and dice.random() < 0.5:
         answers[dice.choice(names)] = dice.choice([None, ""])
     words = [dice.getrandbits(64) for _ in range(plan.words)]
-    reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], dn.fixed(words)))
+    reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], fixed(words)))
     wire = Wire(plan)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
     device = dn.Client(plan, secret=secret, plan_cap=1e12).report(answers, number)

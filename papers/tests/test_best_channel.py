@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.likelihood import GeometricChannel, mle
+from deniable.likelihood import mle
+from deniable.metric.line import GeometricChannel
 from deniable.simulate.population import zipf
 from deniable_papers.channels import (
     BestChannel,
@@ -189,7 +190,7 @@ def test_blahut_arimoto_is_where_its_iteration_converges(rate: float) -> None:
 
 def test_the_calibrated_exponential_is_that_of_the_library() -> None:
     for n, epsilon in ((2, 0.1), (8, 1.0), (20, 2.0)):
-        sampled = dn.exponential(lambda x, y: abs(x - y), epsilon, k=n + 1).law.matrix()
+        sampled = dn.metric.exponential(lambda x, y: abs(x - y), epsilon, k=n + 1).law.matrix()
         assert np.abs(calibrated_exponential(n, epsilon).matrix() - sampled).max() < 1e-8
 
 

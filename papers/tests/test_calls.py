@@ -93,13 +93,13 @@ def test_emergency_calls_of_a_county() -> None:
     """Crowded locations, real or of a stand-in: the mean latitude, from reports alone."""
     calls = in_county(load_calls())
     box = dn.Grid(
-        39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.per_meter(level=1.0, radius=4000)
+        39.95, -75.75, 40.5, -75.0, rows=12, columns=12, epsilon=dn.metric.per_meter(level=1.0, radius=4000)
     )
     table = {"location.latitude": calls.locations[:, 0], "location.longitude": calls.locations[:, 1]}
     plan = dn.Study({"location": box}).plan(people=9000)
     result = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1))))
     latitude = box.centers[:, 0]
     truth = latitude[plan.encode(table)[0]].mean()
-    found = dn.mean_of(result["location"], latitude)
+    found = dn.summaries.mean_of(result["location"], latitude)
     statistics.deviation(found.value, float(truth), found.stderr, "the mean latitude")
     assert found.stderr < 0.002

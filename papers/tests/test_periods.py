@@ -52,7 +52,7 @@ def test_a_wrong_law_would_be_seen() -> None:
     """The planted fault: reports of one law, counted by another."""
     found = count_days()
     law = found.mechanism.law
-    wrong = dn.ue(len(DAILY), 1.0, law.p * (1 + statistics.DEMAND_MOVED))
+    wrong = dn.mechanisms.ue(len(DAILY), 1.0, law.p * (1 + statistics.DEMAND_MOVED))
     assert off_by(replace(found, mechanism=wrong)) > 10
 
 

@@ -22,18 +22,18 @@ def test_features_are_distances_as_on_the_globe() -> None:
     facts = PlaceFeatures(STATIONS, HISTORY, np.zeros(400, dtype=np.int64), radius=1000)
     points = np.array([(40.21, -75.41), (40.12, -75.31)])
     found = dict(zip(NAMES, facts.compute(points).T, strict=True))
-    gaps = np.array([dn.great_circle(points, station) for station in STATIONS]) / 1000
+    gaps = np.array([dn.metric.great_circle(points, station) for station in STATIONS]) / 1000
     nearest = np.sort(gaps, axis=0)
     assert found["station"].tolist() == gaps.argmin(axis=0).tolist()
     assert found["nearest station"] == pytest.approx(nearest[0], rel=2e-3)
     assert found["second station"] == pytest.approx(nearest[1], rel=2e-3)
-    near = [(dn.great_circle(HISTORY, point) < 1000).sum() for point in points]
+    near = [(dn.metric.great_circle(HISTORY, point) < 1000).sum() for point in points]
     assert np.abs(found["density"] - near).max() <= 2
 
 
 def test_noise_has_an_exact_loss_that_counts_a_cell_more() -> None:
     """The worst two points of neighboring cells lose more than epsilon times their distance."""
-    epsilon = dn.per_meter(math.log(2), radius=1000)
+    epsilon = dn.metric.per_meter(math.log(2), radius=1000)
     found = privatize_places(HISTORY, COUNTY, epsilon, dn.seeded(1))
     rows = found.mechanism.law.matrix()
     apart = np.log(rows[0] / rows[1]).max()
@@ -45,9 +45,9 @@ def test_noise_has_an_exact_loss_that_counts_a_cell_more() -> None:
 def test_remapping_helps_against_large_noise_only() -> None:
     for radius, helps in ((1000.0, True), (20.0, False)):
         epsilon = math.log(2) / radius
-        reports = dn.planar_laplace(epsilon).privatize(HISTORY[200:], dn.seeded(2))
+        reports = dn.metric.planar_laplace(epsilon).privatize(HISTORY[200:], dn.seeded(2))
         mapped = remap_places(reports, HISTORY[:200], epsilon)
-        before, after = (dn.great_circle(HISTORY[200:], some).mean() for some in (reports, mapped))
+        before, after = (dn.metric.great_circle(HISTORY[200:], some).mean() for some in (reports, mapped))
         assert bool(after < before) is helps
 
 
@@ -59,9 +59,11 @@ def test_reports_on_a_grid_are_remapped_by_their_own_law() -> None:
     wanted = weights[found.cells] @ COUNTY.centers / weights[found.cells].sum(axis=1, keepdims=True)
     assert mapped == pytest.approx(wanted, abs=1e-9)
     other = remap_places(found.locations, HISTORY[:200], math.log(2) / 1000)
-    gaps = [np.square(dn.great_circle(HISTORY[200:], some)).mean() for some in (mapped, found.locations)]
+    gaps = [
+        np.square(dn.metric.great_circle(HISTORY[200:], some)).mean() for some in (mapped, found.locations)
+    ]
     assert gaps[0] < gaps[1]
-    assert np.abs(dn.great_circle(mapped, other)).max() > 100
+    assert np.abs(dn.metric.great_circle(mapped, other)).max() > 100
 
 
 def test_close_places_on_a_grid_lose_more_than_their_distance() -> None:

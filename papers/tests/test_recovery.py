@@ -9,7 +9,8 @@ from tests import statistics
 import deniable as dn
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.mechanisms import ExactMechanism, SubsetShape
+from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.shapes import SubsetShape
 from deniable_papers.studies.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
 
 K, PEOPLE, FAKES = 12, 40_000, 4000
@@ -83,4 +84,4 @@ def test_models_that_say_nothing_are_refused() -> None:
         with pytest.raises(dn.DeniableError, match=message):
             recover_shares(mechanism, estimate, fakes, model, targets)  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="not drawn evenly"):
-        supported_by_chance(dn.geometric(5, 1.0))
+        supported_by_chance(dn.metric.geometric(5, 1.0))

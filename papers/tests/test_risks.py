@@ -177,7 +177,7 @@ def test_who_is_attacked_does_not_change_what_is_learned(monkeypatch: pytest.Mon
     """An attacker of some people is the attacker of all: the same model, that finds the same of them."""
     simulated_people = list[int]()
 
-    def counting(mechanism: dn.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
+    def counting(mechanism: dn.records.Faked, marginals: list[np.ndarray], n: int, seed: int) -> object:
         simulated_people.append(n)
         return simulate_reports(mechanism, marginals, n, seed)
 

@@ -26,7 +26,7 @@ import deniable as dn
 from deniable import data
 from deniable.data import published
 from deniable.errors import DataUnavailable
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.measure import measure_record_errors
@@ -51,23 +51,29 @@ def mixed(*parts: ExactMechanism) -> tuple[ExactMechanism, ...]:
     return parts
 
 
-MECHANISMS: dict[str, dn.RecordMechanism] = {
-    "split": dn.Split(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.sue(2, 1.0))),
-    "sample": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0))),
-    "sample two": dn.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), reported=2),
+MECHANISMS: dict[str, dn.records.RecordMechanism] = {
+    "split": dn.records.Split(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.sue(2, 1.0))),
+    "sample": dn.records.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0))),
+    "sample two": dn.records.Sample(mixed(dn.grr(4, 1.0), dn.oue(3, 1.0), dn.grr(2, 1.0)), reported=2),
     "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
     "rsfd oue-z": dn.rsfd(KS, 1.0, "oue-z", "published"),
     "rsfd oue-r": dn.rsfd(KS, 1.0, "oue-r", "published"),
-    "rsrfd grr": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
-    "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
-    "rsrfd oue-r": dn.rsrfd(KS, 1.0, PRIORS, "oue-r", "published"),
-    "everyone and one of two": dn.Split((dn.grr(4, 1.0), dn.Sample(mixed(dn.oue(3, 1.0), dn.grr(2, 1.0))))),
-    "everyone and fakes": dn.Split((dn.oue(4, 1.0), dn.rsrfd(KS[1:], 1.0, PRIORS[1:], "grr", "published"))),
-    "two rounds": dn.Sample(mixed(dn.l_grr(4, 1.0, 2.0), dn.l_osue(3, 1.0, 2.0), dn.l_soue(2, 1.0, 2.0))),
+    "rsrfd grr": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
+    "rsrfd grr as published": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
+    "rsrfd oue-r": dn.records.rsrfd(KS, 1.0, PRIORS, "oue-r", "published"),
+    "everyone and one of two": dn.records.Split(
+        (dn.grr(4, 1.0), dn.records.Sample(mixed(dn.oue(3, 1.0), dn.grr(2, 1.0))))
+    ),
+    "everyone and fakes": dn.records.Split(
+        (dn.oue(4, 1.0), dn.records.rsrfd(KS[1:], 1.0, PRIORS[1:], "grr", "published"))
+    ),
+    "two rounds": dn.records.Sample(
+        mixed(dn.rounds.l_grr(4, 1.0, 2.0), dn.rounds.l_osue(3, 1.0, 2.0), dn.rounds.l_soue(2, 1.0, 2.0))
+    ),
 }
 
 
-def recorded(mechanism: dn.RecordMechanism) -> list[Floats]:
+def recorded(mechanism: dn.records.RecordMechanism) -> list[Floats]:
     """For each attribute the number of reports and the counts of real records, a row for each run."""
     records = mechanism.privatize(np.tile(PEOPLE, (REPORTED, 1)), dn.seeded(21))
     found = []
@@ -80,7 +86,7 @@ def recorded(mechanism: dn.RecordMechanism) -> list[Floats]:
     return found
 
 
-def simulate_counts(mechanism: dn.RecordMechanism, seed: int = 22) -> list[Floats]:
+def simulate_counts(mechanism: dn.records.RecordMechanism, seed: int = 22) -> list[Floats]:
     """The same, drawn directly."""
     draws = draw_record_tallies(mechanism, TRUE, DRAWN, np.random.default_rng(seed))
     return [np.column_stack([each.n, each.counts]).astype(np.float64) for each in draws]
@@ -106,43 +112,43 @@ def test_both_ways_have_one_law(name: str, real: Callable[[str], list[Floats]]) 
         same_law(one, other, f"attribute {j} of {name}")
 
 
-def _moved(part: object) -> dn.Direct | dn.Unary:
-    if isinstance(part, dn.Direct):
+def _moved(part: object) -> dn.mechanisms.Direct | dn.mechanisms.Unary:
+    if isinstance(part, dn.mechanisms.Direct):
         return replace(part, keep=round(part.keep * 1.05))
-    assert isinstance(part, dn.Unary)
+    assert isinstance(part, dn.mechanisms.Unary)
     return replace(part, one=round(part.one * 1.05))
 
 
-def _faked(name: str, change: Callable[[dn.Fake], dn.Fake]) -> dn.Faked:
+def _faked(name: str, change: Callable[[dn.records.Fake], dn.records.Fake]) -> dn.records.Faked:
     mechanism = MECHANISMS[name]
-    assert isinstance(mechanism, dn.Faked)
-    return dn.Faked(tuple(change(fake) for fake in mechanism.fakes))
+    assert isinstance(mechanism, dn.records.Faked)
+    return dn.records.Faked(tuple(change(fake) for fake in mechanism.fakes))
 
 
-def _other_part(fake: dn.Fake) -> dn.Fake:
+def _other_part(fake: dn.records.Fake) -> dn.records.Fake:
     match fake:
         case Blank(part):
             moved = _moved(part)
-            assert isinstance(moved, dn.Unary)
+            assert isinstance(moved, dn.mechanisms.Unary)
             return Blank(moved)
         case Guessed(part, prior):
             moved = _moved(part)
-            assert isinstance(moved, dn.Direct)
+            assert isinstance(moved, dn.mechanisms.Direct)
             return Guessed(moved, prior)
         case Imitated(part, prior):
             return Imitated(_moved(part), prior)
     raise AssertionError
 
 
-def _even_prior(fake: dn.Fake) -> dn.Fake:
+def _even_prior(fake: dn.records.Fake) -> dn.records.Fake:
     assert isinstance(fake, Guessed | Imitated)
     return replace(fake, prior=Prior.uniform(fake.prior.k))
 
 
-FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
+FAULTS: dict[str, tuple[str, dn.records.RecordMechanism]] = {
     "p of a sampled part moved by 5 %": (
         "sample",
-        dn.Sample(tuple(_moved(p) for p in MECHANISMS["sample"].parts)),
+        dn.records.Sample(tuple(_moved(p) for p in MECHANISMS["sample"].parts)),
     ),
     "two attributes sampled as if one": ("sample two", replace(MECHANISMS["sample two"], reported=1)),  # type: ignore[type-var]
     "p among guesses moved by 5 %": ("rsfd grr", _faked("rsfd grr", _other_part)),
@@ -153,7 +159,7 @@ FAULTS: dict[str, tuple[str, dn.RecordMechanism]] = {
     "fakes sent as they are": ("rsrfd grr", MECHANISMS["rsrfd grr as published"]),
     "the first round alone": (
         "two rounds",
-        dn.Sample(tuple(part.first for part in MECHANISMS["two rounds"].mechanisms)),  # type: ignore[attr-defined]
+        dn.records.Sample(tuple(part.first for part in MECHANISMS["two rounds"].mechanisms)),  # type: ignore[attr-defined]
     ),
 }
 
@@ -167,11 +173,11 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
 
 @pytest.mark.parametrize(
     "part",
-    [dn.ss(4, 1.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)],
+    [dn.ss(4, 1.0), dn.rounds.loloha(4, 1.0, 2.0), dn.rounds.dbitflip(4, 1.0, bits=2)],
     ids=["ss", "loloha", "dbitflip"],
 )
 def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
-    mechanism = dn.Sample((part, part))
+    mechanism = dn.records.Sample((part, part))
     drawn = draw_record_tallies(mechanism, [TRUE[0], TRUE[0]], 1, np.random.default_rng(3))
     tallies = [one.tally(0) for one in drawn]
     assert all(150 < tally.n < 350 for tally in tallies)
@@ -284,7 +290,7 @@ def test_adp_is_the_rule_of_the_papers() -> None:
         for k in range(2, 40):
             chosen = rsfd.METHODS["SMP[ADP]"]((k, k), epsilon).parts[0]
             if abs(k - 3 * math.exp(epsilon) - 2) > 1e-6:
-                assert isinstance(chosen, dn.Direct) == (k < 3 * math.exp(epsilon) + 2)
+                assert isinstance(chosen, dn.mechanisms.Direct) == (k < 3 * math.exp(epsilon) + 2)
 
 
 SMALL = data.Dataset(
@@ -379,12 +385,12 @@ def test_the_choice_is_that_of_the_specification(part: float) -> None:
             kinds = [
                 type(allomfree.METHODS[method](size, part * epsilon, epsilon).first) for size in (k, k + 1)
             ]
-            assert kinds == [dn.Direct, dn.Unary], (method, epsilon, k)
+            assert kinds == [dn.mechanisms.Direct, dn.mechanisms.Unary], (method, epsilon, k)
 
 
 def test_the_choice_is_that_of_the_constructor() -> None:
     for method, calibration in (("ALLOMFREE", "published"), ("ALLOMFREE-exact", "exact")):
-        parts = dn.allomfree([3, 9, 50], 1.2, 2.0, calibration).parts  # type: ignore[arg-type]
+        parts = dn.rounds.allomfree([3, 9, 50], 1.2, 2.0, calibration).parts  # type: ignore[arg-type]
         assert parts == tuple(allomfree.METHODS[method](k, 1.2, 2.0) for k in (3, 9, 50))
 
 
@@ -534,5 +540,5 @@ def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_memoized_tally_is_simulated_directly() -> None:
-    assert is_drawn_directly(dn.l_grr(4, 1.0, 2.0))
-    assert draw_tally(dn.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500
+    assert is_drawn_directly(dn.rounds.l_grr(4, 1.0, 2.0))
+    assert draw_tally(dn.rounds.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500

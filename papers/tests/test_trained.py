@@ -17,13 +17,13 @@ PEOPLE = 100_000
 KS = (3, 2, 4)
 SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
 PRIORS = [[0.2, 0.5, 0.3], [0.6, 0.4], [0.1, 0.2, 0.3, 0.4]]
-FAKED: dict[str, dn.Faked] = {
+FAKED: dict[str, dn.records.Faked] = {
     "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
     "rsfd sue-z": dn.rsfd(KS, 1.0, "sue-z", "published"),
-    "rsfd mixed": dn.Faked(
+    "rsfd mixed": dn.records.Faked(
         (dn.rsfd(KS, 1.0, "grr").fakes[0], dn.rsfd(KS, 1.0, "oue-z").fakes[1], dn.rsfd(KS, 1.0).fakes[2])
     ),
-    "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
+    "rsrfd grr as published": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
 }
 
 

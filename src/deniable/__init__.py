@@ -3,357 +3,141 @@ error bars.
 
 A mechanism turns a value and some random words into a report; a report supports a set of values; the law of
 that set is known exactly. Everything else is computed from the law.
+
+What most programs need is here. Everything else is in its room, such as `dn.metric.geometric`.
 """
 
 import importlib as _importlib
 import typing as _typing
 
-from deniable.client import AboveCap, Client, CopiedLedger, Ledger, NotSent, composed_loss
-from deniable.crowd import Shuffled, shuffled
-from deniable.domain import Categories, Code, Range, Several, Text
-from deniable.errors import (
-    DeniableError,
-    DeniableWarning,
-    FileMissing,
-    InvalidParameter,
-    InvalidReport,
-    InvalidValue,
-    NotExact,
-    WordsExhausted,
-)
-from deniable.estimate import Estimate, Interval
-from deniable.law import Law, Marginal, Matrix, Moments
-from deniable.mechanisms import (
-    PROTOCOLS,
-    ChannelMechanism,
-    Direct,
-    Hadamard,
-    Hashed,
-    Linear,
-    Mechanism,
-    PackedSubset,
-    Pooled,
-    SetMechanism,
-    Subset,
-    Summed,
-    Tally,
-    Unary,
-    adaptive,
-    alh,
-    ass,
-    athe,
-    aue,
-    blh,
-    grr,
-    hr,
-    lh,
-    linear,
-    olh,
-    oue,
-    plh,
-    rr,
-    she,
-    ss,
-    sue,
-    the,
-    ue,
-)
-from deniable.plan import InvalidPlan
-from deniable.randomness import Words, below, chance, device, keyed, system
-from deniable.randomness.simulated import fixed, remembering, seeded
-from deniable.records import (
-    Blank,
-    Fake,
-    Faked,
-    Guessed,
-    Imitated,
-    Prior,
-    RecordMechanism,
-    Records,
-    Sample,
-    Single,
-    Split,
-    rsfd,
-    rsrfd,
-    smp,
-    spl,
-)
-from deniable.rounds import (
-    BitFlip,
-    HashedMemoized,
-    Losses,
-    Memoized,
-    MemoizedMean,
-    allomfree,
-    dbitflip,
-    l_duchi,
-    l_grr,
-    l_osue,
-    l_oue,
-    l_rsfd,
-    l_soue,
-    l_sue,
-    loloha,
-)
-from deniable.study import Plan
-
 if _typing.TYPE_CHECKING:
-    from deniable import attack as attack
-    from deniable import audit as audit
-    from deniable import data as data
-    from deniable import learn as learn
+    from deniable import (
+        attack,
+        audit,
+        data,
+        law,
+        learn,
+        likelihood,
+        mechanisms,
+        metric,
+        randomness,
+        records,
+        rounds,
+        summaries,
+    )
     from deniable.choose import Objective
-    from deniable.cross import CrossTable
-    from deniable.discovery import Discovery
+    from deniable.client import Client, Ledger
+    from deniable.domain import Categories, Code, Range, Several, Text
     from deniable.domain.grid import Grid
     from deniable.domain.number import Number
-    from deniable.likelihood import Likelihood, mle, mle_groups, mle_record, mle_rounds
-    from deniable.metric import (
-        Averaged,
-        Channel,
-        ContinuousWave,
-        Duchi,
-        Geometric,
-        Hybrid,
-        Mean,
-        MeanEstimate,
-        MetricMechanism,
-        Piecewise,
-        PlanarGeometric,
-        PlanarLaplace,
-        ProductGeometric,
-        SmoothWave,
-        SquareWave,
-        Tabled,
-        duchi,
-        exponential,
-        geometric,
-        great_circle,
-        hybrid,
-        optimal_remap,
-        per_meter,
-        piecewise,
-        planar_geometric,
-        planar_laplace,
-        remap_to,
-        square_wave,
-        tight_constraints,
+    from deniable.errors import (
+        DeniableError,
+        DeniableWarning,
+        InvalidParameter,
+        InvalidReport,
+        InvalidValue,
     )
+    from deniable.estimate import Estimate
+    from deniable.likelihood import mle
+    from deniable.mechanisms import PROTOCOLS, Tally, adaptive, grr, hr, olh, oue, rr, ss, sue
+    from deniable.plan import InvalidPlan
     from deniable.plan.maps import Map
     from deniable.plan.texts import Texts
-    from deniable.results.kept_tallies import KeptTallies
+    from deniable.randomness.simulated import remembering, seeded
+    from deniable.records import rsfd, smp, spl
+    from deniable.study import Plan, Result
     from deniable.study.study import Study
-    from deniable.summaries import (
-        Summary,
-        circle_wasserstein,
-        circular_mean_of,
-        cost_wasserstein,
-        grid_wasserstein,
-        line_wasserstein,
-        mean_of,
-        quantile_of,
-        sliced_wasserstein,
-        smoothed_kl,
-        sum_of,
-        total_variation,
-    )
-
-_LATER = (
-    "domain.grid",
-    "domain.number",
-    "metric",
-    "results.kept_tallies",
-    "plan.maps",
-    "study.study",
-    "plan.texts",
-    "choose",
-    "likelihood",
-    "cross",
-    "discovery",
-    "summaries",
-)
-"""Rooms that are loaded when a name of theirs is first used, so that a device that needs none of them starts
-fast.
-"""
-_ROOMS = ("attack", "audit", "data", "learn")
-"""Rooms with names of their own, such as dn.audit.lower_bound, which are loaded when they are first entered.
-"""
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PROTOCOLS",
-    "AboveCap",
-    "Averaged",
-    "BitFlip",
-    "Blank",
     "Categories",
-    "Channel",
-    "ChannelMechanism",
     "Client",
     "Code",
-    "ContinuousWave",
-    "CopiedLedger",
-    "CrossTable",
     "DeniableError",
     "DeniableWarning",
-    "Direct",
-    "Discovery",
-    "Duchi",
     "Estimate",
-    "Fake",
-    "Faked",
-    "FileMissing",
-    "Geometric",
     "Grid",
-    "Guessed",
-    "Hadamard",
-    "Hashed",
-    "HashedMemoized",
-    "Hybrid",
-    "Imitated",
-    "Interval",
     "InvalidParameter",
     "InvalidPlan",
     "InvalidReport",
     "InvalidValue",
-    "KeptTallies",
-    "Law",
     "Ledger",
-    "Likelihood",
-    "Linear",
-    "Losses",
     "Map",
-    "Marginal",
-    "Matrix",
-    "Mean",
-    "MeanEstimate",
-    "Mechanism",
-    "Memoized",
-    "MemoizedMean",
-    "MetricMechanism",
-    "Moments",
-    "NotExact",
-    "NotSent",
     "Number",
     "Objective",
-    "PackedSubset",
-    "Piecewise",
     "Plan",
-    "PlanarGeometric",
-    "PlanarLaplace",
-    "Pooled",
-    "Prior",
-    "ProductGeometric",
     "Range",
-    "RecordMechanism",
-    "Records",
-    "Sample",
-    "SetMechanism",
+    "Result",
     "Several",
-    "Shuffled",
-    "Single",
-    "SmoothWave",
-    "Split",
-    "SquareWave",
     "Study",
-    "Subset",
-    "Summary",
-    "Summed",
-    "Tabled",
     "Tally",
     "Text",
     "Texts",
-    "Unary",
-    "Words",
-    "WordsExhausted",
     "adaptive",
-    "alh",
-    "allomfree",
-    "ass",
-    "athe",
     "attack",
     "audit",
-    "aue",
-    "below",
-    "blh",
-    "chance",
-    "circle_wasserstein",
-    "circular_mean_of",
-    "composed_loss",
-    "cost_wasserstein",
     "data",
-    "dbitflip",
-    "device",
-    "duchi",
-    "exponential",
-    "fixed",
-    "geometric",
-    "great_circle",
-    "grid_wasserstein",
     "grr",
     "hr",
-    "hybrid",
-    "keyed",
-    "l_duchi",
-    "l_grr",
-    "l_osue",
-    "l_oue",
-    "l_rsfd",
-    "l_soue",
-    "l_sue",
+    "law",
     "learn",
-    "lh",
-    "line_wasserstein",
-    "linear",
-    "loloha",
-    "mean_of",
+    "likelihood",
+    "mechanisms",
+    "metric",
     "mle",
-    "mle_groups",
-    "mle_record",
-    "mle_rounds",
     "olh",
-    "optimal_remap",
     "oue",
-    "per_meter",
-    "piecewise",
-    "planar_geometric",
-    "planar_laplace",
-    "plh",
-    "quantile_of",
-    "remap_to",
+    "randomness",
+    "records",
     "remembering",
+    "rounds",
     "rr",
     "rsfd",
-    "rsrfd",
     "seeded",
-    "she",
-    "shuffled",
-    "sliced_wasserstein",
-    "smoothed_kl",
     "smp",
     "spl",
-    "square_wave",
     "ss",
     "sue",
-    "sum_of",
-    "system",
-    "the",
-    "tight_constraints",
-    "total_variation",
-    "ue",
+    "summaries",
 ]
+
+_ROOM_OF = {
+    name: room
+    for room, names in {
+        "choose": ("Objective",),
+        "client": ("Client", "Ledger"),
+        "domain": ("Categories", "Code", "Range", "Several", "Text"),
+        "domain.grid": ("Grid",),
+        "domain.number": ("Number",),
+        "errors": ("DeniableError", "DeniableWarning", "InvalidParameter", "InvalidReport", "InvalidValue"),
+        "estimate": ("Estimate",),
+        "likelihood": ("mle",),
+        "mechanisms": ("PROTOCOLS", "Tally", "adaptive", "grr", "hr", "olh", "oue", "rr", "ss", "sue"),
+        "plan": ("InvalidPlan",),
+        "plan.maps": ("Map",),
+        "plan.texts": ("Texts",),
+        "randomness.simulated": ("remembering", "seeded"),
+        "records": ("rsfd", "smp", "spl"),
+        "study": ("Plan", "Result"),
+        "study.study": ("Study",),
+    }.items()
+    for name in names
+}
+"""The room that each name at the top comes from. A room is loaded when a name of it is first used, so that a
+device starts fast. A name of `__all__` without a room is a room itself.
+"""
 
 
 def __getattr__(name: str) -> object:
-    if name in _ROOMS:
+    if name not in __all__:
+        raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+    if name not in _ROOM_OF:
         return _importlib.import_module(f"deniable.{name}")
-    rooms = (_importlib.import_module(f"deniable.{room}") for room in _LATER) if name in __all__ else ()
-    for room in rooms:
-        if hasattr(room, name):
-            globals()[name] = getattr(room, name)  # so that it is looked for once
-            return globals()[name]
-    raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+    member: object = getattr(_importlib.import_module(f"deniable.{_ROOM_OF[name]}"), name)
+    globals()[name] = member  # so that it is looked for once
+    return member
 
 
 def __dir__() -> list[str]:

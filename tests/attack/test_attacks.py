@@ -30,7 +30,8 @@ from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.values import guess_values
 from deniable.estimate import bounded
 from deniable.explain.references import name_protocol
-from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
+from deniable.mechanisms import PROTOCOLS, Unary
+from deniable.mechanisms.base import ExactMechanism
 from tests import enumeration, statistics
 
 PEOPLE = 100_000
@@ -40,16 +41,16 @@ standard errors.
 KS = (3, 2, 4)
 SKEWED = [[0.6, 0.3, 0.1], [0.8, 0.2], [0.55, 0.25, 0.15, 0.05]]
 PRIORS = [[0.2, 0.5, 0.3], [0.6, 0.4], [0.1, 0.2, 0.3, 0.4]]
-FAKED: dict[str, dn.Faked] = {
+FAKED: dict[str, dn.records.Faked] = {
     "rsfd grr": dn.rsfd(KS, 1.0, "grr", "published"),
     "rsfd sue-z": dn.rsfd(KS, 1.0, "sue-z", "published"),
     "rsfd oue-r": dn.rsfd(KS, 1.0, "oue-r", "published"),
-    "rsfd mixed": dn.Faked(
+    "rsfd mixed": dn.records.Faked(
         (dn.rsfd(KS, 1.0, "grr").fakes[0], dn.rsfd(KS, 1.0, "oue-z").fakes[1], dn.rsfd(KS, 1.0).fakes[2])
     ),
-    "rsrfd grr": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
-    "rsrfd grr as published": dn.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
-    "rsrfd sue-r": dn.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
+    "rsrfd grr": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
+    "rsrfd grr as published": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
+    "rsrfd sue-r": dn.records.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
 }
 
 
@@ -67,7 +68,7 @@ def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, e
     most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     for name, protocol in dn.PROTOCOLS.items():
         made = protocol.make(k, epsilon)
-        assert isinstance(made, ExactMechanism | dn.Summed)
+        assert isinstance(made, ExactMechanism | dn.mechanisms.Summed)
         found = attack.success(made, collections=1).attributes[0]
         assert 1 / k - 1e-12 <= found.reported <= most + 1e-9, name
     assert attack.success(dn.grr(k, epsilon), collections=1).attributes[0].reported == pytest.approx(
@@ -79,7 +80,7 @@ def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, e
 @pytest.mark.parametrize("k", [4, 30, 300])
 def test_closed_forms_of_the_papers(k: int, epsilon: float) -> None:
     e = math.exp(epsilon)
-    for m in (dn.sue(k, epsilon), dn.oue(k, epsilon), dn.the(k, epsilon)):
+    for m in (dn.sue(k, epsilon), dn.oue(k, epsilon), dn.mechanisms.the(k, epsilon)):
         p, q = m.law.p, m.law.q
         wanted = (1 - p) * (1 - q) ** (k - 1) / k + p * (1 - (1 - q) ** k) / (k * q)
         assert attack.success_after(m, 1) == pytest.approx(wanted, rel=1e-9)
@@ -95,8 +96,8 @@ REPEATED: dict[str, tuple[ExactMechanism, int]] = {
     "grr": (dn.grr(3, 1.0), 4),
     "oue": (dn.oue(3, 1.0), 3),
     "sue": (dn.sue(2, 0.7), 4),
-    "l_grr": (dn.l_grr(3, 1.0, 2.0), 3),
-    "l_osue": (dn.l_osue(3, 1.0, 2.0), 2),
+    "l_grr": (dn.rounds.l_grr(3, 1.0, 2.0), 3),
+    "l_osue": (dn.rounds.l_osue(3, 1.0, 2.0), 2),
 }
 
 
@@ -104,14 +105,14 @@ REPEATED: dict[str, tuple[ExactMechanism, int]] = {
 def test_several_reports_by_enumeration(name: str) -> None:
     part, most = REPEATED[name]
     for reports in range(1, most + 1):
-        if isinstance(part, dn.Memoized):
+        if isinstance(part, dn.rounds.Memoized):
             laws = [enumeration.repeated_law(part, v, reports) for v in range(part.k)]
         else:
             laws = [enumeration.product([enumeration.part_law(part, v)] * reports) for v in range(part.k)]
         exact = sum((max(law[y] for law in laws) for y in laws[0]), Fraction(0)) / part.k
-        assert attack.success_after(part, reports, memoized=isinstance(part, dn.Memoized)) == pytest.approx(
-            float(exact), abs=1e-9
-        )
+        assert attack.success_after(
+            part, reports, memoized=isinstance(part, dn.rounds.Memoized)
+        ) == pytest.approx(float(exact), abs=1e-9)
 
 
 def test_memory_protects_and_forgetting_does_not() -> None:
@@ -119,8 +120,12 @@ def test_memory_protects_and_forgetting_does_not() -> None:
         once, often = attack.success_after(part, 1), attack.success_after(part, 30, memoized=False)
         assert attack.success_after(part, 30) == once
         assert often > 3 * once
-    for kept in (dn.l_grr(10, 1.0, 2.0), dn.l_osue(10, 1.0, 2.0), dn.loloha(10, 1.0, 2.0)):
-        most = kept.first.success() if isinstance(kept, dn.Memoized) else kept.one_round.success()
+    for kept in (
+        dn.rounds.l_grr(10, 1.0, 2.0),
+        dn.rounds.l_osue(10, 1.0, 2.0),
+        dn.rounds.loloha(10, 1.0, 2.0),
+    ):
+        most = kept.first.success() if isinstance(kept, dn.rounds.Memoized) else kept.one_round.success()
         assert attack.success_after(kept, 1) < attack.success_after(kept, 30) <= most + 1e-9
         assert attack.success_after(kept, 30, memoized=False) > most
 
@@ -129,10 +134,13 @@ AVERAGED: list[ExactMechanism] = [
     dn.grr(6, 1.0),
     dn.ss(6, 1.0),
     dn.hr(6, 1.0),
-    dn.l_grr(6, 1.0, 2.0),
-    dn.l_sue(6, 1.0, 2.0),
+    dn.rounds.l_grr(6, 1.0, 2.0),
+    dn.rounds.l_sue(6, 1.0, 2.0),
 ]
-AVERAGED += [dn.loloha(6, 1.0, 2.0, g=2), dn.loloha(3, 2.0, 4.0, g=8)]  # of eight buckets most are empty
+AVERAGED += [
+    dn.rounds.loloha(6, 1.0, 2.0, g=2),
+    dn.rounds.loloha(3, 2.0, 4.0, g=8),
+]  # of eight buckets most are empty
 
 
 @pytest.mark.parametrize("part", AVERAGED, ids=lambda part: f"{type(part).__name__}-{part.k}")
@@ -141,7 +149,9 @@ def test_averaging_is_as_good_as_it_says(part: ExactMechanism) -> None:
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     found = attack.guess_from_collections(part, rounds)
     right = found.right(values[None])["attribute 0"]
-    told = attack.chance_after(part, 4, memoized=isinstance(part, dn.Memoized | dn.HashedMemoized))
+    told = attack.chance_after(
+        part, 4, memoized=isinstance(part, dn.rounds.Memoized | dn.rounds.HashedMemoized)
+    )
     wanted = told.value
     error = math.hypot(math.sqrt(wanted * (1 - wanted) / PEOPLE), told.stderr)
     statistics.deviation(right, wanted, error, "averaging attack")
@@ -149,7 +159,7 @@ def test_averaging_is_as_good_as_it_says(part: ExactMechanism) -> None:
 
 
 def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
-    part, values = dn.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
+    part, values = dn.rounds.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
     forgetful = [part.privatize(values, dn.remembering(t, dn.seeded(50 + t))) for t in range(30)]
     kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
     anew = attack.guess_from_collections(part, forgetful, memoized=False).right(values[None])["attribute 0"]
@@ -165,10 +175,10 @@ KNOWN: dict[str, tuple[ExactMechanism, set[str]]] = {
     "grr": (dn.grr(10, 1.0), {"averaged"}),
     "ss": (dn.ss(10, 1.0), {"averaged"}),
     "olh": (dn.olh(10, 2.0), {"report", "reported", "memoized", "averaged"}),
-    "l_sue": (dn.l_sue(10, 2.0, 4.0), {"memoized", "averaged"}),
-    "loloha": (dn.loloha(10, 1.0, 2.0), {"report", "reported", "memoized", "averaged"}),
-    "dbitflip": (dn.dbitflip(10, 1.0, 3), {"report", "reported", "memoized", "averaged"}),
-    "geometric": (dn.geometric(9, 0.5), {"averaged"}),
+    "l_sue": (dn.rounds.l_sue(10, 2.0, 4.0), {"memoized", "averaged"}),
+    "loloha": (dn.rounds.loloha(10, 1.0, 2.0), {"report", "reported", "memoized", "averaged"}),
+    "dbitflip": (dn.rounds.dbitflip(10, 1.0, 3), {"report", "reported", "memoized", "averaged"}),
+    "geometric": (dn.metric.geometric(9, 0.5), {"averaged"}),
 }
 
 
@@ -191,7 +201,7 @@ def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> N
     assert not told.bounds
     kept = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
     anew = [part.privatize(values, dn.remembering(30 + t, dn.seeded(20 + t))) for t in range(4)]
-    once = kept if isinstance(part, dn.Memoized | dn.HashedMemoized) else kept[:1]
+    once = kept if isinstance(part, dn.rounds.Memoized | dn.rounds.HashedMemoized) else kept[:1]
     for figure, reports, memoized in (
         ("reported", kept[:1], True),
         ("memoized", once, True),
@@ -222,7 +232,8 @@ def test_what_is_exact_says_so_and_what_is_not() -> None:
     assert {name for name, stderr in found.items() if not stderr} == {"grr", "l_sue"}
     assert {name for name, stderr in found.items() if set(stderr) == fresh} == {"ss", "olh", "geometric"}
     of_two, of_more = (
-        attack.success(dn.loloha(10, 1.0, 2.0, g=g), collections=2).attributes[0].stderr for g in (2, 3)
+        attack.success(dn.rounds.loloha(10, 1.0, 2.0, g=g), collections=2).attributes[0].stderr
+        for g in (2, 3)
     )
     assert set(of_two) == fresh
     assert set(of_more) == fresh | {"memoized", "reported_memoized"}
@@ -337,7 +348,7 @@ def test_profiles_of_every_record_mechanism() -> None:
     statistics.deviation(
         two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes"
     )
-    again = attack.success(dn.allomfree(KS, 1.0, 2.0), collections=4).profiles
+    again = attack.success(dn.rounds.allomfree(KS, 1.0, 2.0), collections=4).profiles
     assert [(one.asked, one.memoized) for one in again] == [("kept", True), ("kept", False)]
     assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
 
@@ -346,7 +357,7 @@ def test_profiles_of_every_record_mechanism() -> None:
 
 
 def outcomes_of(
-    mechanism: dn.RecordMechanism,
+    mechanism: dn.records.RecordMechanism,
 ) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], enumeration.Law]]:
     records = enumeration.records_of(mechanism)
     return records, {record: enumeration.law_of(mechanism, record) for record in records}
@@ -372,7 +383,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
     best, total = np.zeros(3), np.zeros(3)
     outcomes = list(laws[records[0]])
     columns = tuple(sent(part, [y[j] for y in outcomes]) for j, part in enumerate(mechanism.mechanisms))
-    found = attack.guess(mechanism, dn.Records(len(outcomes), columns), marginals)
+    found = attack.guess(mechanism, dn.records.Records(len(outcomes), columns), marginals)
     for i, y in enumerate(outcomes):
         joint = {record: weight[record] * float(laws[record][y]) for record in records}
         seen = math.fsum(joint.values())
@@ -397,7 +408,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
 @pytest.mark.parametrize("name", ["split", "sample", "faked", "plan"])
 def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     table = people_of(SKEWED, PEOPLE, 3)
-    mechanisms: dict[str, dn.RecordMechanism] = {
+    mechanisms: dict[str, dn.records.RecordMechanism] = {
         "split": dn.spl(KS, 3.0, "oue"),
         "sample": dn.smp(KS, 2.0, "ss"),
         "faked": dn.rsfd(KS, 2.0, "sue-r"),
@@ -443,7 +454,7 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
             sent(part, [triple[round_][j] for triple in triples])
             for j, part in enumerate(mechanism.mechanisms)
         )
-        collections.append(dn.Records(len(triples), columns))
+        collections.append(dn.records.Records(len(triples), columns))
     found = attack.guess_from_collections(mechanism, collections, marginals)
     for i, triple in enumerate(triples):
         joint = {
@@ -517,7 +528,7 @@ def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
     mechanisms = {
         "rsfd grr": dn.rsfd(ks, 2.0, "grr", "published"),
         "rsfd oue-r": dn.rsfd(ks, 2.0, "oue-r", "published"),
-        "rsrfd grr": dn.rsrfd(ks, 2.0, wrong, "grr", "published", fakes="published"),
+        "rsrfd grr": dn.records.rsrfd(ks, 2.0, wrong, "grr", "published", fakes="published"),
     }
     for name, mechanism in mechanisms.items():
         expected, believed, stderrs = np.empty(seeds), np.empty(seeds), np.empty(seeds)
@@ -562,7 +573,7 @@ def as_told(found: attack.AttributeAttack) -> Chance:
 
 
 def held(
-    mechanism: dn.Faked,
+    mechanism: dn.records.Faked,
     marginals: list[list[float]],
     n: int,
     known: bool,
@@ -603,7 +614,7 @@ def test_the_stated_error_covers_values_that_are_rare_and_tell_much() -> None:
     """None of them is among these reports, whose mean is below the true one: an error by that mean would be
     too small.
     """
-    mechanism, n = dn.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
+    mechanism, n = dn.records.rsrfd([3] * 10, 8.0, [[1e-6, 0.5, 0.5 - 1e-6]] * 10, "grr"), 20
     marginals = [[0.003, 0.4985, 0.4985]] * 10
     means, stated = np.empty(100), np.empty(100)
     for seed in range(100):
@@ -682,7 +693,7 @@ def test_exact_priors_hide_the_attribute_only_behind_perturbed_fakes() -> None:
         ("sue-r", "perturbed", True),
         ("grr", "published", False),
     ):
-        mechanism = dn.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
+        mechanism = dn.records.rsrfd(KS, 1.0, marginals, protocol, "published", fakes=fakes)  # type: ignore[arg-type]
         assert (attack.sampled_success(mechanism, marginals).value < 1 / 3 + 1e-6) == hidden
 
 
@@ -691,7 +702,9 @@ def test_the_protection_of_realistic_fakes_is_an_artefact_of_a_weak_attacker() -
     it is wrong.
     """
     table = people_of(SKEWED, PEOPLE, 11)
-    mechanism = dn.rsrfd(KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published")
+    mechanism = dn.records.rsrfd(
+        KS, 1.0, [SKEWED[0], [0.2, 0.8], SKEWED[2]], "grr", "published", fakes="published"
+    )
     records, truth = mechanism.privatize(table, dn.seeded(12)), attack.real_attributes(mechanism, PEOPLE, 12)
     naive = attack.sampled_attribute(mechanism, records, fakes="uniform").right(truth)
     best = attack.sampled_attribute(mechanism, records).right(truth)
@@ -752,7 +765,7 @@ def test_chances_need_no_draw() -> None:
         found.blind(-5)
 
 
-def planned(names: Sequence[str], ks: Sequence[int], mechanism: dn.RecordMechanism) -> dn.Plan:
+def planned(names: Sequence[str], ks: Sequence[int], mechanism: dn.records.RecordMechanism) -> dn.Plan:
     return dn.Plan.of(
         {name: [str(v) for v in range(k)] for name, k in zip(names, ks, strict=True)}, mechanism, 1000
     )
@@ -814,7 +827,7 @@ def test_surveys_that_number_an_attribute_differently() -> None:
     assert all(attack.reidentify(faked[::step], sent[::step], answers).success() > single for step in (1, -1))
 
 
-@pytest.mark.parametrize("make", [dn.l_sue, dn.l_grr, dn.loloha])
+@pytest.mark.parametrize("make", [dn.rounds.l_sue, dn.rounds.l_grr, dn.rounds.loloha])
 def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(
     make: Callable[..., ExactMechanism],
 ) -> None:
@@ -824,7 +837,7 @@ def test_rounds_on_a_kept_answer_are_matched_by_what_they_tell_together(
     answers = {name: [str(v) for v in table[:, j]] for j, name in enumerate("ab")}
     parts = tuple(make(k, 1.5, 3.0) for k in ks)
     names = {name: [str(v) for v in range(k)] for name, k in zip("ab", ks, strict=True)}
-    plan = dn.Plan.of(names, dn.Split(parts), n, rounds=5)
+    plan = dn.Plan.of(names, dn.records.Split(parts), n, rounds=5)
     reports = [plan.privatize(answers, dn.remembering(2, round=t)) for t in range(1, 6)]
     columns = [one.records.columns for one in reports]
     scores = np.zeros((n, n))
@@ -869,7 +882,7 @@ def test_people_among_fakes() -> None:
         for i, person in enumerate((0, 7, 599)):
             scores = np.ones(n)
             for plan, one in zip(plans, reports, strict=True):
-                assert isinstance(plan.mechanism, dn.Faked)
+                assert isinstance(plan.mechanism, dn.records.Faked)
                 total = np.zeros(n)
                 marginals = estimate_marginals(plan.mechanism, one.records)
                 for j, fake in enumerate(plan.mechanism.fakes):
@@ -908,7 +921,7 @@ def test_reports_of_a_file_are_attacked_as_those_in_memory(kind: str, tmp_path: 
 
 
 def test_too_many_values_with_distances_are_refused_in_the_words_of_an_attack() -> None:
-    many = dn.geometric(4999, 0.01)
+    many = dn.metric.geometric(4999, 0.01)
     assert attack.success(many, collections=1).attributes[0].report > 1 / 5000
     for tried in (
         lambda: attack.success(many, collections=2),
@@ -1087,4 +1100,4 @@ def test_classical_protocols_keep_their_names(name: str, epsilon: float) -> None
         assert isinstance(part, ExactMechanism)
         assert name_protocol(part) in ({"blh", name} if getattr(part, "g", 0) == 2 else {name})
     assert name_protocol(dn.ss(100, 1.0, size=40)) == "a subset of 40 of 100"
-    assert name_protocol(dn.lh(100, 1.0, g=9)) == "one of 9 buckets of 100 values"
+    assert name_protocol(dn.mechanisms.lh(100, 1.0, g=9)) == "one of 9 buckets of 100 values"

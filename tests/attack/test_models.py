@@ -150,7 +150,7 @@ def test_the_bound_is_that_of_randomized_response() -> None:
     """Who sees a report of a coin says "member" where it says so: no attack gains more, and this one does."""
     for epsilon in (0.1, 1.0, 4.0):
         law = dn.rr(epsilon).law
-        assert isinstance(law, dn.Law)
+        assert isinstance(law, dn.law.Law)
         assert membership_bound(epsilon) == pytest.approx(law.p - law.q, abs=1e-9)
 
 

@@ -52,7 +52,7 @@ def error_of(share: float, n: int = PEOPLE) -> float:
 def test_noisy_sums_have_the_likelihood_of_laplace_noise() -> None:
     from scipy.stats import laplace
 
-    m = dn.she(5, 1.7)
+    m = dn.mechanisms.she(5, 1.7)
     reports = m.privatize(np.arange(5).repeat(20), dn.seeded(1))
     exact = np.stack(
         [laplace.logpdf(reports, np.arange(5) == v, m.scale).sum(axis=1) for v in range(5)], axis=1
@@ -60,13 +60,17 @@ def test_noisy_sums_have_the_likelihood_of_laplace_noise() -> None:
     found = np.log(likelihoods(m, reports))
     assert found - found[:, :1] == pytest.approx(exact - exact[:, :1], abs=1e-5)
     assert np.isfinite(
-        np.log(likelihoods(dn.she(5, 900.0), dn.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))))
+        np.log(
+            likelihoods(
+                dn.mechanisms.she(5, 900.0), dn.mechanisms.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))
+            )
+        )
     ).all()
 
 
 @pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.15, 0.1, 0.05]], ids=["uniform", "skewed"])
 def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -> None:
-    m, shares = dn.she(5, 2.0), [0.2] * 5 if prior is None else prior
+    m, shares = dn.mechanisms.she(5, 2.0), [0.2] * 5 if prior is None else prior
     told = attack.success(m, prior, collections=3).attributes[0]
     assert (told.reported == m.success()) == (prior is None)
     assert set(told.stderr) == (
@@ -84,7 +88,9 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
         statistics.deviation(
             found.expected["attribute 0"], right, error_of(right), f"posterior of {figure} of noisy sums"
         )
-    wrong = attack.guess(dn.she(5, 3.0), sent[0], prior)  # who takes epsilon = 2 for 3 expects too much
+    wrong = attack.guess(
+        dn.mechanisms.she(5, 3.0), sent[0], prior
+    )  # who takes epsilon = 2 for 3 expects too much
     right = wrong.right(values[None])["attribute 0"]
     with pytest.raises(AssertionError, match="standard errors off"):
         statistics.deviation(wrong.expected["attribute 0"], right, error_of(right), "a wrong law")
@@ -93,7 +99,7 @@ def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -
 # Seeds.
 
 
-SIMULATED: dict[str, tuple[dn.RecordMechanism | dn.Mechanism, Any]] = {
+SIMULATED: dict[str, tuple[dn.records.RecordMechanism | dn.mechanisms.Mechanism, Any]] = {
     "hashes": (dn.olh(10, 2.0), [v / 55 for v in range(10, 0, -1)]),
     "fakes": (dn.rsfd(KS, 1.0, "grr", "published"), SKEWED),
     "draws": (dn.smp(KS, 2.0, "grr", attributes=2), None),

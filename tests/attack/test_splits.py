@@ -19,30 +19,32 @@ from deniable import attack
 from tests import enumeration, statistics
 from tests.attack.test_attacks import outcomes_of, people_of, sent
 
-SAMPLE = dn.Sample((dn.grr(2, 1.0), dn.oue(3, 1.2)))
+SAMPLE = dn.records.Sample((dn.grr(2, 1.0), dn.oue(3, 1.2)))
 FAKED = dn.rsfd((3, 2), 1.5, "grr")
-NESTED: dict[str, dn.Split] = {
-    "sample": dn.Split((dn.grr(3, 1.0), SAMPLE)),
-    "metric and sample": dn.Split((dn.geometric(2, 0.7), SAMPLE)),
-    "faked": dn.Split((dn.grr(3, 1.0), FAKED)),
-    "faked bits first": dn.Split((dn.rsfd((2, 3), 1.0, "sue-z"), dn.grr(2, 1.0))),
-    "sample and faked": dn.Split((SAMPLE, FAKED)),
+NESTED: dict[str, dn.records.Split] = {
+    "sample": dn.records.Split((dn.grr(3, 1.0), SAMPLE)),
+    "metric and sample": dn.records.Split((dn.metric.geometric(2, 0.7), SAMPLE)),
+    "faked": dn.records.Split((dn.grr(3, 1.0), FAKED)),
+    "faked bits first": dn.records.Split((dn.rsfd((2, 3), 1.0, "sue-z"), dn.grr(2, 1.0))),
+    "sample and faked": dn.records.Split((SAMPLE, FAKED)),
 }
 SHARES = {2: [0.7, 0.3], 3: [0.6, 0.3, 0.1]}
 Joint = dict[tuple[int, ...], float]
 
 
-def priors_of(mechanism: dn.RecordMechanism) -> list[list[float]]:
+def priors_of(mechanism: dn.records.RecordMechanism) -> list[list[float]]:
     return [SHARES[part.k] for part in mechanism.mechanisms]
 
 
-def weights_of(mechanism: dn.RecordMechanism) -> Joint:
+def weights_of(mechanism: dn.records.RecordMechanism) -> Joint:
     believed = priors_of(mechanism)
     records = enumeration.records_of(mechanism)
     return {record: math.prod(believed[j][v] for j, v in enumerate(record)) for record in records}
 
 
-def records_from(mechanism: dn.RecordMechanism, outcomes: Sequence[Sequence[object]]) -> dn.Records:
+def records_from(
+    mechanism: dn.records.RecordMechanism, outcomes: Sequence[Sequence[object]]
+) -> dn.records.Records:
     """Outcomes of an enumeration as reports; what is None was not reported."""
     columns, reporters = [], []
     for j, part in enumerate(mechanism.mechanisms):
@@ -50,7 +52,7 @@ def records_from(mechanism: dn.RecordMechanism, outcomes: Sequence[Sequence[obje
         columns.append(sent(part, [outcomes[i][j] for i in who]))
         reporters.append(np.array(who, dtype=np.int64))
     partly = any(len(who) < len(outcomes) for who in reporters)
-    return dn.Records(len(outcomes), tuple(columns), tuple(reporters) if partly else None)
+    return dn.records.Records(len(outcomes), tuple(columns), tuple(reporters) if partly else None)
 
 
 def by_value(joint: Joint, j: int, k: int) -> list[float]:
@@ -103,7 +105,7 @@ def test_two_collections_are_put_together(name: str) -> None:
 def test_the_real_attribute_of_a_part(name: str) -> None:
     """Its posterior is that of the part alone: the rest of the report says nothing of it."""
     mechanism = NESTED[name]
-    member, first = next((one, at) for one, at, _ in mechanism.members if isinstance(one, dn.Faked))
+    member, first = next((one, at) for one, at, _ in mechanism.members if isinstance(one, dn.records.Faked))
     believed = priors_of(mechanism)[first : first + member.d]
     real = [
         enumeration.mixture(
@@ -143,7 +145,7 @@ def test_simulated_people_report_the_attribute_that_is_said() -> None:
 
 
 def test_which_part_with_fakes_is_attacked_is_said() -> None:
-    two = dn.Split((FAKED, dn.grr(2, 1.0), dn.rsfd((2, 2), 1.0, "grr")))
+    two = dn.records.Split((FAKED, dn.grr(2, 1.0), dn.rsfd((2, 2), 1.0, "grr")))
     plan = dn.Plan.of(
         {name: range(part.k) for name, part in zip("abcde", two.mechanisms, strict=True)}, two, 9
     )
@@ -160,11 +162,11 @@ def test_which_part_with_fakes_is_attacked_is_said() -> None:
         attack.sampled_attribute(NESTED["sample"], NESTED["sample"].privatize([[0, 0, 0]], dn.seeded(1)))
 
 
-def plan_of(mechanism: dn.RecordMechanism) -> dn.Plan:
+def plan_of(mechanism: dn.records.RecordMechanism) -> dn.Plan:
     names = [f"a{j}" for j in range(mechanism.d)]
     asked: dict[str, object] = {}
     for name, part in zip(names, mechanism.mechanisms, strict=True):
-        metric = isinstance(part, dn.Geometric)
+        metric = isinstance(part, dn.metric.Geometric)
         asked[name] = dn.Range(0, part.k, step=1) if metric else range(part.k)
     return dn.Plan.of(asked, mechanism, 100)
 
@@ -190,7 +192,9 @@ def test_people_are_ranked_by_the_law_of_their_reports(name: str) -> None:
             assert (found.above[i], found.tied[i]) == (above, tied)
 
 
-def outcome_of(mechanism: dn.RecordMechanism, records: dn.Records, i: int) -> tuple[object, ...]:
+def outcome_of(
+    mechanism: dn.records.RecordMechanism, records: dn.records.Records, i: int
+) -> tuple[object, ...]:
     found: list[object] = []
     reporters = records.reporters or (np.arange(records.n),) * mechanism.d
     for part, column, who in zip(mechanism.mechanisms, records.columns, reporters, strict=True):
@@ -200,7 +204,7 @@ def outcome_of(mechanism: dn.RecordMechanism, records: dn.Records, i: int) -> tu
 
 
 def test_surveys_with_and_without_fakes_are_matched_together() -> None:
-    plans = [plan_of(FAKED), plan_of(dn.Split((dn.grr(3, 2.0), dn.grr(2, 2.0))))]
+    plans = [plan_of(FAKED), plan_of(dn.records.Split((dn.grr(3, 2.0), dn.grr(2, 2.0))))]
     table = people_of([SHARES[3], SHARES[2]], 30, 9)
     people = {"a0": table[:, 0], "a1": table[:, 1]}
     surveys = [plan.privatize(people, dn.seeded(seed)) for seed, plan in enumerate(plans)]

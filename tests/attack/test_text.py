@@ -12,7 +12,7 @@ from deniable.study import Plan
 
 WORD = dn.Text("a-z", longest=5)
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
-COLOR, SMOKES, HASH = dn.grr(3, 1.0), dn.rr(1.0), dn.linear(25, 1.0)
+COLOR, SMOKES, HASH = dn.grr(3, 1.0), dn.rr(1.0), dn.mechanisms.linear(25, 1.0)
 CASES = {
     "split": (Split((COLOR, HASH, SMOKES)), Split((COLOR, SMOKES))),
     "sample": (Sample((COLOR, HASH, SMOKES)), Sample((COLOR, SMOKES))),

@@ -11,6 +11,7 @@ import numpy as np
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.devices import Devices, InBulk, Side
+from deniable.randomness.simulated import fixed
 from deniable.study import Plan
 from deniable.wire import Report, Wire
 
@@ -72,7 +73,7 @@ class Correlated(Devices):
             words = self._words.take(part.words * len(who))
             if j in self._attributes:
                 words = shared = shared if shared.size else words
-            column = np.ascontiguousarray(part.privatize(codes[j], dn.fixed(words)))
+            column = np.ascontiguousarray(part.privatize(codes[j], fixed(words)))
             columns.append(column.reshape(len(who), -1).view(np.uint8))
         return [[report.tobytes() for report in np.hstack(columns)]]
 

@@ -26,7 +26,8 @@ from deniable.audit.repeats import Ids
 from deniable.audit.run import Run
 from deniable.audit.setting import make_setting
 from deniable.commands.audit import audit_client
-from deniable.mechanisms import Per, SubsetShape
+from deniable.mechanisms.base import Per
+from deniable.mechanisms.shapes import SubsetShape
 from deniable.records.reports import cut_evenly
 from deniable.study import Plan
 from deniable.wire import Report, Wire
@@ -41,13 +42,13 @@ MILLION, AUDITS, FEW = statistics.AUDIT_TRIALS, statistics.AUDITS, statistics.AU
 PLANTED = statistics.PLANTED
 
 
-def one(mechanism: dn.Mechanism, **more: int) -> Plan:
+def one(mechanism: dn.mechanisms.Mechanism, **more: int) -> Plan:
     """A plan for one attribute."""
-    assert isinstance(mechanism, dn.Mechanism)
+    assert isinstance(mechanism, dn.mechanisms.Mechanism)
     return Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
 
-def many(mechanism: dn.RecordMechanism, **more: int) -> Plan:
+def many(mechanism: dn.records.RecordMechanism, **more: int) -> Plan:
     names = {f"x{j}": [str(value) for value in range(part.k)] for j, part in enumerate(mechanism.mechanisms)}
     return Plan.of(names, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
@@ -57,7 +58,7 @@ class FaultyDevices(dn.audit.Devices):
 
     headed = False
 
-    def __init__(self, plan: Plan, mechanism: dn.Mechanism, seed: int) -> None:
+    def __init__(self, plan: Plan, mechanism: dn.mechanisms.Mechanism, seed: int) -> None:
         self.plan, self.mechanism, self.words = plan, mechanism, dn.seeded(seed)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -266,7 +267,15 @@ def test_what_is_noticeable_of_many_is_noticed_19_times_in_20() -> None:
 @pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "plh", "ss", "hr", "the"])
 def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> None:
     m = dn.PROTOCOLS[name].make(k, 1.0)
-    assert isinstance(m, dn.Direct | dn.Unary | SubsetShape | dn.Hashed | dn.Pooled | dn.Hadamard)
+    assert isinstance(
+        m,
+        dn.mechanisms.Direct
+        | dn.mechanisms.Unary
+        | SubsetShape
+        | dn.mechanisms.Hashed
+        | dn.mechanisms.Pooled
+        | dn.mechanisms.Hadamard,
+    )
     reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
@@ -311,7 +320,7 @@ def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
     does.
     """
     m = dn.PROTOCOLS[name].make(25, epsilon)
-    assert isinstance(m, dn.Unary)
+    assert isinstance(m, dn.mechanisms.Unary)
     trials = MILLION if (name, epsilon) == ("oue", 4.0) else MILLION // 4
     found = audited(FaultyDevices(one(m), UnresetBit(m), seed=2), trials=trials)
     true = math.log(math.exp(epsilon) + (2 if name == "oue" else math.exp(epsilon / 2) + 1))
@@ -374,8 +383,12 @@ def test_fake_data_per_attribute_is_not_per_record() -> None:
     assert not audited(Seeded(plan, 2), trials=100_000, claim=1.0).passed
 
 
-@pytest.mark.parametrize(("make", "rounds"), [(dn.l_grr, 5), (dn.l_osue, 5), (dn.loloha, 5)])
-def test_permanent_answers_sampled_again_are_found(make: Callable[..., dn.Memoized], rounds: int) -> None:
+@pytest.mark.parametrize(
+    ("make", "rounds"), [(dn.rounds.l_grr, 5), (dn.rounds.l_osue, 5), (dn.rounds.loloha, 5)]
+)
+def test_permanent_answers_sampled_again_are_found(
+    make: Callable[..., dn.rounds.Memoized], rounds: int
+) -> None:
     """Without a word about rounds: all of them are looked at."""
     plan = one(make(10, 1.0, 2.0), rounds=rounds)
     found = audited(Redrawing(plan, seed=2), trials=MILLION // 10)
@@ -387,7 +400,7 @@ def test_permanent_answers_sampled_again_are_found(make: Callable[..., dn.Memoiz
 
 
 def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
-    plan = one(dn.l_grr(4, 0.5, 2.0), rounds=52)
+    plan = one(dn.rounds.l_grr(4, 0.5, 2.0), rounds=52)
     found = audited(Redrawing(plan, seed=2), trials=20_000)
     assert found.setting.rounds == 10
     assert not found.passed
@@ -400,14 +413,14 @@ def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
 
 
 def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
-    plan = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=3)
+    plan = many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=3)
     both = {per: audited(Seeded(plan, seed=2), per=per, trials=200).claim for per in ("record", "attribute")}
     each = [part.losses(3, 3).same_value for part in plan.document.parts]
     assert both["attribute"] == max(each) <= both["record"]
 
 
 def test_attributes_sampled_again_are_found() -> None:
-    again = many(dn.allomfree([4, 4], 1.0, 2.0), rounds=6)
+    again = many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=6)
     assert audited(Redrawing(again, seed=2), trials=MILLION // 50).lower_bound > 2.0
 
 
@@ -677,7 +690,7 @@ def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
     """Their ids are random and their reports have the right law: only that copies agree shows it."""
     plan, draw = one(dn.grr(40, 1.0)), drawing(kind)
     grr, prefix = plan.document.parts[0], Wire(plan).prefix
-    assert isinstance(grr, dn.Direct)
+    assert isinstance(grr, dn.mechanisms.Direct)
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         body = grr.privatize([int(str(answers["x"]))], dn.seeded(draw())).tobytes()
@@ -743,7 +756,9 @@ def ages(epsilon: float = 0.1) -> Plan:
 
 def mixed(missing: str = "refuse") -> Plan:
     """A bit of everything: 1 per step of age, 1 within 1,500 meters, 1 for color and income together."""
-    home = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.per_meter(level=1.0, radius=1500))
+    home = dn.Grid(
+        47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.metric.per_meter(level=1.0, radius=1500)
+    )
     asked = {
         "color": ["red", "green", "blue"],
         "age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.1),
@@ -858,11 +873,11 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "spl of five": lambda: many(dn.spl([3, 4, 2, 5, 3], 2.0, "oue")),
     "smp 2": lambda: many(dn.smp([3, 4, 2], 1.0, "grr", attributes=2)),
     "rsfd of four": lambda: many(dn.rsfd([3, 2, 4, 2], 1.0, "grr")),
-    "allomfree": lambda: many(dn.allomfree([4, 3], 1.0, 2.0), rounds=3),
-    "l_grr": lambda: one(dn.l_grr(4, 1.0, 2.0), rounds=3),
-    "l_osue": lambda: one(dn.l_osue(4, 1.0, 2.0), rounds=3),
-    "loloha": lambda: one(dn.loloha(10, 1.0, 2.0), rounds=3),
-    "dbitflip": lambda: one(dn.dbitflip(10, 1.0, bits=4), rounds=3),
+    "allomfree": lambda: many(dn.rounds.allomfree([4, 3], 1.0, 2.0), rounds=3),
+    "l_grr": lambda: one(dn.rounds.l_grr(4, 1.0, 2.0), rounds=3),
+    "l_osue": lambda: one(dn.rounds.l_osue(4, 1.0, 2.0), rounds=3),
+    "loloha": lambda: one(dn.rounds.loloha(10, 1.0, 2.0), rounds=3),
+    "dbitflip": lambda: one(dn.rounds.dbitflip(10, 1.0, bits=4), rounds=3),
     "distances": ages,
     "mixed": mixed,
 }
@@ -995,7 +1010,7 @@ class TwoPaths(Devices):
 
     headed = False
 
-    def __init__(self, plan: Plan, alone: dn.Mechanism, seed: int) -> None:
+    def __init__(self, plan: Plan, alone: dn.mechanisms.Mechanism, seed: int) -> None:
         self.plan, self._right, self._alone = plan, Seeded(plan, seed), FaultyDevices(plan, alone, seed + 1)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -1019,7 +1034,7 @@ def itself_finds(mechanism: str, k: int, epsilon: float, more: float, pairs: int
     By the guess that a report supports one of the two answers only, in a run with the usual level.
     """
     right, wrong = (dn.PROTOCOLS[mechanism].make(k, loss) for loss in (epsilon, epsilon + more))
-    assert isinstance(right, dn.Direct | dn.Unary)
+    assert isinstance(right, dn.mechanisms.Direct | dn.mechanisms.Unary)
     p, q = wrong.law.p, wrong.law.q
     first, second = (p, q) if right.names_value else (p * (1 - q), q * (1 - p))
     alpha = (1 - dn.audit.LEVEL) / 10 * (2 / 3) / 2  # a tenth; without line-ups; of two guesses
@@ -1108,7 +1123,7 @@ def test_numbers_and_missing_answers_are_audited() -> None:
 
 
 def test_changing_answers_have_a_claim_of_their_own() -> None:
-    plan = one(dn.l_grr(4, 1.0, 2.0), rounds=2)
+    plan = one(dn.rounds.l_grr(4, 1.0, 2.0), rounds=2)
     changing = [([{"x": "0"}, {"x": "1"}], [{"x": "1"}, {"x": "0"}])]
     found = audited(Seeded(plan, 2), trials=20_000, pairs=changing)
     assert found.passed
@@ -1167,7 +1182,7 @@ def test_the_values_of_one_attribute_are_as_good_as_records(pairs: object) -> No
 
 
 def test_values_of_several_rounds() -> None:
-    plan = one(dn.l_grr(3, 1.0, 2.0), rounds=2)
+    plan = one(dn.rounds.l_grr(3, 1.0, 2.0), rounds=2)
     found = audited(Seeded(plan, 2), trials=1000, pairs=[(["0", "1"], ["2", "1"])])
     assert found.setting.pairs == ((({"x": "0"}, {"x": "1"}), ({"x": "2"}, {"x": "1"})),)
 
@@ -1192,10 +1207,12 @@ def test_of_several_attributes_a_value_is_no_record() -> None:
 
 
 @pytest.mark.parametrize(
-    "client", [dn.grr(10, 1.0), dn.oue(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.l_grr(4, 0.5, 1.0)], ids=repr
+    "client",
+    [dn.grr(10, 1.0), dn.oue(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.rounds.l_grr(4, 0.5, 1.0)],
+    ids=repr,
 )
 def test_mechanisms_of_values_and_records_are_audited_themselves(
-    client: dn.Mechanism | dn.RecordMechanism,
+    client: dn.mechanisms.Mechanism | dn.records.RecordMechanism,
 ) -> None:
     """Held to their own loss, and to another where it is claimed."""
     found = audited(client, trials=5e3, level=SURE)
@@ -1217,16 +1234,16 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
 
 
 LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
-DISTANCED: dict[str, tuple[dn.Mechanism, float]] = {
-    "geometric": (dn.geometric(5, 1.0), dn.geometric(5, 1.0).loss_at(1)),
+DISTANCED: dict[str, tuple[dn.mechanisms.Mechanism, float]] = {
+    "geometric": (dn.metric.geometric(5, 1.0), dn.metric.geometric(5, 1.0).loss_at(1)),
     "square wave": (
-        dn.square_wave(1.0, bins=8),
-        dn.square_wave(1.0, bins=8).loss(),
+        dn.metric.square_wave(1.0, bins=8),
+        dn.metric.square_wave(1.0, bins=8).loss(),
     ),  # neighbors are no nearer than others
-    "planar": (dn.planar_geometric((2, 3), 1.0), dn.planar_geometric((2, 3), 1.0).loss_at(1)),
+    "planar": (dn.metric.planar_geometric((2, 3), 1.0), dn.metric.planar_geometric((2, 3), 1.0).loss_at(1)),
     "product": (
-        dn.planar_geometric((2, 3), 1.0, measure="manhattan"),
-        dn.planar_geometric((2, 3), 1.0, measure="manhattan").loss_at(1),
+        dn.metric.planar_geometric((2, 3), 1.0, measure="manhattan"),
+        dn.metric.planar_geometric((2, 3), 1.0, measure="manhattan").loss_at(1),
     ),
     "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss_at(1)),
 }
@@ -1245,9 +1262,9 @@ def test_mechanisms_with_distances_are_audited_by_their_bytes(name: str, pairs: 
 
 def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
     """It tells neighbors apart as well as the two ends."""
-    said = dn.geometric(5, 0.5)
+    said = dn.metric.geometric(5, 0.5)
     flat = dn.grr(6, said.loss())
-    faulty = dn.geometric(5, 0.5)
+    faulty = dn.metric.geometric(5, 0.5)
     object.__setattr__(faulty, "privatize", flat.privatize)
     found = audited(faulty, trials=20_000)
     assert (found.verdict, found.claim) == ("FAIL", said.loss_at(1))
@@ -1257,12 +1274,12 @@ def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
 
 def test_rounds_of_fresh_noise_may_lose_as_often() -> None:
     """A right mechanism does not fail since it was asked again."""
-    found = audited(dn.geometric(5, 1.0), pairs=[(2, 3)], rounds=3, trials=20_000)
+    found = audited(dn.metric.geometric(5, 1.0), pairs=[(2, 3)], rounds=3, trials=20_000)
     assert found.passed
-    assert found.claim == pytest.approx(3 * dn.geometric(5, 1.0).loss_at(1))
-    assert found.lower_bound > dn.geometric(5, 1.0).loss_at(1)
+    assert found.claim == pytest.approx(3 * dn.metric.geometric(5, 1.0).loss_at(1))
+    assert found.lower_bound > dn.metric.geometric(5, 1.0).loss_at(1)
     with pytest.raises(dn.InvalidParameter, match="a value must be an integer from 0 to 5"):
-        audited(dn.geometric(5, 1.0), pairs=[(0, 9)], trials=100)
+        audited(dn.metric.geometric(5, 1.0), pairs=[(0, 9)], trials=100)
 
 
 def test_what_is_one_answer_to_the_plan_is_no_pair() -> None:
@@ -1308,7 +1325,7 @@ def test_pairs_from_an_array_are_ready_for_json() -> None:
 
 def test_one_pair_of_two_rounds_is_not_two_pairs() -> None:
     once, again = ["0", "1"], ["2", "1"]
-    plan = Plan.of({"x": ["0", "1", "2"]}, dn.l_grr(3, 1.0, 2.0), people=100, rounds=2)
+    plan = Plan.of({"x": ["0", "1", "2"]}, dn.rounds.l_grr(3, 1.0, 2.0), people=100, rounds=2)
     [pair] = make_setting(plan, (once, again), "record", 2, None).pairs
     assert [[record["x"] for record in side] for side in pair] == [once, again]
     assert len(make_setting(plan, [("0", "1"), ("2", "1")], "record", 2, None).pairs) == 2
@@ -1318,7 +1335,7 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
     with pytest.raises(
         dn.InvalidParameter, match=r"say what is claimed, claim=1\.0: floating-point noise has no exact loss"
     ):
-        audited(dn.she(5, 1.0), trials=100)
+        audited(dn.mechanisms.she(5, 1.0), trials=100)
     for kind in (dn.Client, dict):
         message = rf"give {kind.__name__}\(plan, secret=\.\.\.\), or the plan itself"
         with pytest.raises(dn.InvalidParameter, match=message):

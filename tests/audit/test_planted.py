@@ -18,6 +18,7 @@ from deniable.audit.guessers import couples
 from deniable.audit.ids import Candidates, IdBits
 from deniable.audit.ranges import Counts, expected_range
 from deniable.audit.setting import make_setting
+from deniable.randomness.simulated import fixed
 from deniable.wire import Report, Wire
 from tests import statistics
 from tests.audit.planted import (
@@ -50,12 +51,12 @@ class Fault(NamedTuple):
     says: str
 
 
-def wrong(mechanism: dn.Mechanism, faulty: dn.Mechanism, says: str) -> Fault:
+def wrong(mechanism: dn.mechanisms.Mechanism, faulty: dn.mechanisms.Mechanism, says: str) -> Fault:
     """Devices whose mechanism is not that of the plan."""
     return Fault(FaultyDevices(one(mechanism), faulty, 2), MANY, {}, says)
 
 
-def oue() -> dn.Unary:
+def oue() -> dn.mechanisms.Unary:
     """A unary mechanism that most faults are planted in."""
     return dn.oue(20, 1.0)
 
@@ -109,10 +110,10 @@ FAULTS: dict[str, Callable[[], Fault]] = {
         Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2), MANY, {"claim": 1.0}, "above"
     ),
     "permanent answer drawn again": lambda: Fault(
-        Redrawing(one(dn.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 5, {}, "above the claim"
+        Redrawing(one(dn.rounds.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 5, {}, "above the claim"
     ),
     "attribute sampled again": lambda: Fault(
-        Redrawing(many(dn.allomfree([4, 4], 1.0, 2.0), rounds=6), 2), MANY // 5, {}, "above the claim"
+        Redrawing(many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=6), 2), MANY // 5, {}, "above the claim"
     ),
     "one seed for all devices": of_one_seed,
     "answer in the id": lambda: with_ids(lambda answer, name: bytes([*name[:15], answer]), "ids depend"),
@@ -331,7 +332,7 @@ def test_noise_that_is_shared_for_long_is_seen() -> None:
             self.count += len(who)
             words = np.array([dn.seeded(tick).take(grr.words) for tick in range(self.count // 10_000 + 1)])
             each = words[np.arange(first, self.count) // 10_000].reshape(-1)
-            reports = grr.privatize(codes, dn.fixed(each))
+            reports = grr.privatize(codes, fixed(each))
             return [[bytes([report]) for report in reports.tolist()]]
 
     found = audited(Ticking(), plan=plan, trials=MANY // 2)

@@ -51,7 +51,7 @@ plan = dn.Plan.read("plan.json")
 wire, draw = Wire(plan), random.Random(SEED)
 for line in sys.stdin:
     asked = json.loads(line)
-    words = dn.fixed([draw.getrandbits(64) for _ in range(plan.words)])
+    words = fixed([draw.getrandbits(64) for _ in range(plan.words)])
     body = wire.bodies(plan.privatize_codes(plan.encode([asked["answers"]]), words))[0]
     print(Report(wire.prefix, asked["round"], IDENTITY, body).to_bytes().hex())
 """
@@ -104,7 +104,7 @@ def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
 
     300 devices give a bound of 1.1 with a standard deviation of 0.12, seven of which lie above 0.3.
     """
-    made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.rounds.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
     made.write("plan.json")
     asked = ("audit", "plan.json", "--command", f"{node()} --plan-cap 5", "--json")
     outcome = run(*asked, "--trials", "100", *SURE)
@@ -115,7 +115,7 @@ def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
 
 def test_a_program_that_redraws_fails(run: Run) -> None:
     """Eight new draws of 1.1 where 1.2 is promised for all: a bound near 2.4, six deviations above 1.2."""
-    made = Plan.of({"x": ["a", "b", "c"]}, dn.l_grr(3, 1.1, 1.2), people=1000, rounds=8)
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.rounds.l_grr(3, 1.1, 1.2), people=1000, rounds=8)
     made.write("plan.json")
     command = program(WORDS.replace("SEED", "").replace("IDENTITY", "draw.randbytes(16)"))
     outcome = run("audit", "plan.json", "--command", command, "--trials", "500")
@@ -134,7 +134,9 @@ def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
 
 
 def test_plans_with_locations_and_numbers(run: Run) -> None:
-    home = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.per_meter(level=1.0, radius=1500))
+    home = dn.Grid(
+        47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.metric.per_meter(level=1.0, radius=1500)
+    )
     asked = {
         "home": home,
         "age": dn.Range(0, 9, step=3, privacy="metric", epsilon=0.1),

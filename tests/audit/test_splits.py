@@ -11,18 +11,18 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.devices import Side
 from deniable.audit.setting import make_setting
-from deniable.mechanisms import Per
+from deniable.mechanisms.base import Per
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests import enumeration
 from tests.audit.test_audits import SURE, Seeded, audited, many
 
 FAKED = dn.rsfd((3, 3), 1.0, "grr")
-SAMPLE = dn.Sample((dn.grr(3, 1.0), dn.grr(4, 1.0)))
+SAMPLE = dn.records.Sample((dn.grr(3, 1.0), dn.grr(4, 1.0)))
 NESTED = {
-    "sample": dn.Split((dn.grr(3, 1.0), SAMPLE)),
-    "faked": dn.Split((dn.grr(3, 1.0), FAKED)),
-    "sample and faked": dn.Split((SAMPLE, FAKED)),
+    "sample": dn.records.Split((dn.grr(3, 1.0), SAMPLE)),
+    "faked": dn.records.Split((dn.grr(3, 1.0), FAKED)),
+    "sample and faked": dn.records.Split((SAMPLE, FAKED)),
 }
 TRIALS = 40_000
 
@@ -32,7 +32,7 @@ class Other(dn.audit.Devices):
 
     headed = False
 
-    def __init__(self, plan: Plan, mechanism: dn.RecordMechanism, seed: int) -> None:
+    def __init__(self, plan: Plan, mechanism: dn.records.RecordMechanism, seed: int) -> None:
         self.plan, self.words = plan, dn.seeded(seed)
         names = dict(zip(plan.names, plan.document.attributes, strict=True))
         asked = {name: attribute.domain for name, attribute in names.items()}
@@ -63,7 +63,7 @@ def test_the_client_itself_passes() -> None:
 
 def test_a_part_that_is_louder_than_its_claim_is_found() -> None:
     plan = many(NESTED["sample"])
-    loud = dn.Split((dn.grr(3, 1.0), dn.Sample((dn.grr(3, 2.5), dn.grr(4, 2.5)))))
+    loud = dn.records.Split((dn.grr(3, 1.0), dn.records.Sample((dn.grr(3, 2.5), dn.grr(4, 2.5)))))
     for per in ("record", "attribute"):
         assert not audited(Other(plan, loud, 3), trials=TRIALS, per=per).passed
 
@@ -71,7 +71,7 @@ def test_a_part_that_is_louder_than_its_claim_is_found() -> None:
 def test_a_part_without_fakes_is_found() -> None:
     """All attributes are real, where one of two should be: the bytes look the same."""
     plan = many(NESTED["faked"])
-    bare = dn.Split((dn.grr(3, 1.0), *FAKED.mechanisms))
+    bare = dn.records.Split((dn.grr(3, 1.0), *FAKED.mechanisms))
     found = audited(Other(plan, bare, 3), trials=TRIALS)
     assert not found.passed
     assert found.lower_bound > plan.loss.record
@@ -111,7 +111,7 @@ def metric_plan() -> Plan:
     asked = {one.name: one.domain for one in PARTS.document.attributes}
     return Plan.of(
         asked | {"work": ["day", "night"], "pay": ["low", "mid", "high"]},
-        dn.Split((*PARTS.mechanism.mechanisms, dn.Sample((dn.grr(2, 1.0), dn.grr(3, 1.0))))),
+        dn.records.Split((*PARTS.mechanism.mechanisms, dn.records.Sample((dn.grr(2, 1.0), dn.grr(3, 1.0))))),
         people=100,
     )
 
@@ -137,8 +137,8 @@ def test_claims_by_distance(per: Per) -> None:
 def test_a_metric_part_that_is_louder_is_found_by_distance() -> None:
     plan = metric_plan()
     age, home, sample = plan.mechanism.parts
-    loud = dn.Split((dn.geometric(7, 1.2), home, sample))
+    loud = dn.records.Split((dn.metric.geometric(7, 1.2), home, sample))
     found = audited(Other(plan, loud, 3), trials=TRIALS, per="attribute")
     assert not found.passed
-    assert isinstance(age, dn.Geometric)
+    assert isinstance(age, dn.metric.Geometric)
     assert any(event.above and event.claim < 1.0 for event in found.events)

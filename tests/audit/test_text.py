@@ -59,9 +59,11 @@ def test_people_are_compared_by_questions(plan: dn.Plan) -> None:
 def test_a_client_that_keeps_more_buckets_fails() -> None:
     loud = dn.Plan.of(
         {one.name: one for one in PLAN.document.attributes},
-        dn.Sample(
+        dn.records.Sample(
             tuple(
-                dn.Linear(part.bits, part.rows, part.keep * 3 // 2) if isinstance(part, dn.Linear) else part
+                dn.mechanisms.Linear(part.bits, part.rows, part.keep * 3 // 2)
+                if isinstance(part, dn.mechanisms.Linear)
+                else part
                 for part in PLAN.document.parts
             ),
             weights=PLAN.mechanism.weights,  # type: ignore[attr-defined]

@@ -37,7 +37,9 @@ from deniable.explain import explain
 from deniable.formatting import format_count, format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import MetricMechanism
-from deniable.records import Faked, Per, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd, smp, spl
+from deniable.records import Faked, RecordMechanism, Sample, Split, rsfd, rsrfd, smp, spl
+from deniable.records.base import Per
+from deniable.records.named import equal_part
 from deniable.rounds import BitFlip, allomfree
 from tests import enumeration
 
@@ -218,9 +220,9 @@ def test_a_cap_that_binds_brings_in_the_robust_protocols() -> None:
     assert best.protocols[0] in ("aue", "ass", "alh")
     assert best.success[0] <= 0.2
     named = [
-        dn.aue(100, 4.0, cap=0.2, f=None),
-        dn.ass(100, 4.0, cap=0.2, f=None),
-        dn.alh(100, 4.0, cap=0.2, f=None),
+        dn.mechanisms.aue(100, 4.0, cap=0.2, f=None),
+        dn.mechanisms.ass(100, 4.0, cap=0.2, f=None),
+        dn.mechanisms.alh(100, 4.0, cap=0.2, f=None),
     ]
     least = min(mechanism.law.error(1000) for mechanism in named if mechanism.success() <= 0.2)
     classical = [row.make(100, 4.0) for row in PROTOCOLS.values() if row.classical and row.exact]
@@ -525,7 +527,8 @@ def test_warnings_name_the_attributes_they_are_about() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [dn.geometric(19, 0.6), dn.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)]
+    "part",
+    [dn.metric.geometric(19, 0.6), dn.metric.planar_geometric(dn.Grid(47.6, 6.8, 47.7, 6.95, 10, 10), 0.001)],
 )
 def test_a_warning_that_far_values_do_not_hide_each_other(part: MetricMechanism) -> None:
     """It says how often the better of two guesses is right, from the exact law here; and nothing where they
@@ -551,14 +554,14 @@ def test_a_warning_that_far_values_do_not_hide_each_other(part: MetricMechanism)
     warned = warn_distant(about(part)) or ""
     assert "Only nearby values of 'x' hide each other. " in warned
     assert f" {math.floor(1000 * right) / 10:.1f} % of reports reveal which of the two" in warned
-    assert warn_distant(about(dn.geometric(9, 0.5))) is None  # 4.5 in the worst case
-    assert "goes for" not in (warn_distant(about(part, dn.geometric(9, 0.5))) or "")
+    assert warn_distant(about(dn.metric.geometric(9, 0.5))) is None  # 4.5 in the worst case
+    assert "goes for" not in (warn_distant(about(part, dn.metric.geometric(9, 0.5))) or "")
     both = warn_distant(about(part, part)) or ""
     assert "The same goes for 'y'. To hide distant values, too, take a smaller epsilon of these" in both
     assert (
-        warn_distant(about(dn.geometric(9, 9.0))) is None
+        warn_distant(about(dn.metric.geometric(9, 9.0))) is None
     )  # any two are told apart, and the other warning says it
-    assert exposure(about(dn.geometric(9, 9.0))) is not None
+    assert exposure(about(dn.metric.geometric(9, 9.0))) is not None
 
 
 def test_the_warning_of_rounds_is_about_all_of_them() -> None:
@@ -570,7 +573,7 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
         assert exposure(hidden) is None
         assert told.success_reported[0] < 0.65
         assert "reports of one person together nearly reveal " in (exposure(told) or ""), protocol
-    chain = dn.l_grr(2, 0.5, 4.0)
+    chain = dn.rounds.l_grr(2, 0.5, 4.0)
     text = exposure(consider_repeated([2], 0.5, 4.0, 1000, protocols="l_grr")[0]) or ""
     assert f"right for {100 * chain.first.success():.1f} %" in text
     text = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=5).plan(100).explain()
@@ -630,7 +633,7 @@ def test_repeated_collection_states_its_losses_and_its_limits() -> None:
             assert row.loss_forever <= 2.0 < row.loss_forever + 1e-9
     alone = consider_repeated([50], 0.5, 1.0, 1000)
     assert alone[0].mechanism is not None
-    assert isinstance(alone[0].mechanism, dn.Single)
+    assert isinstance(alone[0].mechanism, dn.records.Single)
     assert {row.name for row in alone} == {"l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha"}
     errors = [row.errors[0] for row in alone]
     assert errors == sorted(errors)
@@ -773,7 +776,7 @@ def test_kept_bits_only_if_they_are_named() -> None:
     """Without fresh noise a change shows, so that no study slides into it."""
     assert not any("dbitflip" in row.name for row in consider_repeated([50], 1.0, 2.0, 1000))
     (row,) = consider_repeated([50], 1.0, 2.0, 1000, protocols="dbitflip")
-    assert row.parts == (dn.dbitflip(50, 1.0, 50),)  # all bits err least
+    assert row.parts == (dn.rounds.dbitflip(50, 1.0, 50),)  # all bits err least
     assert row.loss_record <= 1.0
     assert row.loss_forever is not None
     assert row.loss_forever <= 1.0
@@ -787,7 +790,7 @@ def test_kept_bits_only_if_they_are_named() -> None:
 def test_kept_bits_err_as_much_as_is_stated() -> None:
     """About everyone: each value is known from the people who are asked about it, a part of all."""
     k, bits, n, repeats = 4, 2, 400, 300
-    mechanism = dn.Sample((dn.dbitflip(k, 3.0, bits), dn.dbitflip(k, 3.0, bits)))
+    mechanism = dn.records.Sample((dn.rounds.dbitflip(k, 3.0, bits), dn.rounds.dbitflip(k, 3.0, bits)))
     row = Considered.of(mechanism, "SMP", ["dbitflip"] * 2, n, Objective())
     table, words, squares = np.column_stack([np.arange(n) % k] * 2), dn.seeded(3), []
     for _ in range(repeats):
@@ -796,7 +799,7 @@ def test_kept_bits_err_as_much_as_is_stated() -> None:
     seen, error = float(np.mean(squares)), float(np.std(squares) / math.sqrt(repeats))
     assert abs(seen - np.mean(row.errors)) < 5 * error + 0.02 * seen
     alone = Considered.of(
-        dn.Sample(mechanism.mechanisms), "SMP", ["dbitflip"] * 2, n, Objective(people="answered")
+        dn.records.Sample(mechanism.mechanisms), "SMP", ["dbitflip"] * 2, n, Objective(people="answered")
     )
     assert np.mean(alone.errors) < 0.8 * seen
 
@@ -893,7 +896,7 @@ def test_what_is_the_same_is_listed_once_under_its_names() -> None:
 def test_metric_attributes_hide_no_other_error(judged: str) -> None:
     """Their shares have errors of hundreds of points, beside which every choice looked alike."""
     objective = Objective(**{judged: True})  # type: ignore[arg-type]
-    metric = Question(20, list_readings(dn.Range(0, 20), 20), mechanism=dn.geometric(19, 0.1))
+    metric = Question(20, list_readings(dn.Range(0, 20), 20), mechanism=dn.metric.geometric(19, 0.1))
     alone = consider([Question(2), Question(30)], 1.0, 1000, objective)[0]
     beside = consider([Question(2), metric, Question(30)], 1.0, 1000, objective)[0]
     assert beside.kind == "SPL+SMP"
@@ -907,7 +910,7 @@ def test_metric_attributes_hide_no_other_error(judged: str) -> None:
 def test_metric_attributes_take_no_people_from_others(judged: str) -> None:
     """What is not judged is drawn by importance, and its errors do not divide people."""
     objective = Objective(**{judged: True})  # type: ignore[arg-type]
-    metric = Question(60, list_readings(dn.Range(0, 60), 60), mechanism=dn.geometric(59, 0.2))
+    metric = Question(60, list_readings(dn.Range(0, 60), 60), mechanism=dn.metric.geometric(59, 0.2))
     alone = consider([Question(2), Question(5)], 1.0, 1000, objective, mechanisms="SMP")[0]
     beside = consider([Question(2), metric, Question(5)], 1.0, 1000, objective, mechanisms="SMP")[0]
     assert float(beside.chances[1]) == pytest.approx(1 / 3, abs=0.001)

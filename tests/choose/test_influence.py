@@ -14,7 +14,7 @@ from deniable.choose import Considered, Objective, consider, warn_influence, war
 from deniable.choose.influence import MUCH
 from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.results import Estimates
 from deniable.results.findings import Findings
 from deniable.show.text import write_text
@@ -145,7 +145,7 @@ def test_a_study_that_asks_again_says_what_a_cap_costs() -> None:
 
 
 def test_metric_contributions_are_those_of_the_inverse() -> None:
-    for mechanism in (dn.geometric(20, 0.5), dn.square_wave(1.0, 30)):
+    for mechanism in (dn.metric.geometric(20, 0.5), dn.metric.square_wave(1.0, 30)):
         decoder = np.linalg.pinv(mechanism.law.matrix().T)
         low, high = mechanism.contributions
         assert low == pytest.approx(decoder.min(), rel=1e-6)

@@ -16,10 +16,10 @@ from deniable.choose import Objective, Precision, Question, consider, list_preci
 from deniable.choose.ranking import best_of
 from deniable.choose.reading import Reading, combine
 from deniable.choose.task import Allowed, checked_task
-from deniable.law import ReportLaw
+from deniable.law.contract import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric.numbers import averaged
-from deniable.records import equal_part
+from deniable.records.named import equal_part
 from deniable.study import Result
 from tests.statistics import REPEAT_REPORTS, REPEATS, spread
 
@@ -65,8 +65,8 @@ def test_the_noise_of_many_hashed_values_is_nearly_exact(epsilon: float) -> None
     np.testing.assert_allclose(law.sum_errors(table), exact, rtol=0.05)
 
 
-@pytest.mark.parametrize("made", [dn.geometric(23, 0.3), dn.planar_geometric((4, 6), 0.5)])
-def test_the_noise_of_metric_sums_is_that_of_the_inverse(made: dn.MetricMechanism) -> None:
+@pytest.mark.parametrize("made", [dn.metric.geometric(23, 0.3), dn.metric.planar_geometric((4, 6), 0.5)])
+def test_the_noise_of_metric_sums_is_that_of_the_inverse(made: dn.metric.MetricMechanism) -> None:
     channel, table = made.law.matrix(), weights(made.k)
     added = table @ np.linalg.pinv(channel.T)  # by each output
     exact = (channel @ (added**2).T).T - table**2
@@ -225,7 +225,7 @@ def some_studies(count: int) -> Iterator[tuple[list[Question], float]]:
             elif kind == 2:
                 asked.append(Question(2, (Reading("mean", width=1.0),), importance, numeric=True))
             else:
-                made = dn.geometric(k - 1, float(draw.choice([0.05, 0.5]))) if k > 2 else None
+                made = dn.metric.geometric(k - 1, float(draw.choice([0.05, 0.5]))) if k > 2 else None
                 readings = list_readings(dn.Range(0, k), k)
                 asked.append(Question(k, readings, importance, made))
         yield asked, float(draw.choice([0.3, 1.0, 2.0, 4.0]))

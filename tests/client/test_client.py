@@ -22,6 +22,7 @@ import pytest
 import deniable as dn
 from deniable.client import AboveCap, Client, Ledger, NotSent
 from deniable.client import client as client_room
+from deniable.errors import FileMissing
 from deniable.records import Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire
@@ -36,7 +37,7 @@ def once() -> Plan:
 
 
 def again() -> Plan:
-    return vectors.of(Sample(tuple(dn.l_grr(k, 0.5, 1.0) for k in vectors.KS)), rounds=3)
+    return vectors.of(Sample(tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in vectors.KS)), rounds=3)
 
 
 def test_nothing_but_the_operating_system_can_be_reached() -> None:
@@ -205,7 +206,7 @@ def test_a_plan_is_given_as_it_is_as_its_text_or_by_its_file(tmp_path: Path) -> 
     ):
         Client("plan.json")
     with pytest.raises(
-        dn.FileMissing, match=r"there is no file .*none\.json; plan\.write, or `deniable plan`, writes one"
+        FileMissing, match=r"there is no file .*none\.json; plan\.write, or `deniable plan`, writes one"
     ):
         Client(tmp_path / "none.json")
     with pytest.raises(dn.InvalidPlan, match="a plan is a JSON object"):

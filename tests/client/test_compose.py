@@ -37,7 +37,7 @@ def test_two_reports_enumerated() -> None:
     """
     one, two = dn.grr(3, 0.7), dn.grr(2, 1.1)
 
-    def chances(mechanism: dn.Direct, value: int) -> list[Fraction]:
+    def chances(mechanism: dn.mechanisms.Direct, value: int) -> list[Fraction]:
         p, q = mechanism.law.exact_p, mechanism.law.exact_q
         return [p if report == value else q for report in range(mechanism.k)]
 
@@ -79,7 +79,7 @@ def test_the_composed_loss_is_rounded_up(ratios: list[Fraction]) -> None:
         assert Decimal(loss) - truth <= Decimal(2) ** -50 * max(Decimal(1), truth)
 
 
-@pytest.mark.parametrize("wrong", [1.0, "grr", dn.she(3, 1.0), Fraction(1, 2)])
+@pytest.mark.parametrize("wrong", [1.0, "grr", dn.mechanisms.she(3, 1.0), Fraction(1, 2)])
 def test_what_has_no_exact_ratio_is_refused(wrong: object) -> None:
     with pytest.raises(dn.InvalidParameter):
         composed_loss([wrong])  # type: ignore[list-item]
@@ -98,7 +98,7 @@ def test_plans_that_one_person_answers_add_up() -> None:
     total = composed_loss([once, again])
     assert once.loss.record + again.loss.repeated.changing_values <= total + 1e-12
     assert total == pytest.approx(once.loss.record + again.loss.counted, abs=2e-9)
-    unbounded = Plan.of({"color": asked["color"]}, dn.dbitflip(3, 1.0, bits=2), people=1000, rounds=2)
+    unbounded = Plan.of({"color": asked["color"]}, dn.rounds.dbitflip(3, 1.0, bits=2), people=1000, rounds=2)
     with pytest.raises(dn.InvalidParameter, match="if answers change"):
         composed_loss([once, unbounded])
 

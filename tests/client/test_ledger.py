@@ -30,7 +30,7 @@ def plan_of(epsilon: float) -> Plan:
 
 
 def again() -> Plan:
-    return vectors.of(dn.Split(tuple(dn.l_grr(k, 0.2, 0.4) for k in vectors.KS)), rounds=2)
+    return vectors.of(dn.records.Split(tuple(dn.rounds.l_grr(k, 0.2, 0.4) for k in vectors.KS)), rounds=2)
 
 
 def titled(epsilon: float, title: object) -> Plan:
@@ -50,7 +50,7 @@ def test_a_plan_gives_away_four_nats_unless_a_cap_allows_more() -> None:
             Client(plan_of(4.1), **given)
     Client(plan_of(4.1), secret=bytes(32), plan_cap=4.2).report(ANSWER)
     with pytest.raises(AboveCap, match="cap is 4"):
-        Client(vectors.of(dn.l_grr(5, 2.0, 4.5), rounds=3), secret=bytes(32))  # 2 in one report
+        Client(vectors.of(dn.rounds.l_grr(5, 2.0, 4.5), rounds=3), secret=bytes(32))  # 2 in one report
 
 
 def test_all_plans_of_a_device_together_give_away_four_nats() -> None:
@@ -212,7 +212,7 @@ def test_a_plan_with_rounds_counts_answers_that_change_from_the_first_report_on(
 
 def test_a_mood_that_changes_is_refused_after_three_weeks() -> None:
     """Unchanged answers lose 2 nats in any number of rounds, and changing ones 4.902 in 4 rounds."""
-    weekly = [vectors.of(dn.l_grr(5, 1.0, 2.0), rounds=rounds) for rounds in (1, 2, 3, 4)]
+    weekly = [vectors.of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=rounds) for rounds in (1, 2, 3, 4)]
     assert [round(plan.loss.counted, 3) for plan in weekly] == [1.0, 2.254, 3.572, 4.902]
     for plan in weekly[:3]:
         Client(plan, secret=bytes(32))
@@ -221,7 +221,7 @@ def test_a_mood_that_changes_is_refused_after_three_weeks() -> None:
 
 
 def test_a_plan_without_a_bound_is_refused_unless_a_person_asks_for_no_limit() -> None:
-    plan = vectors.of(dn.dbitflip(20, 2.0, bits=4), rounds=2)
+    plan = vectors.of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2)
     assert plan.stated.counted is None
     for cap in (None, 1e12):
         with pytest.raises(AboveCap, match=r"there is no bound .* if answers change"):

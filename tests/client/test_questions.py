@@ -29,7 +29,7 @@ MECHANISMS = {
     "one": dn.smp(KS, 1.0, "grr"),
     "two": dn.smp(KS, 1.0, "grr", attributes=2),
     "weights": dn.smp(KS, 1.0, "grr", weights=[5, 1, 1, 1]),
-    "nested": dn.Split(
+    "nested": dn.records.Split(
         (dn.grr(3, 0.5), dn.smp([2, 10], 0.5, "grr"), dn.grr(4, 0.5)),
     ),
 }
@@ -47,7 +47,7 @@ def test_the_report_is_that_of_all_answers(name: str) -> None:
         held = json.loads(client.readable(report))["report"]
         assert tuple(held) == asked
         codes = sampled.encode([ANSWERS])
-        made = sampled.privatize_codes(codes, dn.device(secret, sampled.id, round=1))
+        made = sampled.privatize_codes(codes, dn.randomness.device(secret, sampled.id, round=1))
         assert Wire(sampled).bodies(made) == [report.body]
     assert dn.Client(plan, secret=bytes(32)).questions == tuple(ASKED)
 

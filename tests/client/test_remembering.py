@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array, Integers
-from deniable.randomness import FULL, Device, Rows, SystemRows, WordArray
-from deniable.randomness.simulated import RememberingRows, remembering
+from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness.simulated import RememberingRows, fixed, remembering
+from deniable.randomness.words import Device, Rows, SystemRows
 from deniable.records import (
     Blank,
     Fake,
@@ -32,18 +33,8 @@ from deniable.records import (
     rsrfd,
     smp,
 )
-from deniable.rounds import (
-    HashedMemoized,
-    Memoized,
-    Repeated,
-    allomfree,
-    l_grr,
-    l_osue,
-    l_oue,
-    l_soue,
-    l_sue,
-    loloha,
-)
+from deniable.rounds import HashedMemoized, Memoized, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds.memoized import Repeated
 from tests import statistics
 from tests.records.test_records import compile_loops
 
@@ -63,11 +54,13 @@ ROWS: dict[str, Callable[[int, int], Rows]] = {
     "seeded, further on": lambda n, width: (source := dn.seeded(3), source.take(17), source.rows(n, width))[
         2
     ],
-    "keyed": lambda n, width: dn.keyed(bytes(16), "rows").rows(n, width),
-    "fixed": lambda n, width: dn.fixed(dn.seeded(3).take(n * width)).rows(n, width),
+    "keyed": lambda n, width: dn.randomness.keyed(bytes(16), "rows").rows(n, width),
+    "fixed": lambda n, width: fixed(dn.seeded(3).take(n * width)).rows(n, width),
     "remembering": lambda n, width: remembering(3, dn.seeded(4)).rows(n, width),
     "device": lambda n, width: Device(bytes(16), ["rows"], dn.seeded(4)).rows(n, width),
-    "kept by a device": lambda n, width: dn.device(bytes(16), "rows").rows(n, width).recall(np.arange(n) % 5),
+    "kept by a device": lambda n, width: (
+        dn.randomness.device(bytes(16), "rows").rows(n, width).recall(np.arange(n) % 5)
+    ),
     "kept": kept_rows,
     "kept for a value": kept_rows_of_values,
 }
@@ -123,7 +116,7 @@ def test_negative_numbers_of_rows_count_from_the_end() -> None:
 
 
 def test_rows_of_the_operating_system_have_the_right_size() -> None:
-    table = dn.system().rows(12, 7)
+    table = dn.randomness.system().rows(12, 7)
     assert isinstance(table, SystemRows)
     for rows, n in (
         (slice(2, 5), 3),
@@ -270,10 +263,10 @@ class Forgetful(Rows):
         return self.inner.forget()
 
 
-class ForgetfulWords(dn.Words):
+class ForgetfulWords(dn.randomness.Words):
     """Words whose rows forget."""
 
-    def __init__(self, words: dn.Words) -> None:
+    def __init__(self, words: dn.randomness.Words) -> None:
         self.words = words
 
     def take(self, count: int) -> WordArray:
@@ -283,12 +276,12 @@ class ForgetfulWords(dn.Words):
         return Forgetful(self.words.rows(n, width))
 
 
-def crowd_words(right: bool = True) -> dn.Words:
+def crowd_words(right: bool = True) -> dn.randomness.Words:
     words = remembering(5, dn.seeded(6))
     return words if right else ForgetfulWords(words)
 
 
-def permanent(m: Memoized, values: Array, words: dn.Words) -> Array:
+def permanent(m: Memoized, values: Array, words: dn.randomness.Words) -> Array:
     """The answers that are kept, as the mechanism would draw them at its next collection."""
     table = words.rows(len(values), m.words)
     return m.first.encode(values, table.columns(0, m.first.words).recall(values))
@@ -316,7 +309,7 @@ def expected_agreement(m: Memoized, redrawn: bool) -> float:
     return (true + (m.k - 1) * other) / m.k
 
 
-def check_kept_answers(m: Memoized, words: dn.Words) -> None:
+def check_kept_answers(m: Memoized, words: dn.randomness.Words) -> None:
     """Two collections of unchanged values have the same permanent answers."""
     values = np.arange(N) % m.k
     same = bool(
@@ -325,7 +318,7 @@ def check_kept_answers(m: Memoized, words: dn.Words) -> None:
     assert same, "the permanent answer was redrawn"
 
 
-def check_two_rounds(m: Memoized, words: dn.Words) -> None:
+def check_two_rounds(m: Memoized, words: dn.randomness.Words) -> None:
     """Two collections of unchanged values differ, but agree as often as two rounds on one kept answer do."""
     values = np.arange(N) % m.k
     one, two = m.privatize(values, words), m.privatize(values, words)
@@ -351,7 +344,7 @@ def test_a_permanent_answer_that_is_sampled_again_is_seen(name: str) -> None:
         check_two_rounds(CHAINS[name](), crowd_words(right=False))
 
 
-class Frozen(dn.Words):
+class Frozen(dn.randomness.Words):
     """A planted fault: fresh words that are the same at each collection."""
 
     def take(self, count: int) -> WordArray:
@@ -367,7 +360,11 @@ def test_noise_that_is_not_sampled_again_is_seen() -> None:
 def exact_second(m: Memoized) -> Memoized:
     """The same with a second round that changes next to nothing, so that reports show what is kept."""
     last = FULL - 1
-    second = dn.Direct(m.k, last) if isinstance(m.second, dn.Direct) else dn.Unary(m.k, last, 1)
+    second = (
+        dn.mechanisms.Direct(m.k, last)
+        if isinstance(m.second, dn.mechanisms.Direct)
+        else dn.mechanisms.Unary(m.k, last, 1)
+    )
     return Memoized(m.first, second)
 
 
@@ -399,7 +396,7 @@ def test_what_is_kept_goes_by_person_and_value(
     assert third[7].tobytes() == second[7].tobytes()
 
 
-def check_hash(m: HashedMemoized, words: dn.Words) -> None:
+def check_hash(m: HashedMemoized, words: dn.randomness.Words) -> None:
     """Two collections with other values: the same functions, so the hash is no news; people's functions
     differ.
     """
@@ -467,17 +464,17 @@ def sure(mechanism: RecordMechanism) -> RecordMechanism:
         largest = Prior((*([1] * (k - 1)), FULL - k + 1))
         match fake:
             case Guessed():
-                shown.append(Guessed(dn.Direct(k, FULL - 1), largest))
-            case Imitated(part=dn.Direct()):
-                shown.append(Imitated(dn.Direct(k, FULL - 1), largest))
+                shown.append(Guessed(dn.mechanisms.Direct(k, FULL - 1), largest))
+            case Imitated(part=dn.mechanisms.Direct()):
+                shown.append(Imitated(dn.mechanisms.Direct(k, FULL - 1), largest))
             case Imitated():
-                shown.append(Imitated(dn.Unary(k, FULL - 1, 1), largest))
+                shown.append(Imitated(dn.mechanisms.Unary(k, FULL - 1, 1), largest))
             case Blank():
-                shown.append(Blank(dn.Unary(k, FULL - 1, 1)))
+                shown.append(Blank(dn.mechanisms.Unary(k, FULL - 1, 1)))
     return Faked(tuple(shown))
 
 
-def sampled(mechanism: RecordMechanism, table: Array, words: dn.Words) -> Array:
+def sampled(mechanism: RecordMechanism, table: Array, words: dn.randomness.Words) -> Array:
     """Which attributes of each record are real, as a number; no value may be an attribute's largest, which
     fakes are.
     """
@@ -500,7 +497,7 @@ def some_table(seed: int) -> Array:
     return np.column_stack([random.integers(0, k - 1, size=N) for k in KS])
 
 
-def check_sampled(mechanism: RecordMechanism, words: dn.Words) -> None:
+def check_sampled(mechanism: RecordMechanism, words: dn.randomness.Words) -> None:
     """The same attributes at each collection, whatever the values have become."""
     one, two, three = (sampled(mechanism, some_table(seed), words) for seed in (1, 1, 2))
     assert np.array_equal(one, two), "the sampled attribute was redrawn"
@@ -603,7 +600,7 @@ DEVICES: dict[str, Callable[[], RecordMechanism]] = {
 
 def device_report(mechanism: RecordMechanism, secret: bytes, label: str, value: int = 0) -> tuple[bytes, ...]:
     """What a device reports of a record in one round, without the noise of the round."""
-    records = mechanism.privatize([[value] * mechanism.d], dn.device(secret, label))
+    records = mechanism.privatize([[value] * mechanism.d], dn.randomness.device(secret, label))
     return tuple(column.tobytes() for column in records.columns)
 
 
@@ -627,7 +624,9 @@ def test_devices_answer_by_the_law() -> None:
     in 10^6).
     """
     m = exact_second(l_grr(4, 1.0, 2.0))
-    answers = [m.privatize([2], dn.device(number.to_bytes(16, "little")))[0] for number in range(4000)]
+    answers = [
+        m.privatize([2], dn.randomness.device(number.to_bytes(16, "little")))[0] for number in range(4000)
+    ]
     counts, p = np.bincount(answers, minlength=4), m.first.law.p
     expected = np.array([(1 - p) / 3, (1 - p) / 3, p, (1 - p) / 3]) * 4000
     assert float(((counts - expected) ** 2 / expected).sum()) < 30.7  # chi-square with 3 degrees of freedom
@@ -637,11 +636,13 @@ def test_words_that_a_device_keeps_are_those_of_the_key_stream() -> None:
     """As the specification of the wire has it: number c of the stream labelled with the value + 1, or 0 for
     none.
     """
-    rows = dn.device(bytes(32), "study").rows(1, 11)
+    rows = dn.randomness.device(bytes(32), "study").rows(1, 11)
     for start, stop in ((0, 11), (3, 4), (5, 11), (8, 8)):
         some = rows.columns(start, stop)
-        assert np.array_equal(some.recall().array()[0], dn.keyed(bytes(32), "study", 0).take(11)[start:stop])
+        assert np.array_equal(
+            some.recall().array()[0], dn.randomness.keyed(bytes(32), "study", 0).take(11)[start:stop]
+        )
         kept = some.recall(np.array([4])).array()[0]
-        assert np.array_equal(kept, dn.keyed(bytes(32), "study", 5).take(11)[start:stop])
+        assert np.array_equal(kept, dn.randomness.keyed(bytes(32), "study", 5).take(11)[start:stop])
     with pytest.raises(dn.InvalidParameter, match="at least 16 bytes"):
-        dn.device(b"short")
+        dn.randomness.device(b"short")

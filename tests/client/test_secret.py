@@ -84,7 +84,7 @@ def test_the_derivation_is_that_of_the_specification() -> None:
             first = word(stream(secret, plan.id, 0), 0) * 3 >> 64  # the attribute that is kept
             body = []
             for j, (part, value) in enumerate(zip(plan.document.parts, codes.values(), strict=True)):
-                assert isinstance(part, dn.Direct)
+                assert isinstance(part, dn.mechanisms.Direct)
                 real = randomized(part.k, part.keep, value, stream(secret, plan.id, "noise", 1, j, value + 1))
                 fake = stream(secret, plan.id, "noise", 1, j, 0)
                 guess = word(fake, 0) * part.k >> 64  # sent as it is
@@ -133,13 +133,15 @@ DEVICES = 3_000
 def bodies(plan: Plan, answers: Mapping[str, Any], round: int = 1) -> list[bytes]:  # noqa: A002 - as the client's
     """What each device reports, by the code that a client runs."""
     wire, codes = Wire(plan), plan.encode([dict(answers)])
-    devices = (dn.device(device_secret(number), plan.id, round=round) for number in range(DEVICES))
+    devices = (dn.randomness.device(device_secret(number), plan.id, round=round) for number in range(DEVICES))
     return [wire.bodies(plan.privatize_codes(codes, words))[0] for words in devices]
 
 
 def pairs_of_attributes(k: int = 4) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """How often two attributes with one value report each pair, and the law of one."""
-    plan = vectors.of(dn.Split((dn.grr(k, 1.0), dn.grr(k, 1.0))), {name: list("abcd") for name in "xy"})
+    plan = vectors.of(
+        dn.records.Split((dn.grr(k, 1.0), dn.grr(k, 1.0))), {name: list("abcd") for name in "xy"}
+    )
     joint = np.zeros((k, k))
     for body in bodies(plan, {"x": "a", "y": "a"}):
         joint[body[0], body[1]] += 1
@@ -168,7 +170,7 @@ def test_noise_that_attributes_share_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 def pairs_of_answers(k: int = 4, rounds: int | None = None) -> np.ndarray[Any, Any]:
     """How often a device reports each pair: of two answers or, in two rounds, of one."""
     joint = np.zeros((k, k))
-    mechanism = dn.grr(k, 1.0) if rounds is None else dn.l_grr(k, 0.5, 12.0)
+    mechanism = dn.grr(k, 1.0) if rounds is None else dn.rounds.l_grr(k, 0.5, 12.0)
     plan = vectors.of(mechanism, {"x": list("abcd")}, rounds=rounds)
     second = bodies(plan, {"x": "b"}) if rounds is None else bodies(plan, {"x": "a"}, rounds)
     for one, two in zip(bodies(plan, {"x": "a"}), second, strict=True):
@@ -184,7 +186,7 @@ def test_a_changed_answer_has_noise_of_its_own() -> None:
 
 def test_every_round_has_noise_of_its_own() -> None:
     """The permanent answer is nearly always the true one here, so two rounds are nearly independent."""
-    second = dn.l_grr(4, 0.5, 12.0).second.law
+    second = dn.rounds.l_grr(4, 0.5, 12.0).second.law
     one = np.array([second.p, second.q, second.q, second.q])
     statistics.goodness_of_fit(
         pairs_of_answers(rounds=2).reshape(-1), np.outer(one, one).reshape(-1) * DEVICES, "two rounds"

@@ -348,10 +348,10 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
 def test_a_split_with_a_sample_and_fakes_as_parts(tmp_path: Path) -> None:
     """Age from everybody, one of two by name, one of two among fakes: from devices to estimates."""
     ages = dn.Range(0, 40, step=10, privacy="metric", epsilon=0.3)
-    mechanism = dn.Split(
+    mechanism = dn.records.Split(
         (
-            dn.geometric(3, 3.0),
-            dn.Sample((dn.olh(3, 2.0), dn.ss(5, 2.0))),
+            dn.metric.geometric(3, 3.0),
+            dn.records.Sample((dn.olh(3, 2.0), dn.ss(5, 2.0))),
             dn.rsfd([2, 4], 2.0, "grr"),
         )
     )

@@ -60,7 +60,7 @@ PLACES = dn.Study(
         "age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.1),
         "income": dn.Number(0, 10_000),
         "home": dn.Grid(
-            47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000)
+            47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.metric.per_meter(level=1.0, radius=1000)
         ),
     },
     epsilon=2.0,

@@ -175,7 +175,7 @@ def test_the_dashboard_draws_the_same_outline(browser: Browser, collector: Runni
 
 
 def test_the_legend_of_a_map_tells_what_is_too_noisy_from_nothing(browser: Browser, tmp_path: Path) -> None:
-    metric = dn.per_meter(level=1.0, radius=8000)
+    metric = dn.metric.per_meter(level=1.0, radius=8000)
     beach = dn.Grid(54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=metric)
     plan = dn.Study({"beach": beach}).plan(people=1000)
     with collecting(tmp_path, [plan]) as running:

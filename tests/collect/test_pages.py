@@ -105,7 +105,9 @@ FILLED = dn.Study(
 ).plan(people=1000)
 TICKETED = FILLED.with_ticket_key(signing_key(0).public)
 
-TOWN = dn.Grid(47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.per_meter(level=1.0, radius=1000))
+TOWN = dn.Grid(
+    47.60, 6.80, 47.70, 6.95, rows=8, columns=10, epsilon=dn.metric.per_meter(level=1.0, radius=1000)
+)
 MIXED, TOWNS = (
     dn.Study(
         {
@@ -1128,7 +1130,7 @@ FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.
 )
 SEVERAL = dn.Plan.of(
     {f"Question {n}?": ["yes", "no"] for n in range(4)},
-    dn.Sample((dn.grr(2, 1.0),) * 4, reported=2),
+    dn.records.Sample((dn.grr(2, 1.0),) * 4, reported=2),
     people=1000,
 )
 
@@ -1162,12 +1164,14 @@ YEARS = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.5, open_high=True)
 METRIC_PARTS = [metric_mechanism(domain) for domain in (YEARS, TOWN)]
 NESTED = dn.Plan.of(
     {"Age": YEARS, "Home": TOWN} | {f"Question {n}?": ["yes", "no"] for n in range(3)},
-    dn.Split((*(part for part in METRIC_PARTS if part is not None), dn.smp([2, 2, 2], 1.0, "grr"))),
+    dn.records.Split((*(part for part in METRIC_PARTS if part is not None), dn.smp([2, 2, 2], 1.0, "grr"))),
     people=1000,
 )
 MIXTURE = dn.Plan.of(
     {f"Question {n}?": ["yes", "no"] for n in range(6)},
-    dn.Split((dn.grr(2, 1.0), dn.rsfd([2, 2], 1.0, "grr"), dn.smp([2, 2, 2], 1.0, "grr", attributes=2))),
+    dn.records.Split(
+        (dn.grr(2, 1.0), dn.rsfd([2, 2], 1.0, "grr"), dn.smp([2, 2, 2], 1.0, "grr", attributes=2))
+    ),
     people=1000,
 )
 
@@ -1305,7 +1309,7 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     }
     headline = page.locator(".headline").inner_text()
     mechanism = MIXED.document.mechanism
-    assert isinstance(mechanism, dn.Split)
+    assert isinstance(mechanism, dn.records.Split)
     truth = dict(zip(MIXED.names, (part.success() for part in mechanism.mechanisms), strict=True))
     for (
         name,

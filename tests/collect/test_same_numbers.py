@@ -36,7 +36,9 @@ PLAN = dn.Study(
         "hours": dn.Range(0, 60, step=10, privacy="metric", epsilon=0.1),
         "age": dn.Range(18, 98, step=1, privacy="metric", epsilon=0.3),
         "pay": dn.Number(0, 5000),
-        "home": dn.Grid(54, 10, 54.4, 10.8, rows=8, columns=8, epsilon=dn.per_meter(level=1.5, radius=4000)),
+        "home": dn.Grid(
+            54, 10, 54.4, 10.8, rows=8, columns=8, epsilon=dn.metric.per_meter(level=1.5, radius=4000)
+        ),
     },
     epsilon=1.5,
     only_if={name: {"works": "yes"} for name in ("hours", "pay", "job", "perks")},

@@ -1085,7 +1085,7 @@ def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:
 
 def test_a_plan_with_reports_that_are_too_long_is_not_served(run: Run, tmp_path: Path) -> None:
     plan = Plan.of(
-        {f"a{n}": range(60_000) for n in range(2)}, dn.Split((dn.oue(60_000, 1.0),) * 2), people=100
+        {f"a{n}": range(60_000) for n in range(2)}, dn.records.Split((dn.oue(60_000, 1.0),) * 2), people=100
     )
     code, error = serve_fails(run, plan.write(tmp_path / "plan.json"))
     assert (code, "more than the 1,048,576 that a collector takes" in error) == (2, True)

@@ -25,7 +25,7 @@ from typing import Any, cast
 import pytest
 
 import deniable as dn
-from deniable.client import delivery
+from deniable.client import NotSent, delivery
 from deniable.collect.intake import hash_invitation
 from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store, StoreUnavailable, open_store
@@ -80,7 +80,7 @@ def device(plan: Plan, number: int) -> dn.Client:
 
 
 def refused(work: Callable[[], object]) -> tuple[int, str]:
-    with pytest.raises(dn.NotSent) as problem:
+    with pytest.raises(NotSent) as problem:
         work()
     return problem.value.status, problem.value.reason
 

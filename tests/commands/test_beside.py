@@ -17,7 +17,7 @@ from tests.running import Run
 PLAN = dn.Plan.of(
     {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, dn.spl([3, 2], 4.0), people=90
 )
-AGAIN = dn.Plan.of({"color": ["red", "blue"]}, dn.l_grr(2, 1.0, 2.0), people=90, rounds=2)
+AGAIN = dn.Plan.of({"color": ["red", "blue"]}, dn.rounds.l_grr(2, 1.0, 2.0), people=90, rounds=2)
 DAYS = ["2026-11-01", "2026-11-02"]
 
 

@@ -23,7 +23,7 @@ from deniable.commands import simulate
 from deniable.commands.shared import console
 from deniable.demo import tour
 from deniable.errors import suggest_install
-from deniable.metric import DISTANCED
+from deniable.metric.table import DISTANCED
 from tests.running import Run
 
 PROGRAM = [sys.executable, "-W", "error", "-c", "from deniable.cli import main; main()"]
@@ -54,7 +54,7 @@ def test_protocols_as_a_table(run: Run) -> None:
     outcome = run("protocols", "--k", "20", "--epsilon", "0.5", "--n", "1e4")
     assert (outcome.code, outcome.err) == (0, "")
     table, _, more = outcome.out.partition("\n\n")
-    for family in ("dn.ue(k, epsilon, p)", "dn.lh(k, epsilon, g)", "dn.rr(epsilon)"):
+    for family in ("dn.mechanisms.ue(k, epsilon, p)", "dn.mechanisms.lh(k, epsilon, g)", "dn.rr(epsilon)"):
         assert family in more
     lines = table.splitlines()
     assert lines[0] == "k = 20, epsilon = 0.5, n = 10,000; a blind guess is right 5 %"
@@ -496,7 +496,7 @@ def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) ->
         fact["protocol"]: fact
         for fact in json.loads(run("protocols", "--k", "20", "--epsilon", "0.5", "--json").out)
     }
-    line = dn.geometric(19, 0.5)
+    line = dn.metric.geometric(19, 0.5)
     assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss_at(1), line.loss())
     assert facts["geometric"]["variance"] == line.law.error(10_000)
     assert facts["square_wave"]["unit_loss"] == facts["square_wave"]["loss"]
@@ -513,7 +513,7 @@ def test_ordered_values_are_simulated_by_what_knows_distances(run: Run) -> None:
     assert found["geometric"]["unit_loss"] <= 1 < 18 < found["geometric"]["loss"]
     assert found["square_wave"]["loss"] <= 1
     assert found["geometric"]["metrics"]["mse"]["mean"] < found["grr"]["metrics"]["mse"]["mean"] / 3
-    assert found["geometric"]["expected_mse"] == dn.geometric(19, 1.0).law.error(20_000)
+    assert found["geometric"]["expected_mse"] == dn.metric.geometric(19, 1.0).law.error(20_000)
     assert "geometric: epsilon is per step" in run("simulate", "--protocol", "geometric", *options).out
 
 

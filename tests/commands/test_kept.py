@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
     KEEP.write_text("{}")
     assert "is not a file of kept tallies" in run(*lake).err
     os.rename("lake", "round=1")
-    asks_again = dn.Plan.of({"color": ["red", "blue"]}, dn.l_grr(2, 1.0, 2.0), people=400, rounds=2)
+    asks_again = dn.Plan.of({"color": ["red", "blue"]}, dn.rounds.l_grr(2, 1.0, 2.0), people=400, rounds=2)
     asks_again.write("plan.json", overwrite=True)
     reports = asks_again.privatize({"color": ["red"] * 9}, dn.remembering(1, round=1))
     asks_again.write_reports("round=1/day=1/part-0.parquet", reports, overwrite=True)

@@ -23,7 +23,7 @@ from tests.running import Run
 
 COLORS = ["red", "green", "blue"]
 PLAN = dn.Plan.of({"color": COLORS, "smokes": ["yes", "no"]}, dn.spl([3, 2], 4.0), people=400)
-AGAIN = dn.Plan.of({"color": COLORS}, dn.l_grr(3, 2.0, 4.0), people=400, rounds=2)
+AGAIN = dn.Plan.of({"color": COLORS}, dn.rounds.l_grr(3, 2.0, 4.0), people=400, rounds=2)
 OTHER = dn.Plan.of({"color": COLORS}, dn.grr(3, 1.0), people=400)
 DAYS = ["2026-11-01", "2026-11-02"]
 

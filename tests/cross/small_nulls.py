@@ -50,7 +50,7 @@ class Null(NamedTuple):
     @property
     def law(self) -> Law:
         k = self.shape[1] if self.sizes else self.shape[0] * self.shape[1]
-        law = getattr(dn, self.name)(k, self.epsilon).law
+        law = getattr(dn.mechanisms, self.name)(k, self.epsilon).law
         assert isinstance(law, Law)
         return law
 

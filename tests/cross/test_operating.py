@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
     @property
     def law(self) -> Law:
-        law = getattr(dn, self.name)(self.cells.size, self.epsilon).law
+        law = getattr(dn.mechanisms, self.name)(self.cells.size, self.epsilon).law
         assert isinstance(law, Law)
         return law
 
@@ -118,7 +118,7 @@ def _read(case: Case, cells: Floats) -> CrossTable:
     """The table of one study, as a user has it."""
     law = case.law
     counts = np.rint(case.n * (law.q + law.gain * cells.ravel())).astype(np.int64)
-    estimate = getattr(dn, case.name)(cells.size, case.epsilon).estimate(Tally(case.n, counts))
+    estimate = getattr(dn.mechanisms, case.name)(cells.size, case.epsilon).estimate(Tally(case.n, counts))
     rows, columns = (list(map(str, range(size))) for size in cells.shape)
     return CrossTable.of_estimate(estimate, rows, columns)
 

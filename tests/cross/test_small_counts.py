@@ -62,7 +62,7 @@ SECRET = [(6.0, 300, 0.02), (8.0, 300, 0.02), (8.0, 30, 0.02), (6.0, 300, 0.1), 
 
 
 def law_of(name: str, k: int, epsilon: float) -> Law:
-    law = getattr(dn, name)(k, epsilon).law
+    law = getattr(dn.mechanisms, name)(k, epsilon).law
     assert isinstance(law, Law)
     return law
 

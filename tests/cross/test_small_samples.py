@@ -34,7 +34,7 @@ LOOKED_AT = [
 
 
 def _table(name: str, shape: tuple[int, int], epsilon: float, counts: list[int], n: int) -> CrossTable:
-    estimate = getattr(dn, name)(math.prod(shape), epsilon).estimate(Tally(n, np.array(counts)))
+    estimate = getattr(dn.mechanisms, name)(math.prod(shape), epsilon).estimate(Tally(n, np.array(counts)))
     rows, columns = ([f"{side}{i}" for i in range(size)] for side, size in zip("ab", shape, strict=True))
     return CrossTable.of_estimate(estimate, rows, columns)
 

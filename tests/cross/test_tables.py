@@ -15,7 +15,8 @@ from deniable.cross import CrossTable
 from deniable.cross.hypothesis import find_dependence, find_power, find_trend
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Tally
+from deniable.mechanisms.base import ExactMechanism
 from deniable.summaries.ratios import find_fieller_ends
 
 Spread = Callable[[Floats], Floats]
@@ -27,7 +28,7 @@ SMOKERS = AGES[:, None] * SHARES
 @pytest.mark.parametrize("name", ["grr", "ss", "oue", "sue", "hr"])
 def test_covariances_are_those_of_all_reports(name: str) -> None:
     """Each report that a person can make, with its probability, against the closed form."""
-    f, law = np.array([0.4, 0.25, 0.2, 0.15]), getattr(dn, name)(4, 1.0).law
+    f, law = np.array([0.4, 0.25, 0.2, 0.15]), getattr(dn.mechanisms, name)(4, 1.0).law
     supports, likelihoods = _list_reports(name, 4)
     added = (supports - law.q) / law.gain
     added -= (added.sum(axis=1, keepdims=True) - 1) / 4
@@ -42,7 +43,7 @@ def test_covariances_are_those_of_all_reports(name: str) -> None:
 @pytest.mark.parametrize("name", ["grr", "oue", "hr"])
 def test_covariances_of_two_reports_are_those_of_all_pairs(name: str) -> None:
     f = np.array([[0.3, 0.1, 0.05], [0.15, 0.25, 0.15]])
-    laws = [getattr(dn, name)(k, 1.0).law for k in f.shape]
+    laws = [getattr(dn.mechanisms, name)(k, 1.0).law for k in f.shape]
     found = [_list_reports(name, k) for k in f.shape]
     added = [(supports - law.q) / law.gain for (supports, _), law in zip(found, laws, strict=True)]
     mean, square = np.zeros(6), np.zeros((6, 6))
@@ -59,7 +60,7 @@ def test_covariances_of_two_reports_are_those_of_all_pairs(name: str) -> None:
 
 def _list_reports(name: str, k: int) -> tuple[Floats, Floats]:
     """What every report supports, and how likely it is for each value."""
-    mechanism = getattr(dn, name)(k, 1.0)
+    mechanism = getattr(dn.mechanisms, name)(k, 1.0)
     made = mechanism.privatize(np.arange(20_000) % k, dn.seeded(3))
     _, first = np.unique(made.view(np.uint8).reshape(len(made), -1), axis=0, return_index=True)
     supports = mechanism.support(made[first])
@@ -140,7 +141,7 @@ def test_what_is_not_known_is_said() -> None:
 @pytest.mark.parametrize("name", ["grr", "ss", "oue", "sue", "hr"])
 def test_a_cell_that_no_report_supports_has_an_error(name: str) -> None:
     """Its variance at the estimate is 0, or less: a page that is looked at early would fail, or be sure."""
-    mechanism = getattr(dn, name)(6, 4.0)
+    mechanism = getattr(dn.mechanisms, name)(6, 4.0)
     counts = np.array([9, 7, 8, 6, 0, 5])
     table = CrossTable.of_estimate(mechanism.estimate(Tally(35, counts)), ["a", "b", "c"], ["yes", "no"])
     errors = [row["cell_stderr"] for row in table.records()]

@@ -36,7 +36,7 @@ SMOKERS = np.array([0.15, 0.20, 0.25, 0.25, 0.15])[:, None] * np.array(
     ],
 )
 def test_covariances_of_cells(name: str, epsilon: float, expected: tuple[float, ...]) -> None:
-    law = getattr(dn, name)(6, epsilon).law
+    law = getattr(dn.mechanisms, name)(6, epsilon).law
     f = F.ravel()
     g = law.q + law.gain * f
     c = (law.pairs.joint(f) - np.outer(g, g)) / law.gain**2
@@ -46,7 +46,7 @@ def test_covariances_of_cells(name: str, epsilon: float, expected: tuple[float, 
 
 @pytest.mark.parametrize(("name", "row", "cell"), [("oue", 6.021542, 3.506690), ("hr", 6.805146, None)])
 def test_a_fixed_total_halves_the_variance_of_margins(name: str, row: float, cell: float | None) -> None:
-    c = OneReport(getattr(dn, name)(6, 1.0).law).covariance(F.ravel(), np.eye(6))
+    c = OneReport(getattr(dn.mechanisms, name)(6, 1.0).law).covariance(F.ravel(), np.eye(6))
     assert c[:3, :3].sum() == pytest.approx(row, abs=1e-6)
     if cell is not None:
         assert c[0, 0] == pytest.approx(cell, abs=1e-6)
@@ -73,7 +73,7 @@ def test_a_table_of_counts() -> None:
     [("grr", 1.0, 3.313596e-4), ("grr", 2.0, 2.744342e-3), ("ss", 1.0, 4.386572e-4)],
 )
 def test_noncentrality_of_one_report(name: str, epsilon: float, each: float) -> None:
-    spread = _spread(getattr(dn, name)(10, epsilon).law)
+    spread = _spread(getattr(dn.mechanisms, name)(10, epsilon).law)
     assert find_dependence(SMOKERS, spread)[0] == pytest.approx(each, rel=1e-6)
 
 

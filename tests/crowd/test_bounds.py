@@ -188,7 +188,7 @@ def test_the_blanket_follows_from_the_law(epsilon: float) -> None:
             s * (s - 1) / 90,
         ),
         dn.oue(10, epsilon): ((e + 1) / (2 * e), e / (e + 1) ** 2, 1 / (e + 1) ** 2),
-        dn.lh(10, epsilon, g=4): (4 / (e + 3), 3 / 16, 1 / 16),
+        dn.mechanisms.lh(10, epsilon, g=4): (4 / (e + 3), 3 / 16, 1 / 16),
         dn.hr(7, epsilon): (2 / (e + 1), 1 / 4, 1 / 4),
     }
     for mechanism, (gamma, one, both) in forms.items():
@@ -221,7 +221,7 @@ def enumerate_blanket(blanket: Blanket, epsilon: float) -> float:
         (dn.grr(3, 1.0), 6, 0.1, 0.145644),
         (dn.grr(4, 1.0), 5, 0.4, 0.055790),
         (dn.oue(5, 2.0), 4, 0.4, 0.256793),
-        (dn.lh(10, 1.0, g=3), 2, 0.4, 0.116926),
+        (dn.mechanisms.lh(10, 1.0, g=3), 2, 0.4, 0.116926),
         (dn.hr(5, 1.0), 7, 0.2, None),
     ],
 )
@@ -348,10 +348,10 @@ def test_a_sampled_attribute_hides_among_all_reports(losses: tuple[float, float]
 
 
 def test_samples_and_linear_hashes_have_a_blanket() -> None:
-    assert "blanket" in shuffled(dn.linear(50, 2.0), 10**4).bound
-    hashed = shuffled(dn.linear(50, 2.0), 10**4).epsilon
-    assert hashed == pytest.approx(shuffled(dn.lh(1000, 2.0, g=8), 10**4).epsilon, rel=1e-4)
-    levels = Sample(tuple(dn.linear(bits, 2.0) for bits in (20, 35, 50, 50)), weights=(7, 7, 7, 4))
+    assert "blanket" in shuffled(dn.mechanisms.linear(50, 2.0), 10**4).bound
+    hashed = shuffled(dn.mechanisms.linear(50, 2.0), 10**4).epsilon
+    assert hashed == pytest.approx(shuffled(dn.mechanisms.lh(1000, 2.0, g=8), 10**4).epsilon, rel=1e-4)
+    levels = Sample(tuple(dn.mechanisms.linear(bits, 2.0) for bits in (20, 35, 50, 50)), weights=(7, 7, 7, 4))
     assert shuffled(levels, 10**4).epsilon == pytest.approx(hashed, rel=1e-3)
     mixed = Sample((dn.grr(2, 1.0), dn.oue(10, 1.0)))
     assert shuffled(mixed, 10**4).epsilon < shuffled(1.0, 10**4).epsilon
@@ -402,7 +402,7 @@ def test_a_plan_states_the_bound_of_its_mechanism() -> None:
     assert plan.shuffled() == shuffled(dn.grr(3, 1.0), 10_000)
     assert plan.shuffled(1e-8, people=1000) == shuffled(dn.grr(3, 1.0), 1000, 1e-8)
     assert "privacy blanket" in plan.explain()
-    again = Plan.of(asked, dn.l_grr(3, 0.5, 1.0), people=1000, rounds=5)
+    again = Plan.of(asked, dn.rounds.l_grr(3, 0.5, 1.0), people=1000, rounds=5)
     with pytest.raises(dn.InvalidParameter, match="several rounds"):
         again.shuffled()
     wrong: list[Any] = ["x", None, True, 0.0, 1.0, float("nan")]

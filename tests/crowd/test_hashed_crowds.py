@@ -16,7 +16,7 @@ from deniable.randomness import toeplitz
 from deniable.records import Sample
 
 
-def state_laws(local: dn.Linear) -> npt.NDArray[np.float64]:
+def state_laws(local: dn.mechanisms.Linear) -> npt.NDArray[np.float64]:
     """For each code, how likely every hash with every bucket is."""
     bits, rows, g = local.bits, local.rows, local.g
     hashes = np.arange(1 << toeplitz.count_random(bits, rows), dtype=np.uint64)
@@ -35,7 +35,7 @@ def state_laws(local: dn.Linear) -> npt.NDArray[np.float64]:
     return np.array(laws)
 
 
-def worst_of_two(local: dn.Linear, epsilon: float) -> float:
+def worst_of_two(local: dn.mechanisms.Linear, epsilon: float) -> float:
     """The largest delta of a shuffled pair of reports, whichever codes both people have."""
     laws = state_laws(local)
     worst = 0.0
@@ -54,7 +54,7 @@ def worst_of_two(local: dn.Linear, epsilon: float) -> float:
 def test_a_linear_hash_hides_no_less_than_its_bound(
     bits: int, rows: int, keep: float, epsilon: float
 ) -> None:
-    local = dn.Linear(bits, rows, int(keep * 2**64))
+    local = dn.mechanisms.Linear(bits, rows, int(keep * 2**64))
     support = find_support(local)
     assert support is not None
     worst = worst_of_two(local, epsilon)
@@ -63,7 +63,7 @@ def test_a_linear_hash_hides_no_less_than_its_bound(
 
 def test_the_mean_of_all_codes_would_state_too_little() -> None:
     """Codes that collide more rarely than the mean hide less: a bound from the mean is below the truth."""
-    local = dn.Linear(3, 2, 1 << 63)
+    local = dn.mechanisms.Linear(3, 2, 1 << 63)
     mean = Blanket(2, local.ratio, Fraction(local.keep, 1 << 64), local.law.exact_q)
     assert mean.delta(0.1) < 0.96 * worst_of_two(local, 0.1)
 

@@ -61,7 +61,7 @@ def test_datasets_have_the_sizes_of_the_papers(name: str) -> None:
     assert not people.table.flags.writeable
     assert all(counts.sum() == people.n and counts.min() > 0 for counts in people.counts)
     several = [j for j, k in enumerate(people.ks) if k > 1]
-    split = dn.Split(tuple(dn.grr(people.ks[j], 1.0) for j in several))
+    split = dn.records.Split(tuple(dn.grr(people.ks[j], 1.0) for j in several))
     split.privatize(people.table[:5, several])  # every value is in its domain
 
 

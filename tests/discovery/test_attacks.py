@@ -12,7 +12,7 @@ from deniable.randomness import toeplitz
 from tests import statistics
 
 TEXT = dn.Text("a-z", longest=10)
-M = dn.linear(TEXT.bits, 2.0)
+M = dn.mechanisms.linear(TEXT.bits, 2.0)
 
 
 def list_words() -> list[int]:

@@ -10,7 +10,7 @@ import deniable as dn
 from deniable import discovery
 from deniable.discovery.decide import Decision, find_threshold, reach
 
-M = dn.linear(50, 2.0)
+M = dn.mechanisms.linear(50, 2.0)
 
 
 def of_counts(*counts: int, candidates: int = 40, n: int = 16_000) -> Decision:
@@ -22,7 +22,7 @@ def test_numbers_are_those_of_the_specification(monkeypatch: pytest.MonkeyPatch)
     """Theirs are of codes that collide with probability 1 / g; those of hashes that are sent are close."""
     sent = of_counts(2400, 2178)
     assert sent.threshold == 2129
-    monkeypatch.setattr(dn.Linear, "bound_other", (M.law.exact_q, M.law.exact_q))
+    monkeypatch.setattr(dn.mechanisms.Linear, "bound_other", (M.law.exact_q, M.law.exact_q))
     made = of_counts(2400, 2178)
     assert made.threshold == 2128
     assert np.abs(np.subtract(made.ends, sent.ends)).max() < 1e-4
@@ -72,8 +72,8 @@ def test_intervals_at_once_are_those_of_a_binomial_share() -> None:
 
 def test_short_codes_are_decided_by_the_end_that_favors_nobody() -> None:
     """At 8 bits a hash that is sent is not quite uniform: thresholds and intervals allow for it."""
-    short = dn.linear(8, 2.0)
-    assert find_threshold(short, 10_000, 1e-3) > find_threshold(dn.linear(50, 2.0), 10_000, 1e-3)
+    short = dn.mechanisms.linear(8, 2.0)
+    assert find_threshold(short, 10_000, 1e-3) > find_threshold(dn.mechanisms.linear(50, 2.0), 10_000, 1e-3)
     codes, counts = np.arange(2), np.array([2000, 0])
     assert (
         np.diff(Decision(short, codes, counts, 9000).ends, axis=0)[0, 0]
@@ -84,7 +84,7 @@ def test_short_codes_are_decided_by_the_end_that_favors_nobody() -> None:
 def test_limits_are_those_of_the_specification() -> None:
     def limit(bits: int, epsilon: float, n: int) -> float:
         cuts, weights = {30: ((15, 30), (21, 21, 8)), 50: ((20, 35, 50), (7, 7, 7, 4))}[bits]
-        levels = [dn.linear(cut, epsilon) for cut in (*cuts, bits)]
+        levels = [dn.mechanisms.linear(cut, epsilon) for cut in (*cuts, bits)]
         return 100 * discovery.detection_limit(levels, weights, n)
 
     assert limit(50, 2.0, 10**5) == pytest.approx(2.579, abs=5e-4)
@@ -93,14 +93,14 @@ def test_limits_are_those_of_the_specification() -> None:
         assert limit(bits, epsilon, 10**5) == pytest.approx(percent, rel=0.02)
     listed = {1.0: 2.4, 2.0: 1.05, 4.0: 0.34}
     for epsilon, percent in listed.items():
-        final = dn.linear(50, epsilon)
+        final = dn.mechanisms.linear(50, epsilon)
         assert 100 * discovery.listed_limit(final, 10**5) == pytest.approx(percent, rel=0.02)
         assert limit(50, epsilon, 10**6) > 200 * discovery.listed_limit(final, 10**6)
 
 
 def test_limits_beyond_all_people_say_so() -> None:
-    assert discovery.listed_limit(dn.linear(50, 0.1), 10) == 1.0
-    assert discovery.detection_limit([dn.linear(20, 1.0)] * 2, (21, 4), 1) == 1.0
+    assert discovery.listed_limit(dn.mechanisms.linear(50, 0.1), 10) == 1.0
+    assert discovery.detection_limit([dn.mechanisms.linear(20, 1.0)] * 2, (21, 4), 1) == 1.0
 
 
 def test_what_cannot_be_decided_is_refused() -> None:
@@ -124,7 +124,7 @@ def test_what_cannot_be_decided_is_refused() -> None:
 
 
 def test_levels_that_do_not_follow_each_other_are_refused() -> None:
-    short, whole = dn.linear(15, 2.0), (M, M.privatize([1], dn.seeded(1)))
+    short, whole = dn.mechanisms.linear(15, 2.0), (M, M.privatize([1], dn.seeded(1)))
     with pytest.raises(dn.InvalidParameter, match="decide_listed"):
         discovery.discover([], whole)
     with pytest.raises(dn.InvalidParameter, match="30 bits at a time at most, got 35"):

@@ -17,9 +17,9 @@ EPSILONS = (0.5, 2.0, 6.0)
 START = np.zeros(1, dtype=np.int64)
 
 
-def send(bits: int, epsilon: float, seed: int) -> tuple[dn.Linear, Array, Integers]:
+def send(bits: int, epsilon: float, seed: int) -> tuple[dn.mechanisms.Linear, Array, Integers]:
     """A mechanism, reports of people of whom a third has one code, and how many support every code."""
-    m, generator = dn.linear(bits, epsilon), np.random.default_rng(seed)
+    m, generator = dn.mechanisms.linear(bits, epsilon), np.random.default_rng(seed)
     people = np.where(generator.random(800) < 1 / 3, 5, generator.integers(0, m.k, 800))
     sent = m.privatize(people, dn.seeded(seed))
     return m, sent, m.support(sent).sum(axis=0)
@@ -49,7 +49,7 @@ def test_small_blocks_and_few_cells_change_nothing(monkeypatch: pytest.MonkeyPat
 
 def test_long_codes_are_counted_alike() -> None:
     """62 bits and 8 rows: the hash has more bits than a word."""
-    m = dn.linear(62, 6.0)
+    m = dn.mechanisms.linear(62, 6.0)
     people = np.random.default_rng(3).integers(0, m.k, 300)
     sent = m.privatize(people, dn.seeded(3))
     prefix = np.array([people[0] >> 6])
@@ -75,21 +75,21 @@ def test_survivors_are_the_largest_above_chance() -> None:
 
 
 def test_few_candidates_all_survive() -> None:
-    m = dn.linear(3, 1.0)
+    m = dn.mechanisms.linear(3, 1.0)
     sent = m.privatize([1] * 20, dn.seeded(1))
     kept = discovery.find_survivors((m, sent), START, 3)
     assert sorted(kept.codes.tolist()) == list(range(8))
 
 
 def test_steps_that_are_too_long_are_refused() -> None:
-    m = dn.linear(40, 1.0)
+    m = dn.mechanisms.linear(40, 1.0)
     with pytest.raises(dn.InvalidParameter, match="30 bits at a time at most, got 40"):
         discovery.find_survivors((m, m.privatize([1])), START, 40)
     with pytest.raises(
         dn.InvalidParameter, match="more than 30 bits are not searched without levels, got 40"
     ):
         discovery.discover([], (m, m.privatize([1])))
-    short = dn.linear(20, 1.0)
+    short = dn.mechanisms.linear(20, 1.0)
     with pytest.raises(dn.InvalidParameter, match=r"longer prefixes of all 40 bits, got \[20, 20\]"):
         discovery.discover([(short, short.privatize([1]))] * 2, (m, m.privatize([1])))
 
@@ -126,7 +126,7 @@ def test_cuts_cover_every_length() -> None:
 
 def test_no_other_division_of_people_finds_rarer_values() -> None:
     """The limit of 50 bits at epsilon 2, where 4 % of the people move from one group to another."""
-    levels = [dn.linear(bits, 2.0) for bits in (15, 30, 50)]
+    levels = [dn.mechanisms.linear(bits, 2.0) for bits in (15, 30, 50)]
     shares = discovery.divide_people((15, 30, 50))
     assert sum(shares) == 100
     least = discovery.detection_limit(levels, shares, 10**6)
@@ -137,7 +137,7 @@ def test_no_other_division_of_people_finds_rarer_values() -> None:
             moved[taker] += 4
             assert discovery.detection_limit(levels, moved, 10**6) >= 0.9999 * least
     assert least < 0.97 * discovery.detection_limit(
-        [dn.linear(bits, 2.0) for bits in (20, 35, 50, 50)], (7, 7, 7, 4), 10**6
+        [dn.mechanisms.linear(bits, 2.0) for bits in (20, 35, 50, 50)], (7, 7, 7, 4), 10**6
     )
 
 
@@ -152,7 +152,7 @@ class OddCodes:
 
 
 def test_impossible_codes_take_no_place_of_possible_ones() -> None:
-    m = dn.linear(12, 4.0)
+    m = dn.mechanisms.linear(12, 4.0)
     sent = m.privatize([5] * 400 + [6] * 300 + [9] * 200, dn.seeded(1))
     every = discovery.find_survivors((m, sent), START, 12, Passage(8, 2))
     odd = discovery.find_survivors((m, sent), START, 12, Passage(8, 2), OddCodes())
@@ -165,7 +165,7 @@ def test_levels_of_whole_codes_are_searched_by_the_numbers_of_the_specification(
     """Plans of that form exist: their final group decides what the last level found, at most 64 codes."""
     generator = np.random.default_rng(6)
     codes = np.where(generator.random(6000) < 0.5, 77, generator.integers(0, 1 << 16, 6000))
-    levels = [dn.linear(bits, 2.0) for bits in (10, 16, 16)]
+    levels = [dn.mechanisms.linear(bits, 2.0) for bits in (10, 16, 16)]
     sent = [(m, m.privatize(codes[i::3] >> (16 - m.bits), dn.seeded(i))) for i, m in enumerate(levels)]
     found = discovery.discover(sent[:-1], sent[-1])
     prefixes = discovery.find_survivors(sent[0], START, 10, discovery.HELD_OUT).codes
@@ -178,7 +178,7 @@ def test_levels_of_whole_codes_are_searched_by_the_numbers_of_the_specification(
 
 def test_short_codes_have_few_buckets_and_collide_nearly_evenly() -> None:
     for bits in (8, 10, 15, 20, 50):
-        m = dn.linear(bits, 5.5)
+        m = dn.mechanisms.linear(bits, 5.5)
         low, high = m.bound_other
         assert m.rows == min(8, max(1, bits - 7))
         assert high - low < Fraction(1, 250)

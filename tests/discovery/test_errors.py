@@ -26,7 +26,7 @@ from deniable.discovery import (
 from deniable.simulate.population import numbers_from
 from tests import statistics
 
-Sent = list[tuple[dn.Linear, Array]]
+Sent = list[tuple[dn.mechanisms.Linear, Array]]
 Decide = Callable[[Sent], Decision]
 
 BITS = 16
@@ -46,7 +46,7 @@ def send_reports(
     weights = divide_people(cuts, EVERY)
     owned, sent = np.zeros(len(codes), dtype=np.int64), Sent()
     for cut, size in zip(cuts, generator.multinomial(n, np.array(weights) / sum(weights)), strict=True):
-        level, counts = dn.linear(cut, 2.0), generator.multinomial(size, shares)
+        level, counts = dn.mechanisms.linear(cut, 2.0), generator.multinomial(size, shares)
         owned += counts
         prefixes = np.repeat(codes, counts) >> (BITS - cut)
         sent.append((level, level.privatize(prefixes, dn.seeded(int(generator.integers(1 << 62))))))
@@ -115,9 +115,9 @@ def test_intervals_of_survivors_do_not_hold() -> None:
         check_searches(search_by_survivors, statistics.FAULTY_STUDIES)
 
 
-def draw_shown(times: float, number: int) -> tuple[dn.Linear, float, int, int, Floats]:
+def draw_shown(times: float, number: int) -> tuple[dn.mechanisms.Linear, float, int, int, Floats]:
     """Counts that reach the threshold, of a code whose share is so many standard deviations."""
-    m, n = dn.linear(50, 2.0), 16_000
+    m, n = dn.mechanisms.linear(50, 2.0), 16_000
     share = times * float(m.law.variance(n)) ** 0.5
     threshold = find_threshold(m, n, 0.05 / 40)
     generator = np.random.default_rng(number)
@@ -157,7 +157,7 @@ def select_by_holm(counts: npt.NDArray[np.int64], n: int, q: float) -> npt.NDArr
 
 def measure_listed(holm: bool) -> tuple[int, int]:
     """How many conditional intervals hold, of 4 codes near the limit among 12 that are listed."""
-    m, n, generator = dn.linear(50, 2.0), 16_000, np.random.default_rng(4)
+    m, n, generator = dn.mechanisms.linear(50, 2.0), 16_000, np.random.default_rng(4)
     share = 2.5 * float(m.law.variance(n)) ** 0.5
     shares = np.array([share] * 4 + [0.1] * 8)
     threshold = find_threshold(m, n, 0.05 / shares.size)

@@ -10,10 +10,10 @@ from scipy import stats
 
 import deniable as dn
 from deniable.arrays import Floats, Integers
-from deniable.discovery import Decision
+from deniable.discovery import Decision, Discovery
 from tests import statistics
 
-M = dn.linear(50, 2.0)
+M = dn.mechanisms.linear(50, 2.0)
 N, PEOPLE = 16_000, 100_000
 TIMES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5)
 """True shares, in standard deviations."""
@@ -29,7 +29,7 @@ def decide_all() -> Decision:
 
 def show(least: int) -> Shown:
     """Counts that are shown, with their shares and intervals."""
-    found = dn.Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=least)
+    found = Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=least)
     return found.counts, found.shares, found.low, found.high
 
 
@@ -78,6 +78,6 @@ def test_one_count_decides_who_is_shown() -> None:
 
 
 def test_limits_know_how_many_people_are_needed() -> None:
-    found = dn.Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=6000)
+    found = Discovery.of(decide_all(), str, people=PEOPLE, limit=0.02, least=6000)
     assert found.limit == 0.06
     assert "Values with a share of 6 % are found about half of the time." in found.sentences

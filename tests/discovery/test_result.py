@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.discovery import Decision, decide_listed, discover
+from deniable.discovery import Decision, Discovery, decide_listed, discover
 
-M = dn.linear(20, 4.0)
+M = dn.mechanisms.linear(20, 4.0)
 PEOPLE = np.array([77] * 1500 + [1000] * 800 + [5] * 90 + [6] * 610)
 
 
-def found(least: int = 50) -> dn.Discovery:
+def found(least: int = 50) -> Discovery:
     sent = M.privatize(PEOPLE, dn.seeded(3))
     decided = decide_listed((M, sent), [5, 6, 77, 1000, 1001])
-    return dn.Discovery.of(decided, hex, people=3000, limit=0.02, least=least, notes=["Codes are cut."])
+    return Discovery.of(decided, hex, people=3000, limit=0.02, least=least, notes=["Codes are cut."])
 
 
 def test_values_are_named_with_the_most_common_first() -> None:
@@ -43,15 +43,15 @@ def test_values_of_few_people_are_left_out() -> None:
 
 def test_few_people_are_no_number() -> None:
     """A count at the threshold is shown by its plain share; given that, hardly anybody may have it."""
-    least = Decision(dn.linear(20, 1.0), np.array([6]), np.zeros(1, dtype=np.int64), 3000)
+    least = Decision(dn.mechanisms.linear(20, 1.0), np.array([6]), np.zeros(1, dtype=np.int64), 3000)
     decided = replace(least, counts=np.array([least.threshold]))
-    made = dn.Discovery.of(decided, hex, people=3000, limit=1.0)
+    made = Discovery.of(decided, hex, people=3000, limit=1.0)
     assert made.people_of[0] < 50
     assert str(made).splitlines()[2].endswith("  fewer than 50")
     assert "Given that it is, fewer than 50 people may have a value." in " ".join(made.sentences)
     assert "Not even a value that everybody has is found half of the time." in made.sentences
-    assert dn.Discovery.from_dict(made.to_dict()).sentences == made.sentences
-    assert "fewer than" not in str(dn.Discovery.of(decided, hex, people=3000, limit=0.02, least=0))
+    assert Discovery.from_dict(made.to_dict()).sentences == made.sentences
+    assert "fewer than" not in str(Discovery.of(decided, hex, people=3000, limit=0.02, least=0))
 
 
 def test_tables_say_what_may_be_wrong() -> None:
@@ -83,7 +83,7 @@ def test_nothing_found_is_said() -> None:
     """A group of nobody decides nothing, and a search without survivors ends."""
     empty = M.privatize(np.zeros(0, dtype=np.int64), dn.seeded(1))
     decided = discover([(M, empty)], (M, empty))
-    nothing = dn.Discovery.of(decided, hex, people=0, limit=1.0)
+    nothing = Discovery.of(decided, hex, people=0, limit=1.0)
     assert str(nothing).startswith("0 people: no value found")
     assert nothing.to_dict()["found"] == []
     assert "no value found" in nothing._repr_html_()

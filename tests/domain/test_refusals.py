@@ -12,33 +12,36 @@ import pytest
 
 import deniable as dn
 from deniable.client import Client
-from deniable.likelihood import GeometricChannel
 from deniable.metric import great_circle
+from deniable.metric.line import GeometricChannel
 from deniable.study import Plan
 from tests import vectors
 
 CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
 HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)
 WRONG: Any = object()
-LINE = dn.geometric(19, 0.5)
+LINE = dn.metric.geometric(19, 0.5)
 SMOKES = {"smokes": ["yes", "no"]}
 
 HALVES, EVEN = [0.5, 0.5], np.full((2, 2), 0.5)
 LIKELY = dn.mle(LINE, dn.Tally(40, np.full(20, 2)))
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "text for a mean": (lambda: dn.duchi(1.0).privatize(["a"]), "list of numbers from -1 to 1: got text"),
-    "text for a piece": (
-        lambda: dn.piecewise(1.0).privatize(["a"]),
+    "text for a mean": (
+        lambda: dn.metric.duchi(1.0).privatize(["a"]),
         "list of numbers from -1 to 1: got text",
     ),
-    "text for both": (lambda: dn.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
-    "text for a wave": (lambda: dn.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
-    "a ragged table": (lambda: dn.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
-    "a text of distances": (lambda: dn.exponential("abc", 0.5), "square table of numbers"),
-    "a continuous tally": (lambda: dn.square_wave(1.0).tally([0.5]), "counts them in bins"),
+    "text for a piece": (
+        lambda: dn.metric.piecewise(1.0).privatize(["a"]),
+        "list of numbers from -1 to 1: got text",
+    ),
+    "text for both": (lambda: dn.metric.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
+    "text for a wave": (lambda: dn.metric.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
+    "a ragged table": (lambda: dn.metric.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
+    "a text of distances": (lambda: dn.metric.exponential("abc", 0.5), "square table of numbers"),
+    "a continuous tally": (lambda: dn.metric.square_wave(1.0).tally([0.5]), "counts them in bins"),
     "shares of nothing": (
-        lambda: dn.line_wasserstein(WRONG, [0.5, 0.5]),
+        lambda: dn.summaries.line_wasserstein(WRONG, [0.5, 0.5]),
         "result that has frequencies, got object",
     ),
     "another size": (
@@ -104,57 +107,60 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "'home' is not a column .* or two columns, 'home.latitude' and 'home.longitude'",
     ),
     "far around": (
-        lambda: dn.planar_laplace(0.1).privatize((45, 400)),
+        lambda: dn.metric.planar_laplace(0.1).privatize((45, 400)),
         "or up to 360 where it goes on around the globe",
     ),
     "per meter": (
-        lambda: dn.planar_geometric(CITY, 0.5),
+        lambda: dn.metric.planar_geometric(CITY, 0.5),
         r"epsilon is per meter on a Grid, .* use per_meter\(level",
     ),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
     "texts for places": (
-        lambda: dn.line_wasserstein(HALVES, HALVES, positions=["a", "b"]),
+        lambda: dn.summaries.line_wasserstein(HALVES, HALVES, positions=["a", "b"]),
         "positions are 2 numbers, got",
     ),
     "texts for points": (
-        lambda: dn.sliced_wasserstein(HALVES, HALVES, positions="ab"),
+        lambda: dn.summaries.sliced_wasserstein(HALVES, HALVES, positions="ab"),
         "2 points of two coordinates, got 'ab'",
     ),
     "a seed below 0": (
-        lambda: dn.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1),
+        lambda: dn.summaries.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1),
         "seed must be an integer",
     ),
     "a text of costs": (
-        lambda: dn.cost_wasserstein(HALVES, HALVES, cost="a"),
+        lambda: dn.summaries.cost_wasserstein(HALVES, HALVES, cost="a"),
         "cost is a table of 2 by 2 distances",
     ),
-    "one side": (lambda: dn.grid_wasserstein(HALVES, HALVES, shape=2), r"such as \(20, 30\), got 2"),  # type: ignore[arg-type]
+    "one side": (
+        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=2),
+        r"such as \(20, 30\), got 2",
+    ),  # type: ignore[arg-type]
     "sides below 0": (
-        lambda: dn.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)),
+        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)),
         "must be an integer of at least 1, got -1",
     ),
     "texts for a mean's places": (
-        lambda: dn.mean_of(LIKELY, positions=["a"] * 20),
+        lambda: dn.summaries.mean_of(LIKELY, positions=["a"] * 20),
         "positions are 20 numbers, got",
     ),
     "a text for a prior": (
-        lambda: dn.optimal_remap(EVEN, "ab"),
+        lambda: dn.metric.optimal_remap(EVEN, "ab"),
         "a prior is 2 non-negative weights, not all zero, got 'ab'",
     ),
     "negative chances": (
-        lambda: dn.optimal_remap(np.array([[1.5, -0.5], HALVES]), HALVES),
+        lambda: dn.metric.optimal_remap(np.array([[1.5, -0.5], HALVES]), HALVES),
         "a channel has a row of probabilities",
     ),
     "too many points": (
-        lambda: dn.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]),
+        lambda: dn.metric.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]),
         r"of the 2 values, .* shape \(3,\)",
     ),
     "no numbers for points": (
-        lambda: dn.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]),
+        lambda: dn.metric.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]),
         "all must be finite",
     ),
     "texts for losses": (
-        lambda: dn.optimal_remap(EVEN, HALVES, [["a"], ["b"]]),
+        lambda: dn.metric.optimal_remap(EVEN, HALVES, [["a"], ["b"]]),
         "or a table of numbers with a row for each",
     ),
     "texts for shares": (lambda: LINE.forward(["a"] * 20), "shares are 20 numbers, got"),
@@ -168,15 +174,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "texts for weights": (lambda: LIKELY.smooth(weights=["a"]), "smoothing weights are from 0 to 0.5, got"),  # type: ignore[list-item]
     "places under a mask": (
-        lambda: dn.planar_laplace(0.1).privatize(np.ma.masked_equal([[1.0, 2.0]], 2)),
+        lambda: dn.metric.planar_laplace(0.1).privatize(np.ma.masked_equal([[1.0, 2.0]], 2)),
         "masked: leave them",
     ),
     "places of two and three": (
         lambda: great_circle([(0, 0)] * 2, [(0, 0)] * 3),
         "as many as there are others, got 2 and 3",
     ),
-    "halves for reports of a mean": (lambda: dn.duchi(1.0).tally(np.array([0.5])), "are uint8 from 0 to 1"),
-    "another output of a mean": (lambda: dn.duchi(1.0).tally(np.array([0, 2])), "are uint8 from 0 to 1"),
+    "halves for reports of a mean": (
+        lambda: dn.metric.duchi(1.0).tally(np.array([0.5])),
+        "are uint8 from 0 to 1",
+    ),
+    "another output of a mean": (
+        lambda: dn.metric.duchi(1.0).tally(np.array([0, 2])),
+        "are uint8 from 0 to 1",
+    ),
     "no method": (
         lambda: dn.mle(LINE, dn.Tally(20, np.ones(20, int)), method=WRONG),
         "is not a method .auto, closed",
@@ -186,7 +198,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "is not a consistency step .clip",
     ),
     "next to no epsilon": (
-        lambda: dn.planar_geometric((30, 30), 1e-6),
+        lambda: dn.metric.planar_geometric((30, 30), 1e-6),
         "epsilon 1e-06 is too small .* or larger cells",
     ),
     "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
@@ -202,7 +214,7 @@ def test_refusals_say_what_was_given_and_what_to_do(name: str) -> None:
 
 def test_reports_of_a_mean_may_have_been_a_list() -> None:
     """As those of all other mechanisms, through CSV or JSON."""
-    for m in (dn.duchi(1.0), dn.piecewise(1.0), dn.hybrid(1.0)):
+    for m in (dn.metric.duchi(1.0), dn.metric.piecewise(1.0), dn.metric.hybrid(1.0)):
         reports = m.privatize([0.5, -0.5, 1, -1], dn.seeded(1))
         assert m.tally(reports.tolist()) == m.tally(reports.astype(np.int64)) == m.tally(reports)
         assert m.tally([]).n == 0  # type: ignore[arg-type]
@@ -216,20 +228,24 @@ def test_a_channel_may_be_a_dataframe() -> None:
 
 
 def test_a_mean_loses_at_most_epsilon_for_any_two_numbers() -> None:
-    for m in (dn.duchi(1.0), dn.piecewise(1.0), dn.hybrid(1.0)):
+    for m in (dn.metric.duchi(1.0), dn.metric.piecewise(1.0), dn.metric.hybrid(1.0)):
         assert 1 - 1e-9 < m.loss() <= 1
 
 
 def test_distances_take_results() -> None:
-    m = dn.geometric(3, 1.0)
+    m = dn.metric.geometric(3, 1.0)
     tally = m.tally(m.privatize([0, 1, 2, 3] * 100, dn.seeded(1)))
     truth = [0.25] * 4
     found = dn.mle(m, tally)
-    assert dn.line_wasserstein(found, truth) == dn.line_wasserstein(found.frequencies, truth)
-    assert dn.total_variation(m.estimate(tally), truth) == pytest.approx(
+    assert dn.summaries.line_wasserstein(found, truth) == dn.summaries.line_wasserstein(
+        found.frequencies, truth
+    )
+    assert dn.summaries.total_variation(m.estimate(tally), truth) == pytest.approx(
         np.abs(m.estimate(tally).frequencies - 0.25).sum() / 2
     )
-    assert dn.smoothed_kl(found, truth, n=400) == dn.smoothed_kl(found.frequencies, truth, n=400)
+    assert dn.summaries.smoothed_kl(found, truth, n=400) == dn.summaries.smoothed_kl(
+        found.frequencies, truth, n=400
+    )
 
 
 def test_a_device_takes_a_location_in_two_parts() -> None:

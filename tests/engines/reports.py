@@ -9,9 +9,10 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
-from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
-from deniable.metric import smooth_wave
+from deniable.mechanisms import grr, hr, olh, oue, plh, ss, sue
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric.numbers import averaged
+from deniable.metric.smooth import smooth_wave
 from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
 from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
@@ -29,12 +30,12 @@ PARTS: dict[str, ExactMechanism] = {
     "hashed": olh(40, 2.0),
     "pooled": plh(40, 1.0),
     "Hadamard": hr(20, 1.0),
-    "metric": dn.geometric(12, 0.5),
+    "metric": dn.metric.geometric(12, 0.5),
     "kept": l_grr(4, 0.5, 1.0),
     "kept bits": l_osue(9, 0.5, 1.0),
     "kept hash": loloha(30, 0.5, 1.0),
     "few bits": dbitflip(20, 1.0, 3),
-    "map": dn.planar_geometric((4, 3), 1.0),
+    "map": dn.metric.planar_geometric((4, 3), 1.0),
     "wave": smooth_wave(16, 1.0),
     "channel": exponential(np.abs(np.subtract.outer(np.arange(5), np.arange(5))), 1.0),
     "mean": averaged("piecewise", 1.0),

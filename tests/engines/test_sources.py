@@ -260,7 +260,7 @@ NAMES = ("state", "cell", "n", "copy", "sound", "typed", "reports", "c0", "key d
 def test_no_name_of_a_column_changes_a_count(tmp_path: Path) -> None:
     """Attributes and windows are called whatever people call them: US states are the likeliest window."""
     asked = {name: ["yes", "no", "maybe"] for name in NAMES}
-    plan = Plan.of(asked, dn.Sample((dn.grr(3, 1.0),) * len(NAMES), reported=6), 1000)
+    plan = Plan.of(asked, dn.records.Sample((dn.grr(3, 1.0),) * len(NAMES), reported=6), 1000)
     generator = np.random.default_rng(2)
     people = {name: generator.choice(["yes", "no", "maybe"], 90) for name in NAMES}
     path = tmp_path / "reports.parquet"

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import deniable as dn
 from deniable import errors
-from deniable.errors import find_nearest, not_among, suggest_install
+from deniable.errors import FileMissing, find_nearest, not_among, suggest_install
 from deniable.frames.files import require_file
 from deniable.mechanisms import PROTOCOLS
 
@@ -64,10 +63,10 @@ def test_a_file_is_suggested_by_its_name_and_not_by_its_ending(tmp_path: Path) -
     for name in ("plan.json", "people.csv"):
         (tmp_path / name).write_text("")
     for given, meant in (("plna.json", "plan.json"), ("plan.jsn", "plan.json"), ("peopel.csv", "people.csv")):
-        with pytest.raises(dn.FileMissing, match=rf"did you mean '{meant}'\?$"):
+        with pytest.raises(FileMissing, match=rf"did you mean '{meant}'\?$"):
             require_file(tmp_path / given, "make it")
     for given in ("data.json", "a.csv", "reports.parquet"):
-        with pytest.raises(dn.FileMissing, match=r"; make it$"):
+        with pytest.raises(FileMissing, match=r"; make it$"):
             require_file(tmp_path / given, "make it")
 
 

@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.estimate import consistency, normal_quantile
+from deniable.estimate import Interval, consistency, normal_quantile
 from deniable.frames import Backend
 from tests import statistics
 from tests.mechanisms.test_every_mechanism import SHARES, made
@@ -32,7 +32,9 @@ SMALL = [20, 50, 200]
 
 def estimate_of(counts: list[int], n: int) -> dn.Estimate:
     """By a law whose p = 3/4 and q = 1/4 make for round numbers."""
-    return dn.Estimate(n, np.array(counts), dn.Law.independent(len(counts), Fraction(3, 4), Fraction(1, 4)))
+    return dn.Estimate(
+        n, np.array(counts), dn.law.Law.independent(len(counts), Fraction(3, 4), Fraction(1, 4))
+    )
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
@@ -97,10 +99,10 @@ def test_large_numbers_of_reports() -> None:
 
 
 def all_intervals(
-    m: dn.Mechanism, n: int, method: Method, level: float = 0.95, simultaneous_of: int = 1
-) -> dn.Interval:
+    m: dn.mechanisms.Mechanism, n: int, method: Method, level: float = 0.95, simultaneous_of: int = 1
+) -> Interval:
     """The interval that every possible count would give."""
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     return dn.Estimate(n, np.arange(n + 1), m.law).interval(1 - (1 - level) / simultaneous_of, method)
 
 
@@ -111,7 +113,7 @@ def test_coverage_by_summing_over_all_counts(name: str, n: int) -> None:
     below 95 %.
     """
     m = made(name, 6, 1.0)
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     truths = np.linspace(0, 1, 101)
     means = m.law.q + truths * (m.law.p - m.law.q)
     chances = stats.binom.pmf(np.arange(n + 1), n, means[:, None])
@@ -127,7 +129,9 @@ def test_coverage_by_summing_over_all_counts(name: str, n: int) -> None:
     assert covered["wilson"].min() > 0.9
 
 
-def support_counts(m: dn.Mechanism, n: int, repeats: int, population: str) -> npt.NDArray[np.int64]:
+def support_counts(
+    m: dn.mechanisms.Mechanism, n: int, repeats: int, population: str
+) -> npt.NDArray[np.int64]:
     """Counts of support in that many populations of n: people drawn from SHARES, or the same people each
     time.
     """
@@ -139,7 +143,7 @@ def support_counts(m: dn.Mechanism, n: int, repeats: int, population: str) -> np
     return np.asarray(holds.reshape(repeats, -1, m.k).sum(axis=1))
 
 
-def coverage(counts: npt.NDArray[np.int64], ends: dn.Interval) -> npt.NDArray[np.bool_]:
+def coverage(counts: npt.NDArray[np.int64], ends: Interval) -> npt.NDArray[np.bool_]:
     return (ends.low[counts] <= SHARES) & (ends.high[counts] >= SHARES)
 
 
@@ -190,7 +194,7 @@ def test_coverage_check_finds_short_intervals() -> None:
 
 
 def test_noisy_sums_have_normal_intervals() -> None:
-    m = dn.she(3, 1.0)
+    m = dn.mechanisms.she(3, 1.0)
     estimate = m.estimate(dn.Tally(100, np.array([10.0, 50.0, 45.0])))
     low, high = estimate.interval(0.9)
     error = np.sqrt((8 + np.array([0.1 * 0.9, 0.25, 0.45 * 0.55])) / 100)

@@ -66,7 +66,7 @@ def test_solve_finds_the_last_threshold_in_the_budget(epsilon: float, k: int) ->
     found = solve(ratio, epsilon, full // k + 1, full - 1)
     budget = Fraction(Decimal(epsilon).exp(PRECISE))
     assert ratio(found) <= budget < ratio(found + 1)
-    assert dn.Law.solve(ratio, epsilon, full // k + 1, full - 1) == found
+    assert dn.law.Law.solve(ratio, epsilon, full // k + 1, full - 1) == found
 
 
 def test_solve_refuses_what_no_threshold_reaches() -> None:

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import deniable as dn
 from deniable.explain.guesses import guess_factor, guess_factor_by, list_answer_guesses
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.shapes import Hadamard
 from tests import enumeration
 
@@ -71,7 +71,7 @@ def test_many_bits_are_counted_row_by_row(
     """Bits are independent: the true row wins if it has the most, and ties are broken by chance."""
     part = make(rows * each, 1.5)
     law = part.law
-    assert isinstance(law, dn.Law)
+    assert isinstance(law, dn.law.Law)
     p, q = law.p, law.q
     counts = np.arange(each + 1)
     own = p * np.append(0.0, binom.pmf(counts[:-1], each - 1, q)) + (1 - p) * binom.pmf(counts, each - 1, q)
@@ -102,7 +102,7 @@ def test_hashes_and_many_values_have_no_exact_guess() -> None:
     assert guess_factor_by(dn.oue(40, 1.0), (4, 10), 0, np.full(40, 1 / 40)) is None
 
 
-def _plan(mechanism: dn.RecordMechanism, tables: Sequence[tuple[str, ...]]) -> dn.Plan:
+def _plan(mechanism: dn.records.RecordMechanism, tables: Sequence[tuple[str, ...]]) -> dn.Plan:
     bits = dn.Categories(["0", "1"])
     asked = {" x ".join(names): dn.domain.Product([(name, bits) for name in names]) for names in tables}
     return dn.Plan.of(asked, mechanism, people=100)
@@ -114,10 +114,10 @@ def test_guesses_from_whole_reports_by_enumeration(kind: str) -> None:
     tables = [("a", "b"), ("c", "d")] if kind == "split apart" else [("a", "b"), ("b", "c")]
     parts = (dn.grr(4, 1.0), dn.ss(4, 2.0))
     made = {
-        "sample": dn.Sample(parts),
-        "weighted": dn.Sample(parts, weights=(3, 1)),
-        "split": dn.Split(parts),
-        "split apart": dn.Split(parts),
+        "sample": dn.records.Sample(parts),
+        "weighted": dn.records.Sample(parts, weights=(3, 1)),
+        "split": dn.records.Split(parts),
+        "split apart": dn.records.Split(parts),
         "faked": dn.rsfd([4, 4], 1.0, "grr"),
     }[kind]
     found = {one.question: one for one in list_answer_guesses(_plan(made, tables).document, forever=False)}

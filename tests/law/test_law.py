@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.law import binomial
+from deniable.errors import NotExact
+from deniable.law.law import binomial
 
 MANY = settings(max_examples=60)
 CHANCE = st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)
@@ -65,7 +66,7 @@ def chained(p1: Fraction, second: Channel) -> Channel:
     ]
 
 
-def assert_law_of(channel: Channel, law: dn.Law) -> None:
+def assert_law_of(channel: Channel, law: dn.law.Law) -> None:
     """p, q, sizes and ratio are those of the channel."""
     k = len(channel)
     supported = [
@@ -98,29 +99,29 @@ def best_guess(channel: Channel, prior: np.typing.NDArray[np.float64]) -> float:
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE)
 def test_independent_is_the_law_of_coins(k: int, p: Fraction, q: Fraction) -> None:
-    assert_law_of(coins(k, p, q), dn.Law.independent(k, p, q))
+    assert_law_of(coins(k, p, q), dn.law.Law.independent(k, p, q))
 
 
 @MANY
 @given(st.integers(2, 6), st.data())
 def test_fixed_size_is_the_law_of_subsets(k: int, data: st.DataObject) -> None:
     size, p = data.draw(st.integers(1, k - 1)), data.draw(CHANCE)
-    assert_law_of(subsets(k, size, p), dn.Law.fixed_size(k, size, p))
+    assert_law_of(subsets(k, size, p), dn.law.Law.fixed_size(k, size, p))
 
 
 @MANY
 @given(CHANCE, CHANCE, CHANCE, CHANCE)
 def test_mix_is_the_law_of_a_mixture(p: Fraction, q: Fraction, p2: Fraction, weight: Fraction) -> None:
-    law = dn.Law.independent(4, p, q).mix(dn.Law.fixed_size(4, 2, p2), weight)
+    law = dn.law.Law.independent(4, p, q).mix(dn.law.Law.fixed_size(4, 2, p2), weight)
     assert_law_of(mixed(coins(4, p, q), subsets(4, 2, p2), weight), law)
-    with pytest.raises(dn.NotExact, match="marginal"):
+    with pytest.raises(NotExact, match="marginal"):
         law.loss()
 
 
 def test_mix_refuses_what_is_not_a_mixture() -> None:
-    one = dn.Law.fixed_size(4, 1, Fraction(1, 2))
+    one = dn.law.Law.fixed_size(4, 1, Fraction(1, 2))
     with pytest.raises(dn.InvalidParameter, match="same number of values, got 4 and 5"):
-        one.mix(dn.Law.fixed_size(5, 1, Fraction(1, 2)), Fraction(1, 2))
+        one.mix(dn.law.Law.fixed_size(5, 1, Fraction(1, 2)), Fraction(1, 2))
     for weight in (Fraction(-1, 2), Fraction(3, 2)):
         with pytest.raises(dn.InvalidParameter, match="a weight is a fraction from 0 to 1"):
             one.mix(one, weight)
@@ -130,7 +131,7 @@ def test_mix_refuses_what_is_not_a_mixture() -> None:
 @given(st.integers(2, 4), CHANCE, CHANCE, CHANCE, CHANCE)
 def test_bits_then_bits(k: int, p1: Fraction, q1: Fraction, p2: Fraction, q2: Fraction) -> None:
     """p_s = p1 p2 + (1 - p1) q2, and for q likewise: every bit goes through its own second coin."""
-    law = dn.Law.independent(k, p1, q1).then(dn.Law.independent(k, p2, q2))
+    law = dn.law.Law.independent(k, p1, q1).then(dn.law.Law.independent(k, p2, q2))
     assert_law_of(coins(k, p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2), law)
 
 
@@ -139,10 +140,10 @@ def test_bits_then_bits(k: int, p1: Fraction, q1: Fraction, p2: Fraction, q2: Fr
 def test_one_value_then_anything(
     k: int, p1: Fraction, p2: Fraction, q2: Fraction, data: st.DataObject
 ) -> None:
-    first = dn.Law.fixed_size(k, 1, p1)
+    first = dn.law.Law.fixed_size(k, 1, p1)
     size = data.draw(st.integers(1, k - 1))
-    assert_law_of(chained(p1, subsets(k, size, p2)), first.then(dn.Law.fixed_size(k, size, p2)))
-    assert_law_of(chained(p1, coins(k, p2, q2)), first.then(dn.Law.independent(k, p2, q2)))
+    assert_law_of(chained(p1, subsets(k, size, p2)), first.then(dn.law.Law.fixed_size(k, size, p2)))
+    assert_law_of(chained(p1, coins(k, p2, q2)), first.then(dn.law.Law.independent(k, p2, q2)))
 
 
 @MANY
@@ -153,7 +154,7 @@ def test_two_rounds_of_randomized_response(k: int, forever: float, share: float)
     """
     a, c = Fraction(math.exp(forever)), Fraction(math.exp(share * forever))
     p2 = (c * (a + k - 2) - (k - 1)) / ((a - 1) * (c + k - 1))
-    chain = dn.Law.fixed_size(k, 1, a / (a + k - 1)).then(dn.Law.fixed_size(k, 1, p2))
+    chain = dn.law.Law.fixed_size(k, 1, a / (a + k - 1)).then(dn.law.Law.fixed_size(k, 1, p2))
     r = p2 * (k - 1) / (1 - p2)
     assert chain.ratio == (a * r + k - 1) / (a + r + k - 2) == c
     assert (chain.exact_p, chain.exact_q) == (c / (c + k - 1), 1 / (c + k - 1))
@@ -165,9 +166,9 @@ def test_two_rounds_of_unary_encoding(forever: float, once: float) -> None:
     """L-OSUE is oue(epsilon_1) exactly, L-SUE is sue(epsilon_1)."""
     a, c, s, u = math.exp(forever), math.exp(once), math.exp(forever / 2), math.exp(once / 2)
 
-    def chain(p1: float, q1: float, p2: float) -> dn.Law:
-        second = dn.Law.independent(7, Fraction(p2), 1 - Fraction(p2))
-        return dn.Law.independent(7, Fraction(p1), Fraction(q1)).then(second)
+    def chain(p1: float, q1: float, p2: float) -> dn.law.Law:
+        second = dn.law.Law.independent(7, Fraction(p2), 1 - Fraction(p2))
+        return dn.law.Law.independent(7, Fraction(p1), Fraction(q1)).then(second)
 
     osue = chain(0.5, 1 / (a + 1), (c * a - 1) / ((c + 1) * (a - 1)))
     sue = chain(s / (s + 1), 1 / (s + 1), (u * s - 1) / ((u + 1) * (s - 1)))
@@ -186,7 +187,7 @@ def test_a_second_round_needs_one_value_or_bits() -> None:
     with pytest.raises(dn.InvalidParameter, match="same number of values"):
         one.then(dn.grr(7, 1.0).law)
     marginal = one.then(one.mix(one, Fraction(1, 2)))
-    with pytest.raises(dn.NotExact):
+    with pytest.raises(NotExact):
         marginal.loss()
 
 
@@ -203,7 +204,7 @@ def test_hashed_is_the_law_of_an_ideal_hash(k: int, g: int) -> None:
             (inside if 0 in holds else outside)[len(holds)] += chance
             for v in holds:
                 supported[v] += chance
-    law = dn.Law.fixed_size(g, 1, p).hashed(k)
+    law = dn.law.Law.fixed_size(g, 1, p).hashed(k)
     assert (law.exact_p, law.exact_q) == (supported[0], supported[1]) == (p, Fraction(1, g))
     assert law.ratio == p * (g - 1) / (1 - p)
     np.testing.assert_allclose(
@@ -212,7 +213,7 @@ def test_hashed_is_the_law_of_an_ideal_hash(k: int, g: int) -> None:
     np.testing.assert_allclose(
         [law.outside[law.sizes == s].sum() for s in range(k + 1)], np.array(outside, float), atol=1e-15
     )
-    rarer = dn.Law.fixed_size(g, 1, p).hashed(k, Fraction(1, 10))
+    rarer = dn.law.Law.fixed_size(g, 1, p).hashed(k, Fraction(1, 10))
     assert rarer.exact_q == p / 10 + (1 - p) * Fraction(9, 10) / (g - 1)
 
 
@@ -227,13 +228,13 @@ def test_best_guess_against_all_sets(
     few = np.zeros(k)
     few[: max(1, k // 2)] = 1 / max(1, k // 2)
     pairs = [
-        (dn.Law.independent(k, p, q), coins(k, p, q)),
-        (dn.Law.fixed_size(k, size, p), subsets(k, size, p)),
+        (dn.law.Law.independent(k, p, q), coins(k, p, q)),
+        (dn.law.Law.fixed_size(k, size, p), subsets(k, size, p)),
         (
-            dn.Law.independent(k, p, q).mix(dn.Law.fixed_size(k, size, p2), weight),
+            dn.law.Law.independent(k, p, q).mix(dn.law.Law.fixed_size(k, size, p2), weight),
             mixed(coins(k, p, q), subsets(k, size, p2), weight),
         ),
-        (dn.Law.fixed_size(k, 1, p2).then(dn.Law.independent(k, p, q)), chained(p2, coins(k, p, q))),
+        (dn.law.Law.fixed_size(k, 1, p2).then(dn.law.Law.independent(k, p, q)), chained(p2, coins(k, p, q))),
     ]
     for law, channel in pairs:
         assert math.isclose(law.success(), best_guess(channel, np.full(k, 1 / k)), rel_tol=1e-12)
@@ -252,9 +253,9 @@ def test_best_guess_refuses_bad_priors() -> None:
 @given(st.integers(2, 30), CHANCE, CHANCE)
 def test_likelihoods_of_all_sets_sum_to_one(k: int, p: Fraction, q: Fraction) -> None:
     for law in (
-        dn.Law.independent(k, p, q),
-        dn.Law.fixed_size(k, k // 2, p),
-        dn.Law.fixed_size(4, 1, p).hashed(k),
+        dn.law.Law.independent(k, p, q),
+        dn.law.Law.fixed_size(k, k // 2, p),
+        dn.law.Law.fixed_size(4, 1, p).hashed(k),
     ):
         total = 0.0
         for size in range(k + 1):
@@ -262,25 +263,31 @@ def test_likelihoods_of_all_sets_sum_to_one(k: int, p: Fraction, q: Fraction) ->
             total += math.exp(inside) * comb(k - 1, size - 1) if size else 0.0
             total += math.exp(outside) * comb(k - 1, size)
         assert math.isclose(total, 1.0, rel_tol=1e-9)
-    assert dn.Law.fixed_size(k, 1, p).log_likelihood(0) == (-math.inf, -math.inf)
+    assert dn.law.Law.fixed_size(k, 1, p).log_likelihood(0) == (-math.inf, -math.inf)
 
 
 @MANY
 @given(CHANCE, CHANCE)
 def test_a_loss_is_never_negative(p: Fraction, q: Fraction) -> None:
     """Where the support speaks against the true value, what is lost is the inverse ratio."""
-    for law in (dn.Law.independent(4, p, q), dn.Law.fixed_size(4, 1, p), dn.Law.fixed_size(5, 3, q)):
+    for law in (
+        dn.law.Law.independent(4, p, q),
+        dn.law.Law.fixed_size(4, 1, p),
+        dn.law.Law.fixed_size(5, 3, q),
+    ):
         assert law.loss() >= 0
     lost = p * (1 - q) / (q * (1 - p))
-    assert math.isclose(dn.Law.independent(4, p, q).loss(), abs(math.log(lost)), rel_tol=1e-12, abs_tol=1e-15)
+    assert math.isclose(
+        dn.law.Law.independent(4, p, q).loss(), abs(math.log(lost)), rel_tol=1e-12, abs_tol=1e-15
+    )
 
 
 def test_a_bit_that_is_sure_has_no_finite_loss() -> None:
     for p, q in ((Fraction(1), Fraction(1, 2)), (Fraction(1, 2), Fraction(0))):
-        with pytest.raises(dn.NotExact):
-            dn.Law.independent(3, p, q).loss()
-    with pytest.raises(dn.NotExact):
-        dn.Law.fixed_size(3, 1, Fraction(1)).loss()
+        with pytest.raises(NotExact):
+            dn.law.Law.independent(3, p, q).loss()
+    with pytest.raises(NotExact):
+        dn.law.Law.fixed_size(3, 1, Fraction(1)).loss()
 
 
 @MANY
@@ -291,7 +298,7 @@ def test_variance_by_its_definition(p: Fraction, q: Fraction, f: float, n: int) 
     """
     if p == q:
         p = q / 2
-    law = dn.Law.independent(5, p, q)
+    law = dn.law.Law.independent(5, p, q)
     gain = float(p - q)
     fixed = (f * float(p * (1 - p)) + (1 - f) * float(q * (1 - q))) / (n * gain**2)
     mean = float(q) + f * gain
@@ -312,7 +319,7 @@ def test_error_is_an_average_that_needs_no_truth() -> None:
 
 
 def test_variance_refuses_nobody_and_unknown_conventions() -> None:
-    for law in (dn.oue(4, 1.0).law, dn.she(4, 1.0).law):
+    for law in (dn.oue(4, 1.0).law, dn.mechanisms.she(4, 1.0).law):
         with pytest.raises(
             dn.InvalidParameter, match="n, the number of reports, must be an integer of at least 1, got 0"
         ):
@@ -322,8 +329,8 @@ def test_variance_refuses_nobody_and_unknown_conventions() -> None:
 
 
 def test_moments_have_no_exact_loss() -> None:
-    law = dn.she(4, 2.0).law
-    with pytest.raises(dn.NotExact, match="floating-point noise"):
+    law = dn.mechanisms.she(4, 2.0).law
+    with pytest.raises(NotExact, match="floating-point noise"):
         law.loss()
     assert law.noise == 2.0
     assert law.variance(10, 0.5) == (2 + 0.25) / 10
@@ -343,7 +350,7 @@ def test_binomial(trials: int, chance: float) -> None:
     assert stats.binom.pmf(left_out, trials, chance).sum() < 1e-100
 
 
-def laws(k: int, epsilon: float) -> dict[str, dn.Law]:
+def laws(k: int, epsilon: float) -> dict[str, dn.law.Law]:
     """One law of every kind at this k and epsilon."""
     grr, oue = dn.grr(k, epsilon).law, dn.oue(k, epsilon).law
     return {
@@ -351,7 +358,7 @@ def laws(k: int, epsilon: float) -> dict[str, dn.Law]:
         "symmetric": dn.sue(k, epsilon).law,
         "one value": grr,
         "half": dn.ss(k, epsilon, k // 2).law,
-        "hashed": dn.lh(k, epsilon, 4).law,
+        "hashed": dn.mechanisms.lh(k, epsilon, 4).law,
         "block design": dn.hr(k, epsilon).law,
         "bits then bits": oue.then(oue),
         "one value then bits": grr.then(oue),
@@ -379,7 +386,7 @@ def test_laws_are_safe_at_the_edges(kind: str, k: int, epsilon: float) -> None:
         assert 0 < law.loss() <= epsilon
     prior = np.random.default_rng(1).dirichlet(np.ones(k))
     if kind == "block design":  # which sets there are, only the mechanism knows
-        with pytest.raises(dn.NotExact):
+        with pytest.raises(NotExact):
             law.success(prior)
     else:
         assert prior.max() * (1 - 1e-12) <= law.success(prior) <= 1 + 1e-12

@@ -40,7 +40,7 @@ def worst_ratio(rows: list[list[int]]) -> Fraction:
 @MANY
 @given(ROWS)
 def test_loss_is_the_logarithm_of_the_worst_ratio_rounded_up(rows: list[list[int]]) -> None:
-    loss = dn.Matrix.of(rows).loss()
+    loss = dn.law.Matrix.of(rows).loss()
     exact = precise_log(worst_ratio(rows)) if worst_ratio(rows) > 1 else 0
     assert loss >= exact
     assert loss == 0 or math.nextafter(loss, 0.0) < exact
@@ -48,25 +48,25 @@ def test_loss_is_the_logarithm_of_the_worst_ratio_rounded_up(rows: list[list[int
 
 def test_randomized_response_loses_the_logarithm_of_its_ratio() -> None:
     for k in (2, 3, 7):
-        assert math.isclose(dn.Matrix.of(randomized_response(k, 5)).loss(), math.log(5), rel_tol=1e-15)
-        assert dn.Matrix.of(randomized_response(k, 5)).ratio(0, 1) == 5
+        assert math.isclose(dn.law.Matrix.of(randomized_response(k, 5)).loss(), math.log(5), rel_tol=1e-15)
+        assert dn.law.Matrix.of(randomized_response(k, 5)).ratio(0, 1) == 5
 
 
 def test_rows_need_not_have_the_same_sum() -> None:
     """[1, 1] is the same row as [5, 5]."""
-    assert dn.Matrix(((1, 1), (5, 5))).loss() == 0
-    assert math.isclose(dn.Matrix(((2, 2), (9, 3))).loss(), math.log(2), rel_tol=1e-15)
+    assert dn.law.Matrix(((1, 1), (5, 5))).loss() == 0
+    assert math.isclose(dn.law.Matrix(((2, 2), (9, 3))).loss(), math.log(2), rel_tol=1e-15)
 
 
 def test_an_output_of_one_input_alone_loses_everything() -> None:
-    lone = dn.Matrix(((1, 1, 0), (1, 0, 1)))
+    lone = dn.law.Matrix(((1, 1, 0), (1, 0, 1)))
     assert lone.loss() == math.inf
     assert lone.loss_per(apart) == math.inf
     assert lone.ratio(0, 1) is None
 
 
 def test_an_output_that_never_happens_loses_nothing() -> None:
-    never = dn.Matrix(((1, 0, 2), (2, 0, 1)))
+    never = dn.law.Matrix(((1, 0, 2), (2, 0, 1)))
     assert math.isclose(never.loss(), math.log(2), rel_tol=1e-15)
     assert never.ratio(0, 1) == 2
 
@@ -75,7 +75,7 @@ def test_an_output_that_never_happens_loses_nothing() -> None:
 @given(ROWS)
 def test_loss_with_a_distance(rows: list[list[int]]) -> None:
     """Distance 1 everywhere is the plain loss; on a line, steps of one need not be the worst."""
-    matrix = dn.Matrix.of(rows)
+    matrix = dn.law.Matrix.of(rows)
     assert matrix.loss() <= matrix.loss_per(apart) <= matrix.loss() * (1 + 1e-15) + 1e-300
     pairs = [(x, y) for x in range(len(rows)) for y in range(len(rows)) if x != y]
     by_definition = max(
@@ -90,16 +90,16 @@ def test_loss_with_a_distance(rows: list[list[int]]) -> None:
 def test_two_inputs_are_a_positive_number_apart(distance: float) -> None:
     """A negative distance, or one that is not a number, must not pass for a loss of nothing."""
     with pytest.raises(dn.InvalidParameter, match=r"the distance of 0 and 1 must be a positive number"):
-        dn.Matrix.of([[3, 1], [1, 3]]).loss_per(lambda _, __: distance)
+        dn.law.Matrix.of([[3, 1], [1, 3]]).loss_per(lambda _, __: distance)
 
 
 def test_inputs_and_outputs_that_are_not_there_are_refused() -> None:
-    matrix = dn.Matrix.of([[3, 1], [1, 3]])
+    matrix = dn.law.Matrix.of([[3, 1], [1, 3]])
     for ask in (lambda: matrix.ratio(0, 2), lambda: matrix.ratio(-1, 0), lambda: matrix.log_likelihood(2)):
         with pytest.raises(dn.InvalidParameter, match="must be an integer from 0 to 1"):
             ask()
     with pytest.raises(dn.InvalidParameter, match="an output must be an integer from 0 to 3"):
-        dn.geometric(3, 1.0).law.log_likelihood(4)
+        dn.metric.geometric(3, 1.0).law.log_likelihood(4)
 
 
 def _ratio(rows: list[list[int]], x: int, y: int) -> Fraction:
@@ -119,33 +119,33 @@ def test_geometric_noise_on_a_line_loses_its_rate_per_step() -> None:
         )
         assert sum(row) == 1
         rows.append(row)
-    loss = dn.Matrix.of(rows).loss_per(lambda x, y: abs(x - y))
+    loss = dn.law.Matrix.of(rows).loss_per(lambda x, y: abs(x - y))
     assert math.isclose(loss, math.log(2), rel_tol=1e-14)
     assert loss >= math.log(2)
 
 
 def test_probabilities_and_likelihood() -> None:
-    matrix = dn.Matrix(((1, 3), (2, 0)))
+    matrix = dn.law.Matrix(((1, 3), (2, 0)))
     assert matrix.probabilities.tolist() == [[0.25, 0.75], [1.0, 0.0]]
     assert (matrix.inputs, matrix.outputs) == (2, 2)
     assert matrix.log_likelihood(1).tolist() == [math.log(0.75), -math.inf]
 
 
 def test_support_probabilities() -> None:
-    p, q = dn.Matrix.of(randomized_response(4, 3)).pq(np.eye(4))
+    p, q = dn.law.Matrix.of(randomized_response(4, 3)).pq(np.eye(4))
     np.testing.assert_allclose(p, 3 / 6)
     np.testing.assert_allclose(q, 1 / 6)
     with pytest.raises(dn.InvalidParameter, match="depends on the true value"):
-        dn.Matrix(((4, 1, 1), (1, 4, 1), (1, 2, 3))).pq(np.eye(3))
+        dn.law.Matrix(((4, 1, 1), (1, 4, 1), (1, 2, 3))).pq(np.eye(3))
     with pytest.raises(dn.InvalidParameter, match="supports must be 4 x 4"):
-        dn.Matrix.of(randomized_response(4, 3)).pq(np.eye(3))
+        dn.law.Matrix.of(randomized_response(4, 3)).pq(np.eye(3))
 
 
 @MANY
 @given(ROWS, st.integers(0, 2**32 - 1))
 def test_best_guess_for_any_prior(rows: list[list[int]], seed: int) -> None:
     """Against all guessing rules, one input for each output."""
-    matrix = dn.Matrix.of(rows)
+    matrix = dn.law.Matrix.of(rows)
     prior = np.random.default_rng(seed).dirichlet(np.ones(len(rows)))
     best = sum(
         max(prior[x] * rows[x][y] / sum(rows[x]) for x in range(len(rows))) for y in range(len(rows[0]))
@@ -157,8 +157,8 @@ def test_best_guess_for_any_prior(rows: list[list[int]], seed: int) -> None:
 
 def test_numbers_are_taken_for_what_they_are() -> None:
     """A float is a fraction of its own, not the decimal it was written as."""
-    assert dn.Matrix.of([[0.5, Fraction(1, 2)], [1, 3]]).weights == ((1, 1), (1, 3))
-    assert dn.Matrix.of([[0.1, 1], [1, 1]]).ratio(1, 0) == (1 + Fraction(0.1)) / (2 * Fraction(0.1))
+    assert dn.law.Matrix.of([[0.5, Fraction(1, 2)], [1, 3]]).weights == ((1, 1), (1, 3))
+    assert dn.law.Matrix.of([[0.1, 1], [1, 1]]).ratio(1, 0) == (1 + Fraction(0.1)) / (2 * Fraction(0.1))
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_numbers_are_taken_for_what_they_are() -> None:
 )
 def test_bad_matrices_are_refused(rows: list[list[float]]) -> None:
     with pytest.raises(dn.InvalidParameter, match="row"):
-        dn.Matrix.of(rows)
+        dn.law.Matrix.of(rows)
 
 
 @pytest.mark.parametrize("weights", [((0.5, 0.5), (1.0, 0.0)), ((True, 1), (1, 1)), ((1, -1), (1, 1))])
 def test_weights_are_integers(weights: tuple[tuple[int, ...], ...]) -> None:
     with pytest.raises(dn.InvalidParameter, match="non-negative integers"):
-        dn.Matrix(weights)
+        dn.law.Matrix(weights)
 
 
 @pytest.mark.parametrize(
@@ -202,4 +202,4 @@ def test_weights_are_integers(weights: tuple[tuple[int, ...], ...]) -> None:
 )
 def test_bad_priors_are_refused(prior: list[float]) -> None:
     with pytest.raises(dn.InvalidParameter, match="a prior is 3 non-negative weights"):
-        dn.Matrix.of(randomized_response(3, 2)).success(prior)
+        dn.law.Matrix.of(randomized_response(3, 2)).success(prior)

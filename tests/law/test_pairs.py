@@ -8,8 +8,9 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.exact import PRIME
-from deniable.law import Pairs, pairs
+from deniable.law import pairs
 from deniable.law.law import Law
+from deniable.law.pairs import Pairs
 from tests import statistics
 from tests.statistics import LAW_REPORTS
 
@@ -19,12 +20,12 @@ MECHANISMS = {
     "oue": dn.oue(K, 1.0),
     "ss": dn.ss(K, 1.0),
     "hr": dn.hr(K, 1.0),
-    "blh": dn.blh(K, 1.0),
+    "blh": dn.mechanisms.blh(K, 1.0),
     "olh": dn.olh(K, 3.0),
-    "lh": dn.lh(K, 4.0, 9),
-    "plh": dn.plh(K, 1.0),
-    "plh of five buckets": dn.plh(K, 1.0, 31),
-    "loloha": dn.loloha(K, 2.0, 4.0),
+    "lh": dn.mechanisms.lh(K, 4.0, 9),
+    "plh": dn.mechanisms.plh(K, 1.0),
+    "plh of five buckets": dn.mechanisms.plh(K, 1.0, 31),
+    "loloha": dn.rounds.loloha(K, 2.0, 4.0),
 }
 
 
@@ -126,7 +127,7 @@ def test_fakes_for_two_values_bring_those_of_their_function_along(name: str) -> 
     mechanism, one, other = MECHANISMS[name], 17, 23
     law, generator = mechanism.law, np.random.default_rng(3)
     assert isinstance(law, Law)
-    assert isinstance(mechanism, dn.Hashed | dn.HashedMemoized)
+    assert isinstance(mechanism, dn.mechanisms.Hashed | dn.rounds.HashedMemoized)
     made_up = mechanism.blank(LAW_REPORTS)
     made_up["a"] = generator.integers(1, PRIME, LAW_REPORTS)
     made_up["b"] = generator.integers(PRIME, size=LAW_REPORTS)

@@ -26,7 +26,7 @@ def test_rows_that_are_reports_are_predicted_by_their_likelihood() -> None:
         plan.document.parts, reports.records.columns, model.tables_.values(), strict=True
     ):
         law = part.law
-        assert isinstance(law, dn.Law)
+        assert isinstance(law, dn.law.Law)
         channel = np.full((part.k, part.k), law.q) + np.eye(part.k) * (law.p - law.q)
         score += model.temper_ * np.log(channel[column] @ table.T)
     expected = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)

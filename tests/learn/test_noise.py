@@ -19,7 +19,8 @@ from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace
 from deniable.learn import tails as tails_of
 from deniable.learn.noise import WIDE, Thresholds
 from deniable.learn.tails import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests import statistics
 
 SIGMAS = {0.25: 1442, 0.5: 748, 1.0: 389, 2.0: 204, 4.0: 108, 8.0: 58}
@@ -48,7 +49,7 @@ def chances(noise: CountNoise, reach: int) -> np.ndarray:
     return np.append(law, 1 - law.sum())
 
 
-def compare(noise: CountNoise, law: np.ndarray, words: dn.Words, size: int, alpha: float) -> float:
+def compare(noise: CountNoise, law: np.ndarray, words: dn.randomness.Words, size: int, alpha: float) -> float:
     reach = (law.size - 2) // 2
     drawn = noise.draw(size, words)
     seen = np.bincount(np.where(np.abs(drawn) <= reach, drawn + reach, 2 * reach + 1), minlength=law.size)
@@ -71,7 +72,7 @@ def test_the_words_of_the_operating_system_are_the_default() -> None:
     one, other = noise.draw(1000), noise.draw(1000)
     assert (one != other).any()
     law = chances(noise, 6)
-    compare(noise, law, dn.system(), statistics.SYSTEM_REPORTS, statistics.SYSTEM_ALPHA)
+    compare(noise, law, dn.randomness.system(), statistics.SYSTEM_REPORTS, statistics.SYSTEM_ALPHA)
 
 
 def test_low_words_decide_where_high_words_are_equal() -> None:
@@ -91,7 +92,7 @@ def test_pairs_beyond_the_table_are_drawn_again() -> None:
     assert len(noise.weights) == 4
     top = FULL - 1
     words = [top, top, 0, 0, 0, 0, top, top, 0, 0, top, top]
-    assert noise.draw(1, dn.fixed(words)).tolist() == [len(noise.weights)]
+    assert noise.draw(1, fixed(words)).tolist() == [len(noise.weights)]
 
 
 def test_no_noise_is_drawn_for_no_count() -> None:

@@ -85,7 +85,7 @@ def test_indicators_follow_the_law(protocol: str) -> None:
     assert found.dtype == np.uint8
     assert found.shape == (n, 6)
     part = fitted.plan_.mechanism.mechanisms[0]
-    assert isinstance(part, dn.SetMechanism)
+    assert isinstance(part, dn.mechanisms.SetMechanism)
     law = part.law
     for value, share in enumerate(found.mean(axis=0)):
         chance = law.p if value == 4 else law.q

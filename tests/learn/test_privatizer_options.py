@@ -136,7 +136,7 @@ def test_seeded_words_do_not_travel(send: Callable[[Privatizer], Privatizer]) ->
 
 def test_words_of_the_system_are_new_in_every_copy() -> None:
     table = pd.DataFrame({"a": [1] * 6000})
-    fitted = Privatizer({"a": 4}, 1.0, words=dn.system()).fit(table)
+    fitted = Privatizer({"a": 4}, 1.0, words=dn.randomness.system()).fit(table)
     fitted.transform(table)
     copies = [pickle.loads(pickle.dumps(fitted)) for _ in range(2)]
     one, other = (each.transform(table)[:, 0] for each in copies)

@@ -10,10 +10,11 @@ import pytest
 
 import deniable as dn
 from deniable import metric
-from deniable.likelihood import GeometricChannel, mle, mle_groups, result
 from deniable.likelihood import intervals as reaching
+from deniable.likelihood import mle, mle_groups, result
 from deniable.likelihood.intervals import Reach, flat, unrefused
 from deniable.likelihood.problem import Listed
+from deniable.metric.line import GeometricChannel
 from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
 from tests import statistics
 
@@ -120,7 +121,7 @@ def test_longer_lines_have_as_long_a_reach() -> None:
 @pytest.mark.parametrize("name", ["oue", "olh"])
 def test_a_sample_reaches_as_far_as_all_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20,000 reports 4,096; in groups, too."""
-    bits = getattr(dn, name)(16, 1.0)
+    bits = getattr(dn.mechanisms, name)(16, 1.0)
     people = np.minimum(np.random.default_rng(1).geometric(0.3, 20_000) - 1, 15)
     reports, direct = bits.privatize(people, dn.seeded(1)), dn.grr(16, 1.0)
     for found in (

@@ -26,11 +26,11 @@ from tests import cases, statistics
 
 Floats = npt.NDArray[np.float64]
 MADE: dict[str, Repeated] = {
-    "l_grr": dn.l_grr(3, 1.0, 2.0),
-    "l_osue": dn.l_osue(3, 1.0, 2.0),
-    "l_oue": dn.l_oue(2, 1.0, 2.0),
-    "loloha": dn.loloha(4, 1.0, 2.0),
-    "dbitflip": dn.dbitflip(4, 1.0, 2),
+    "l_grr": dn.rounds.l_grr(3, 1.0, 2.0),
+    "l_osue": dn.rounds.l_osue(3, 1.0, 2.0),
+    "l_oue": dn.rounds.l_oue(2, 1.0, 2.0),
+    "loloha": dn.rounds.loloha(4, 1.0, 2.0),
+    "dbitflip": dn.rounds.dbitflip(4, 1.0, 2),
 }
 ROUNDS = 3
 STUDIES, PEOPLE, MANY = 150, 400, 6
@@ -45,7 +45,7 @@ def ask(mechanism: Repeated, values: Array, seed: int, rounds: int = ROUNDS) -> 
     ]
 
 
-def names(two: dn.Memoized, named: Sequence[int], value: int) -> float:
+def names(two: dn.rounds.Memoized, named: Sequence[int], value: int) -> float:
     """How likely these named values are, summed over the value that may be kept."""
     first, second = two.first.law, two.second.law
     return sum(
@@ -55,7 +55,7 @@ def names(two: dn.Memoized, named: Sequence[int], value: int) -> float:
     )
 
 
-def bits(two: dn.Memoized, reports: Sequence[Sequence[bool]], value: int) -> float:
+def bits(two: dn.rounds.Memoized, reports: Sequence[Sequence[bool]], value: int) -> float:
     """The same of bits, summed over all sets of bits that may be kept."""
     first, second, total = two.first.law, two.second.law, 0.0
     for kept in itertools.product((False, True), repeat=two.k):
@@ -72,13 +72,13 @@ def bits(two: dn.Memoized, reports: Sequence[Sequence[bool]], value: int) -> flo
 
 def chance(mechanism: Repeated, reports: Sequence[Array], value: int) -> float:
     """How likely the reports of one person are, by the definition, up to a factor."""
-    if isinstance(mechanism, dn.HashedMemoized):
+    if isinstance(mechanism, dn.rounds.HashedMemoized):
         function = reports[0]
         bucket = (int(function["a"][0]) * (value + 1) + int(function["b"][0])) % ((1 << 31) - 1) % mechanism.g
         return names(mechanism.buckets, [int(report["bucket"][0]) for report in reports], bucket)
-    if isinstance(mechanism, dn.BitFlip):
+    if isinstance(mechanism, dn.rounds.BitFlip):
         return float(mechanism.likelihoods(reports[0])[0, value])
-    assert isinstance(mechanism, dn.Memoized)
+    assert isinstance(mechanism, dn.rounds.Memoized)
     if mechanism.bitwise:
         return bits(mechanism, [mechanism.support(report)[0].tolist() for report in reports], value)
     return names(mechanism, [int(report[0]) for report in reports], value)
@@ -115,7 +115,7 @@ def test_one_round_is_that_of_one_report() -> None:
 
 def test_many_rounds_do_not_leave_floats() -> None:
     """The odds of 250 reports that agree are about e^1000."""
-    for mechanism in (dn.l_grr(3, 4.0, 6.0), dn.l_osue(3, 4.0, 6.0)):
+    for mechanism in (dn.rounds.l_grr(3, 4.0, 6.0), dn.rounds.l_osue(3, 4.0, 6.0)):
         found = mle_rounds(mechanism, ask(mechanism, np.repeat([0, 1], 30), 3, rounds=250))
         assert found.certified
         assert np.abs(found.frequencies - [0.5, 0.5, 0.0]).max() < 0.2
@@ -123,7 +123,7 @@ def test_many_rounds_do_not_leave_floats() -> None:
 
 def measure(fresh: bool) -> float:
     """Twice what the truth is below the best, of all reports, summed over the studies."""
-    mechanism, truth = dn.l_grr(3, 1.0, 1.5), np.array([0.5, 0.3, 0.2])
+    mechanism, truth = dn.rounds.l_grr(3, 1.0, 1.5), np.array([0.5, 0.3, 0.2])
     generator, total = np.random.default_rng(5), 0.0
     for study in range(STUDIES):
         values = generator.choice(3, PEOPLE, p=truth)

@@ -26,10 +26,11 @@ import deniable as dn
 from deniable import metric
 from deniable.arrays import Array
 from deniable.estimate import consistency
-from deniable.likelihood import METHODS, GeometricChannel, Likelihood, mle, mle_groups
+from deniable.likelihood import Likelihood, mle, mle_groups
 from deniable.likelihood.certificate import concave_gap, gap_bound
 from deniable.likelihood.closed import composite, direct
 from deniable.likelihood.columns import Columns, column_search
+from deniable.likelihood.fitting import METHODS
 from deniable.likelihood.geometric import GridChannel
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Reported
@@ -37,7 +38,7 @@ from deniable.likelihood.problems import Source, build_problem
 from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, pack_bits
 from deniable.likelihood.solution import Search
 from deniable.likelihood.solving import choice
-from deniable.metric.line import Decaying
+from deniable.metric.line import Decaying, GeometricChannel
 from deniable.records import RecordMechanism
 from tests.metric.test_mechanisms import staircase
 
@@ -151,7 +152,7 @@ def test_the_formula_is_the_limit_of_em(counts: list[int], epsilon: float) -> No
 
 
 def test_two_rounds_of_direct_encoding_have_the_formula_too() -> None:
-    m = dn.l_grr(8, 1.0, 2.0)
+    m = dn.rounds.l_grr(8, 1.0, 2.0)
     reports = m.privatize(np.arange(4000) % 5, dn.seeded(1))
     assert mle(m, reports).method == mle(m, m.tally(reports)).method == "closed form"
     assert np.array_equal(mle(m, reports).frequencies, mle(m, m.tally(reports)).frequencies)
@@ -559,17 +560,17 @@ def test_only_ordered_values_are_smoothed() -> None:
 def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
     """They were refused; each group alone was not."""
     numbers = np.random.default_rng(1).beta(2, 5, 3000)
-    waves = [dn.square_wave(0.5), dn.square_wave(2.0)]
+    waves = [dn.metric.square_wave(0.5), dn.metric.square_wave(2.0)]
     groups = [(wave, wave.privatize(numbers, dn.seeded(i))) for i, wave in enumerate(waves)]
     both = mle_groups(groups, bins=20)
     assert (both.k, both.n, both.stop) == (20, 6000, "certified")
-    assert dn.mean_of(both, repeats=20).value == pytest.approx(numbers.mean(), abs=0.03)
+    assert dn.summaries.mean_of(both, repeats=20).value == pytest.approx(numbers.mean(), abs=0.03)
     tables = [wave.matrix(20, 40) for wave in waves]
     counts = [np.histogram(reports, 40, (-wave.width, 1 + wave.width))[0] for wave, reports in groups]
     by_hand = mle_groups([(table, dn.Tally(3000, some)) for table, some in zip(tables, counts, strict=True)])
     assert both.frequencies == pytest.approx(by_hand.frequencies, abs=1e-6)
     assert mle_groups(groups).k == 77
-    discrete = dn.square_wave(1.0, bins=32)
+    discrete = dn.metric.square_wave(1.0, bins=32)
     mixed = mle_groups([*groups, (discrete, discrete.privatize((numbers * 32).astype(int), dn.seeded(3)))])
     assert (mixed.k, mixed.n) == (32, 9000)
     assert mle_groups([groups[0], (waves[1], np.array([]))], bins=12).n == 3000
@@ -585,7 +586,7 @@ def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
 
 def test_masked_numbers_are_refused() -> None:
     with pytest.raises(dn.InvalidReport, match="reports are masked"):
-        mle(dn.square_wave(1.0), np.ma.array([0.1, 0.2], mask=[False, True]))
+        mle(dn.metric.square_wave(1.0), np.ma.array([0.1, 0.2], mask=[False, True]))
 
 
 def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
@@ -610,10 +611,10 @@ def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
     )
     assert found.certified
     assert found.gap <= 1e-9
-    mean = dn.mean_of(found, repeats=40)
+    mean = dn.summaries.mean_of(found, repeats=40)
     assert mean.low < float(truth.mean()) < mean.high
     assert mean.high - mean.low < 0.05
-    assert abs(dn.mean_of(found.smooth()).value - 2 / 7) < 0.02
+    assert abs(dn.summaries.mean_of(found.smooth()).value - 2 / 7) < 0.02
     assert [mle(wave, reports[:n]).k for n in (10, 400, 20_000)] == [8, 20, 141]
     assert mle(wave, reports.tolist(), bins=4).certified
     for data, bins, message in [
@@ -726,7 +727,7 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: mle(bits, tally, method="em"), "needs the reports"),
         (lambda: mle([[0.5, 0.4], [0.5, 0.5]], dn.Tally(2, np.array([1, 1]))), "row 0 is off"),
         (lambda: mle([[1.0, 0.0], [1.0, 0.0]], dn.Tally(2, np.array([1, 1]))), "no value can give"),
-        (lambda: mle(dn.she(4, 1.0), tally), "not known here"),
+        (lambda: mle(dn.mechanisms.she(4, 1.0), tally), "not known here"),
         (lambda: GeometricChannel(3, 0.0), "positive"),
         (lambda: GeometricChannel(3, 1.0).inverse([0.5, 0.5]), "each of the 4 values and outputs"),
     ]
@@ -843,7 +844,7 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
         result.interval()
 
 
-@pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.allomfree(sizes, e / 2, e)])
+@pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.rounds.allomfree(sizes, e / 2, e)])
 def test_attributes_of_mechanisms_without_fakes_go_by_their_laws(
     make: Callable[[list[int], float], RecordMechanism],
 ) -> None:
@@ -882,8 +883,8 @@ def test_laws_by_themselves() -> None:
         (7, tally, "7 is not known here"),
         (None, tally, "None is not known here"),
         ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
-        (dn.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
-        (dn.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
+        (dn.mechanisms.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
+        (dn.law.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
         (mechanism.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
         (
             metric.averaged("duchi", 1.0),

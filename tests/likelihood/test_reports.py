@@ -29,20 +29,20 @@ COVERED_PEOPLE, COVERED_STUDIES, COVERED_REPEATS = 2000, 60, 80
 ERROR_STUDIES = 60
 """Studies of 2000 people at epsilon 4, to see that reports say more than their counts."""
 
-MADE: dict[str, Callable[[int, float], dn.SetMechanism]] = {
+MADE: dict[str, Callable[[int, float], dn.mechanisms.SetMechanism]] = {
     "oue": dn.oue,
     "sue": dn.sue,
-    "the": dn.the,
+    "the": dn.mechanisms.the,
     "olh": dn.olh,
-    "blh": dn.blh,
+    "blh": dn.mechanisms.blh,
     "ss": lambda k, epsilon: dn.ss(k, epsilon, 2),
     "hr": dn.hr,
-    "plh": dn.plh,
-    "l_osue": lambda k, epsilon: dn.l_osue(k, epsilon, 2 * epsilon),
-    "l_sue": lambda k, epsilon: dn.l_sue(k, epsilon, 2 * epsilon),
-    "loloha": lambda k, epsilon: dn.loloha(k, epsilon, 2 * epsilon),
-    "dbitflip": lambda k, epsilon: dn.dbitflip(k, epsilon, 3),
-    "one bit": lambda k, epsilon: dn.dbitflip(k, epsilon, 1),
+    "plh": dn.mechanisms.plh,
+    "l_osue": lambda k, epsilon: dn.rounds.l_osue(k, epsilon, 2 * epsilon),
+    "l_sue": lambda k, epsilon: dn.rounds.l_sue(k, epsilon, 2 * epsilon),
+    "loloha": lambda k, epsilon: dn.rounds.loloha(k, epsilon, 2 * epsilon),
+    "dbitflip": lambda k, epsilon: dn.rounds.dbitflip(k, epsilon, 3),
+    "one bit": lambda k, epsilon: dn.rounds.dbitflip(k, epsilon, 1),
 }
 
 
@@ -50,27 +50,27 @@ def people(n: int, k: int = K) -> npt.NDArray[np.int64]:
     return np.minimum(np.random.default_rng(5).geometric(0.4, n) - 1, k - 1)
 
 
-def row_of(mechanism: dn.SetMechanism, report: Array) -> Floats:
+def row_of(mechanism: dn.mechanisms.SetMechanism, report: Array) -> Floats:
     """How likely one report is for each value, by the mechanism's definition, up to a factor."""
     p, q = mechanism.law.p, mechanism.law.q
     holds = mechanism.support(report)[0]
-    if isinstance(mechanism, dn.BitFlip):
+    if isinstance(mechanism, dn.rounds.BitFlip):
         asked = np.isin(np.arange(mechanism.k), report["about"][0])
         return np.where(asked, np.where(holds, p / q, (1 - p) / (1 - q)), 1.0)
-    if isinstance(mechanism, dn.Unary | dn.Memoized):
+    if isinstance(mechanism, dn.mechanisms.Unary | dn.rounds.Memoized):
         return np.array(
             [
                 np.prod(np.where(holds, q, 1 - q)) * (p / q if holds[v] else (1 - p) / (1 - q))
                 for v in range(mechanism.k)
             ]
         )
-    if isinstance(mechanism, dn.Subset | dn.PackedSubset):
+    if isinstance(mechanism, dn.mechanisms.Subset | dn.mechanisms.PackedSubset):
         inside, outside = (
             math.comb(mechanism.k - 1, mechanism.size - 1),
             math.comb(mechanism.k - 1, mechanism.size),
         )
         return np.where(holds, p / inside, (1 - p) / outside)
-    if isinstance(mechanism, dn.Hadamard):
+    if isinstance(mechanism, dn.mechanisms.Hadamard):
         return np.where(holds, p, 1 - p)
     g = mechanism.g  # type: ignore[attr-defined]
     return np.where(holds, p, (1 - p) / (g - 1))

@@ -16,11 +16,12 @@ import pytest
 
 import deniable as dn
 from deniable import metric
-from deniable.likelihood import GeometricChannel, Likelihood, mle, mle_groups
+from deniable.likelihood import Likelihood, mle, mle_groups
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted
 from deniable.likelihood.smoothing import PASSES, WEIGHTS
 from deniable.likelihood.steps import along, smoothed_121, smoothed_by
+from deniable.metric.line import GeometricChannel
 from deniable.metric.planar import Measure
 from deniable.summaries import mean_of, quantile_of
 from tests import statistics

@@ -43,9 +43,11 @@ MADE: dict[str, Faked] = {
     "oue-z": dn.rsfd([3, 2], 2.0, "oue-z"),
     "oue-r": dn.rsfd([3, 2], 2.0, "oue-r"),
     "sue-z": dn.rsfd([2, 2], 1.0, "sue-z"),
-    "grr with priors": dn.rsrfd([3, 2], 2.0, PRIORS, "grr"),
-    "grr with priors, as published": dn.rsrfd([3, 2], 2.0, PRIORS, "grr", "published", fakes="published"),
-    "oue-r with priors": dn.rsrfd([3, 2], 2.0, PRIORS, "oue-r"),
+    "grr with priors": dn.records.rsrfd([3, 2], 2.0, PRIORS, "grr"),
+    "grr with priors, as published": dn.records.rsrfd(
+        [3, 2], 2.0, PRIORS, "grr", "published", fakes="published"
+    ),
+    "oue-r with priors": dn.records.rsrfd([3, 2], 2.0, PRIORS, "oue-r"),
     "grr and unary": Faked((Blank(dn.oue(3, 1.0)), *dn.rsfd([2, 2], 1.0, "grr").fakes[:1])),
 }
 STUDIES, PEOPLE = 120, 2000
@@ -296,12 +298,12 @@ def test_a_plan_finds_all_attributes_from_reports() -> None:
     assert tallied.method == "composite"
     blocks = [PLAN.privatize(answers(300), dn.seeded(1)), PLAN.privatize(answers(200), dn.seeded(2))]
     assert PLAN.mle(blocks).n == 500
-    mean = dn.sum_of(found["color"], [0, 1], repeats=50)
+    mean = dn.summaries.sum_of(found["color"], [0, 1], repeats=50)
     assert mean.low < mean.value < mean.high
 
 
 def test_a_plan_with_other_parts_finds_these_alone() -> None:
-    both = dn.Split((dn.grr(2, 1.0), dn.rsfd([3, 2], 3.0)))
+    both = dn.records.Split((dn.grr(2, 1.0), dn.rsfd([3, 2], 3.0)))
     plan = dn.Plan.of({"sex": ["f", "m"], "color": ["r", "g", "b"], "smokes": ["y", "n"]}, both, people=100)
     codes = np.column_stack([people(100, MADE["grr"])[:, 1], people(100, MADE["grr"])])
     records = both.privatize(codes, dn.seeded(1))

@@ -15,16 +15,16 @@ from tests.plot.test_charts import lengths, texts
 GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
 MECHANISMS: dict[str, Any] = {
     **{name: row.make(12, 1.0) for name, row in dn.PROTOCOLS.items()},
-    "geometric": dn.geometric(11, 0.3),
-    "planar": dn.planar_geometric(GRID, 0.0001),
-    "manhattan": dn.planar_geometric(GRID, 0.0001, measure="manhattan"),
-    "square wave": dn.square_wave(1.0, 12),
-    "exponential": dn.exponential(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))), 1.0),
-    "l_sue": dn.l_sue(12, 1.0, 2.0),
-    "l_grr": dn.l_grr(12, 1.0, 2.0),
-    "loloha": dn.loloha(12, 1.0, 2.0),
-    "dbitflip": dn.dbitflip(12, 1.0, 3),
-    "mean": dn.Averaged(dn.duchi(1.0)),
+    "geometric": dn.metric.geometric(11, 0.3),
+    "planar": dn.metric.planar_geometric(GRID, 0.0001),
+    "manhattan": dn.metric.planar_geometric(GRID, 0.0001, measure="manhattan"),
+    "square wave": dn.metric.square_wave(1.0, 12),
+    "exponential": dn.metric.exponential(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))), 1.0),
+    "l_sue": dn.rounds.l_sue(12, 1.0, 2.0),
+    "l_grr": dn.rounds.l_grr(12, 1.0, 2.0),
+    "loloha": dn.rounds.loloha(12, 1.0, 2.0),
+    "dbitflip": dn.rounds.dbitflip(12, 1.0, 3),
+    "mean": dn.metric.Averaged(dn.metric.duchi(1.0)),
 }
 
 
@@ -66,7 +66,7 @@ def test_repeated_and_metric_mechanisms_print_both_losses() -> None:
 
 
 def test_of_very_many_metric_values_the_best_guess_is_left_out() -> None:
-    assert "best guess" not in str(dn.geometric(5000, 1.0))
+    assert "best guess" not in str(dn.metric.geometric(5000, 1.0))
 
 
 @pytest.mark.parametrize("name", ["oue", "grr", "olh", "l_sue"])
@@ -82,11 +82,11 @@ def test_a_plot_of_a_channel_draws_its_table(name: str) -> None:
     np.testing.assert_array_equal(m.plot().axes[0].images[0].get_array(), m.law.matrix())
 
 
-RECORDS: dict[str, dn.RecordMechanism] = {
+RECORDS: dict[str, dn.records.RecordMechanism] = {
     "split": dn.spl([3, 5], 1.0),
     "sample": dn.smp([3, 5, 4], 1.0),
     "faked": dn.rsfd([3, 5], 1.0),
-    "nested": dn.Split((dn.grr(4, 1.0), dn.Sample((dn.grr(3, 0.5), dn.oue(20, 0.5))))),
+    "nested": dn.records.Split((dn.grr(4, 1.0), dn.records.Sample((dn.grr(3, 0.5), dn.oue(20, 0.5))))),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_record_mechanism_prints_its_losses_and_a_line_for_each_attribute(kind
 
 def test_a_split_says_what_its_parts_report() -> None:
     """A sample and fakes inside a split have a line of their own; names that do not fit are refused."""
-    m = dn.Split((dn.grr(4, 1.0), dn.rsfd([3, 5], 1.0), dn.smp([2, 2], 1.0)))
+    m = dn.records.Split((dn.grr(4, 1.0), dn.rsfd([3, 5], 1.0), dn.smp([2, 2], 1.0)))
     lines = str(m).splitlines()
     assert lines[2] == "  Faked: all 2 attributes, one real and not named, the others fakes"
     assert lines[5] == "  Sample: 1 of 2 attributes, drawn at random and named"
@@ -121,7 +121,7 @@ def test_a_split_says_what_its_parts_report() -> None:
 
 
 def test_one_byte_is_not_many() -> None:
-    assert str(dn.Single(dn.grr(3, 1.0))).splitlines()[0].endswith(", 1 byte a report")
+    assert str(dn.records.Single(dn.grr(3, 1.0))).splitlines()[0].endswith(", 1 byte a report")
 
 
 def test_a_notebook_shows_a_mechanism_in_words() -> None:

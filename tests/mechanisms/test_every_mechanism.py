@@ -22,19 +22,20 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.mechanisms import SubsetShape
-from deniable.randomness import FULL
+from deniable.mechanisms.shapes import SubsetShape
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.faults import shape_of
 from tests.subsets import listed
 
-Maker = Callable[[int, float], dn.SetMechanism | dn.Summed]
+Maker = Callable[[int, float], dn.mechanisms.SetMechanism | dn.mechanisms.Summed]
 
 OTHERS: dict[str, Maker] = {
-    "ue with p = 0.7": lambda k, epsilon: dn.ue(k, epsilon, 0.7),
-    "lh with g = 5": lambda k, epsilon: dn.lh(k, epsilon, 5),
+    "ue with p = 0.7": lambda k, epsilon: dn.mechanisms.ue(k, epsilon, 0.7),
+    "lh with g = 5": lambda k, epsilon: dn.mechanisms.lh(k, epsilon, 5),
     "ss of half, listed": lambda k, epsilon: listed(dn.ss(k, epsilon, (k + 1) // 2)),
-    "the at 0.75": lambda k, epsilon: dn.the(k, epsilon, 0.75),
+    "the at 0.75": lambda k, epsilon: dn.mechanisms.the(k, epsilon, 0.75),
 }
 """Choices of numbers that no row makes: large subsets, a p above one half, a number of buckets that does not
 divide 2^64.
@@ -53,7 +54,7 @@ SHARES = np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
 
 
 @cache
-def made(name: str, k: int, epsilon: float) -> dn.SetMechanism | dn.Summed:
+def made(name: str, k: int, epsilon: float) -> dn.mechanisms.SetMechanism | dn.mechanisms.Summed:
     return MAKERS[name](k, epsilon)
 
 
@@ -71,25 +72,28 @@ def as_bytes(reports: Array) -> list[bytes]:
 
 
 def check_law(
-    m: dn.Mechanism, words: dn.Words, reports: int = statistics.LAW_REPORTS, alpha: float = statistics.ALPHA
+    m: dn.mechanisms.Mechanism,
+    words: dn.randomness.Words,
+    reports: int = statistics.LAW_REPORTS,
+    alpha: float = statistics.ALPHA,
 ) -> float:
     """Every value's reports, counted by what they support, against the law; gives the statistic."""
     sent = [m.privatize(np.full(reports, value), words) for value in range(m.k)]
     match shape_of(m):
-        case dn.Hashed() as shape:
+        case dn.mechanisms.Hashed() as shape:
             return _check_buckets(m, shape, sent, alpha)
-        case dn.Hadamard() as shape:
+        case dn.mechanisms.Hadamard() as shape:
             return _check_columns(m, shape, sent, alpha)
-        case dn.Pooled() as shape:
+        case dn.mechanisms.Pooled() as shape:
             return _check_pool(m, shape, sent, alpha)
-        case dn.Summed() as shape:
+        case dn.mechanisms.Summed() as shape:
             return _check_noise(m, shape, sent, alpha)
     return _check_support_sets(m, sent, alpha)
 
 
-def _check_support_sets(m: dn.Mechanism, sent: list[Array], alpha: float) -> float:
+def _check_support_sets(m: dn.mechanisms.Mechanism, sent: list[Array], alpha: float) -> float:
     """All 2^k sets for every value; a set that the law rules out must never be seen."""
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     powers = 1 << np.arange(m.k)
     likelihoods = [m.law.log_likelihood(size) for size in range(m.k + 1)]
     seen, wanted = [], []
@@ -105,11 +109,13 @@ def _check_support_sets(m: dn.Mechanism, sent: list[Array], alpha: float) -> flo
     )
 
 
-def _check_buckets(m: dn.Mechanism, shape: dn.Hashed, sent: list[Array], alpha: float) -> float:
+def _check_buckets(
+    m: dn.mechanisms.Mechanism, shape: dn.mechanisms.Hashed, sent: list[Array], alpha: float
+) -> float:
     """The function is uniform whatever the value; around its bucket the report is randomized response over
     all g.
     """
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     g, p, own = shape.g, m.law.p, 0
     seen, wanted = [], []
     for value, reports in enumerate(sent):
@@ -140,9 +146,11 @@ def _check_buckets(m: dn.Mechanism, shape: dn.Hashed, sent: list[Array], alpha: 
     )
 
 
-def _check_columns(m: dn.Mechanism, shape: dn.Hadamard, sent: list[Array], alpha: float) -> float:
+def _check_columns(
+    m: dn.mechanisms.Mechanism, shape: dn.mechanisms.Hadamard, sent: list[Array], alpha: float
+) -> float:
     """Every column for every value; then sizes of supports, averaged over values, against the law."""
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     columns, p = 1 << shape.bits, m.law.p
     seen, wanted = [], []
     sizes = np.zeros((2, m.k + 1))
@@ -158,9 +166,11 @@ def _check_columns(m: dn.Mechanism, shape: dn.Hadamard, sent: list[Array], alpha
     return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "columns", groups=m.k, alpha=alpha)
 
 
-def _check_pool(m: dn.Mechanism, shape: dn.Pooled, sent: list[Array], alpha: float) -> float:
+def _check_pool(
+    m: dn.mechanisms.Mechanism, shape: dn.mechanisms.Pooled, sent: list[Array], alpha: float
+) -> float:
     """Every function and bucket for every value, by the definition of the pool; and what reports support."""
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     g, p = shape.g, m.law.p
     functions = pool_functions(shape)
     seen, wanted = [], []
@@ -180,7 +190,7 @@ def _check_pool(m: dn.Mechanism, shape: dn.Pooled, sent: list[Array], alpha: flo
     return statistics.goodness_of_fit(np.array(seen), np.array(wanted), "buckets", groups=m.k, alpha=alpha)
 
 
-def pool_functions(shape: dn.Pooled) -> list[tuple[int, ...]]:
+def pool_functions(shape: dn.mechanisms.Pooled) -> list[tuple[int, ...]]:
     """The functions of a pool by their multiples of digits, the last of which that is not 0 is 1, in order of
     the numbers that the multiples are in base g.
     """
@@ -191,9 +201,11 @@ def pool_functions(shape: dn.Pooled) -> list[tuple[int, ...]]:
     return [some for some in every if any(some) and [one for one in some if one][-1] == 1]
 
 
-def _check_noise(m: dn.Mechanism, shape: dn.Summed, sent: list[Array], alpha: float) -> float:
+def _check_noise(
+    m: dn.mechanisms.Mechanism, shape: dn.mechanisms.Summed, sent: list[Array], alpha: float
+) -> float:
     """Mean, variance and shape of each cell's noise, and no correlation between cells."""
-    assert isinstance(m.law, dn.Moments)
+    assert isinstance(m.law, dn.law.Moments)
     cells = 32
     worst = 0.0
     for value, reports in enumerate(sent):
@@ -234,11 +246,14 @@ def test_sampler_follows_its_law(name: str, epsilon: float) -> None:
 def test_bulk_reports_from_system_words_follow_the_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled loops, with words from the operating system; no seed, so a lower rate of false alarms."""
     compile_loops(monkeypatch, True)
-    check_law(made(name, 4, 0.5), dn.system(), statistics.SYSTEM_REPORTS, statistics.SYSTEM_ALPHA)
+    check_law(made(name, 4, 0.5), dn.randomness.system(), statistics.SYSTEM_REPORTS, statistics.SYSTEM_ALPHA)
 
 
 def check_same_reports(
-    m: dn.Mechanism, words: dn.Words, plain: dn.Words, alpha: float = statistics.ALPHA
+    m: dn.mechanisms.Mechanism,
+    words: dn.randomness.Words,
+    plain: dn.randomness.Words,
+    alpha: float = statistics.ALPHA,
 ) -> float:
     """With more values than one group of coins holds: the lowest member of the support, from two sources of
     words.
@@ -257,20 +272,20 @@ def test_system_and_seeded_words_give_the_same_law_of_reports(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compile_loops(monkeypatch, True)
-    check_same_reports(made(name, 130, 1.0), dn.system(), dn.seeded(13), statistics.SYSTEM_ALPHA)
+    check_same_reports(made(name, 130, 1.0), dn.randomness.system(), dn.seeded(13), statistics.SYSTEM_ALPHA)
 
 
 # 2. Bytes carry only the support.
 
 
-def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
+def check_bytes(m: dn.mechanisms.Mechanism, words: dn.randomness.Words, reports: int = 4000) -> None:
     """Whatever the value, reports with the same support (and the same public function) are the same bytes."""
     known: dict[tuple[bytes, bytes], bytes] = {}
     # few functions, so that every one of them meets every value
     shape = shape_of(m)
     functions = (
         words.take((m.words - 2) * 8).reshape(8, m.words - 2)
-        if isinstance(shape, dn.Hashed | dn.Pooled)
+        if isinstance(shape, dn.mechanisms.Hashed | dn.mechanisms.Pooled)
         else None
     )
     for value in range(m.k):
@@ -278,11 +293,11 @@ def check_bytes(m: dn.Mechanism, words: dn.Words, reports: int = 4000) -> None:
         if functions is not None:
             drawn = drawn.copy()
             drawn[:, :-2] = functions[np.arange(reports) % 8]
-        sent = m.privatize(np.full(reports, value), dn.fixed(drawn.reshape(-1)))
+        sent = m.privatize(np.full(reports, value), fixed(drawn.reshape(-1)))
         supports = m.support(sent)
         public: Array = np.zeros(reports, dtype=np.uint8)
         if functions is not None:
-            public = sent // shape.g if isinstance(shape, dn.Pooled) else sent[["a", "b"]]
+            public = sent // shape.g if isinstance(shape, dn.mechanisms.Pooled) else sent[["a", "b"]]
         for report, holds, seed in zip(sent, supports, public, strict=True):
             if functions is not None and not holds.any():
                 continue  # empty buckets differ in their number, which no value makes likelier than another
@@ -309,7 +324,7 @@ def check_budget(make: Maker, k: int, epsilon: float) -> None:
     assert loss <= epsilon, f"loss {loss!r} is above epsilon {epsilon!r} (k = {k})"
     assert epsilon - loss < 1e-9, f"loss {loss!r} leaves much of epsilon {epsilon!r} unspent (k = {k})"
     law = m.law
-    assert isinstance(law, dn.Law)
+    assert isinstance(law, dn.law.Law)
     assert law.loss() == loss
     assert law.exact_p > law.exact_q
     assert abs(law.inside.sum() + law.outside.sum() - 1) < 1e-12
@@ -356,41 +371,41 @@ def _below_cuts(bound: int) -> list[int]:
     return [-(-j * FULL // bound) for j in range(bound + 1)]
 
 
-def _choices(shape: dn.Mechanism) -> list[Cells]:
+def _choices(shape: dn.mechanisms.Mechanism) -> list[Cells]:
     """The choices that one report makes, by the definition of its shape: `word < t`, or the high half of
     `word * m`.
     """
     match shape:
-        case dn.Direct(k=k, keep=keep):
+        case dn.mechanisms.Direct(k=k, keep=keep):
             return [_ranges(keep), _ranges(*_below_cuts(k - 1))]
-        case dn.Unary(k=k, one=one, zero=zero):
+        case dn.mechanisms.Unary(k=k, one=one, zero=zero):
             return [_ranges(one, zero)] * k
         case SubsetShape(k=k, size=size, keep=keep):
             # the draw number t is among k - size + t others, or one more where the true value is kept
             draws = [_ranges(*_below_cuts(k - size + t), *_below_cuts(k - size + t + 1)) for t in range(size)]
             return [_ranges(keep), *draws]
-        case dn.Hashed(g=g, keep=keep):
+        case dn.mechanisms.Hashed(g=g, keep=keep):
             return [_ranges(keep), _ranges(*_below_cuts(g - 1))]
-        case dn.Pooled(g=g, keep=keep):
+        case dn.mechanisms.Pooled(g=g, keep=keep):
             return [
                 _ranges(*_below_cuts(len(pool_functions(shape)))),
                 _ranges(keep),
                 _ranges(*_below_cuts(g - 1)),
             ]
-        case dn.Hadamard(bits=bits, keep=keep):
+        case dn.mechanisms.Hadamard(bits=bits, keep=keep):
             return [_ranges(keep), _ranges(*(column << (64 - bits) for column in range(1 << bits)))]
     raise AssertionError(f"say which choices {type(shape).__name__} makes")
 
 
 def _as_words(
-    shape: dn.Mechanism, numbers: tuple[int, ...], function: tuple[int, ...], rest: int
+    shape: dn.mechanisms.Mechanism, numbers: tuple[int, ...], function: tuple[int, ...], rest: int
 ) -> list[int]:
     """The words that make these choices. A unary report reads its coins' numbers digit by digit, across 64
     words.
     """
-    if isinstance(shape, dn.Hashed):
+    if isinstance(shape, dn.mechanisms.Hashed):
         return [*function, *numbers]
-    if isinstance(shape, dn.Unary):
+    if isinstance(shape, dn.mechanisms.Unary):
         others = rest << shape.k  # what the unused positions hold must not matter
         return [
             others | sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers))
@@ -399,7 +414,7 @@ def _as_words(
     return list(numbers)
 
 
-def channel(m: dn.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.Matrix, Array]:
+def channel(m: dn.mechanisms.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.law.Matrix, Array]:
     """The sampler's own outcomes with their exact weights, from one word of every kind; and what they
     support.
 
@@ -416,8 +431,8 @@ def channel(m: dn.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.Matrix,
     rows: list[dict[bytes, int]] = []
     known: dict[bytes, Array] = {}
     for value in range(m.k):
-        one = m.privatize(np.full(len(choices), value), dn.fixed(itertools.chain.from_iterable(firsts)))
-        two = m.privatize(np.full(len(choices), value), dn.fixed(itertools.chain.from_iterable(lasts)))
+        one = m.privatize(np.full(len(choices), value), fixed(itertools.chain.from_iterable(firsts)))
+        two = m.privatize(np.full(len(choices), value), fixed(itertools.chain.from_iterable(lasts)))
         row: dict[bytes, int] = {}
         for i, (report, again, weight) in enumerate(zip(as_bytes(one), as_bytes(two), weights, strict=True)):
             assert report == again, "a threshold is not where the law says it is"
@@ -425,20 +440,20 @@ def channel(m: dn.Mechanism, function: tuple[int, ...] = ()) -> tuple[dn.Matrix,
             known[report] = m.support(one[i : i + 1])[0]
         rows.append(row)
     outcomes = sorted(known)
-    matrix = dn.Matrix(tuple(tuple(row.get(outcome, 0) for outcome in outcomes) for row in rows))
+    matrix = dn.law.Matrix(tuple(tuple(row.get(outcome, 0) for outcome in outcomes) for row in rows))
     return matrix, np.array([known[outcome] for outcome in outcomes])
 
 
-def functions(shape: dn.Mechanism) -> list[tuple[int, ...]]:
+def functions(shape: dn.mechanisms.Mechanism) -> list[tuple[int, ...]]:
     """The words for a few hash functions, which come before the last two of a hashed report; other shapes
     have none.
     """
-    if not isinstance(shape, dn.Hashed):
+    if not isinstance(shape, dn.mechanisms.Hashed):
         return [()]
     return [tuple(dn.seeded(seed).take(shape.words - 2).tolist()) for seed in range(8)]
 
 
-def check_enumeration(m: dn.Mechanism) -> None:
+def check_enumeration(m: dn.mechanisms.Mechanism) -> None:
     """The loss that is stated is that of the exact outcomes: never below it, and at most 1e-9 above."""
     shape = shape_of(m)
     losses = []
@@ -446,7 +461,7 @@ def check_enumeration(m: dn.Mechanism) -> None:
         matrix, supports = channel(m, function)
         losses.append(matrix.loss())
         assert losses[-1] <= m.loss(), f"the bytes lose {losses[-1]!r}, above the stated loss {m.loss()!r}"
-        assert isinstance(m.law, dn.Law)
+        assert isinstance(m.law, dn.law.Law)
         assert m.law.ratio is not None
         for x, y in itertools.permutations(
             range(m.k), 2
@@ -454,15 +469,15 @@ def check_enumeration(m: dn.Mechanism) -> None:
             ratio = matrix.ratio(x, y)
             assert ratio is not None
             assert ratio <= m.law.ratio, "the law's ratio leaves out a bias of the sampler"
-        if not isinstance(shape, dn.Hashed):  # one hash function alone treats values differently
+        if not isinstance(shape, dn.mechanisms.Hashed):  # one hash function alone treats values differently
             _check_exact_law(m, matrix, supports)
     assert m.loss() - max(losses) < 1e-9, (
         f"the stated loss {m.loss()!r} is above that of the bytes, {max(losses)!r}"
     )
 
 
-def _check_exact_law(m: dn.Mechanism, matrix: dn.Matrix, supports: Array) -> None:
-    assert isinstance(m.law, dn.Law)
+def _check_exact_law(m: dn.mechanisms.Mechanism, matrix: dn.law.Matrix, supports: Array) -> None:
+    assert isinstance(m.law, dn.law.Law)
     p, q = matrix.pq(supports)
     np.testing.assert_allclose(p, m.law.p, rtol=0, atol=1e-12)
     np.testing.assert_allclose(q, m.law.q, rtol=0, atol=1e-12)
@@ -490,7 +505,7 @@ def test_best_guess_is_that_of_all_outcomes(name: str, k: int, epsilon: float) -
     tests/randomness/test_hashing.py.
     """
     m = made(name, k, epsilon)
-    if isinstance(m, dn.Hashed):
+    if isinstance(m, dn.mechanisms.Hashed):
         bound = math.exp(m.loss()) / (math.exp(m.loss()) + k - 1)
         assert 1 / k < m.success() <= bound + 1e-12
         return
@@ -504,7 +519,7 @@ def test_best_guess_is_that_of_all_outcomes(name: str, k: int, epsilon: float) -
 # 4. Estimates are unbiased and scatter as they say.
 
 
-def check_unbiased(m: dn.Mechanism, words: dn.Words) -> float:
+def check_unbiased(m: dn.mechanisms.Mechanism, words: dn.randomness.Words) -> float:
     """The estimate of a known population, in its own standard errors; gives the largest deviation."""
     n = statistics.ESTIMATE_REPORTS
     counts = np.round(SHARES * n).astype(int)
@@ -517,7 +532,7 @@ def check_unbiased(m: dn.Mechanism, words: dn.Words) -> float:
     )
 
 
-def check_scatter(m: dn.Mechanism, words: dn.Words, population: str) -> float:
+def check_scatter(m: dn.mechanisms.Mechanism, words: dn.randomness.Words, population: str) -> float:
     """The scatter about the truth over many populations, as a share of the stated variance; the same people,
     or new ones.
     """
@@ -552,18 +567,16 @@ def test_estimates_scatter_as_they_say(name: str, population: str) -> None:
 # 6. Batches, bulk loops and tallies.
 
 
-def check_batch(m: dn.Mechanism, seed: int, reports: int = 60) -> None:
+def check_batch(m: dn.mechanisms.Mechanism, seed: int, reports: int = 60) -> None:
     """A batch is its reports one by one, from the same words."""
-    values = dn.below(dn.seeded(7).take(reports), m.k)
+    values = dn.randomness.below(dn.seeded(7).take(reports), m.k)
     batch = m.privatize(values, dn.seeded(seed))
     source = dn.seeded(seed)
     single = np.concatenate([m.privatize(values[i : i + 1], source) for i in range(reports)])
     assert as_bytes(batch) == as_bytes(single), "a batch differs from its reports one by one"
     assert batch.nbytes == reports * m.report_bytes
     listed = dn.seeded(seed).take(reports * m.words)
-    assert as_bytes(m.privatize(values, dn.fixed(listed))) == as_bytes(batch), (
-        "not the declared number of words"
-    )
+    assert as_bytes(m.privatize(values, fixed(listed))) == as_bytes(batch), "not the declared number of words"
 
 
 @pytest.mark.parametrize("k", [2, 5, 64, 100])
@@ -572,9 +585,11 @@ def test_batch_equals_one_by_one(name: str, k: int) -> None:
     check_batch(made(name, k, 1.0), seed=8)
 
 
-def check_compiled(m: dn.Mechanism, reports: int, patch: pytest.MonkeyPatch) -> tuple[Array, dn.Tally]:
+def check_compiled(
+    m: dn.mechanisms.Mechanism, reports: int, patch: pytest.MonkeyPatch
+) -> tuple[Array, dn.Tally]:
     """Compiled loops give what numpy gives, bit for bit, from the same words: the reports and their tally."""
-    values = dn.below(dn.seeded(9).take(reports), m.k)
+    values = dn.randomness.below(dn.seeded(9).take(reports), m.k)
     compile_loops(patch, False)
     source = dn.seeded(10)
     plain, after = m.privatize(values, source), source.take(3)
@@ -603,13 +618,13 @@ def test_tallies(name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> 
     """A tally counts supports; tallies commute, and what was added can be taken away."""
     compile_loops(monkeypatch, compiled)
     m = made(name, 21, 1.0)
-    values = dn.below(dn.seeded(11).take(1003), m.k)
+    values = dn.randomness.below(dn.seeded(11).take(1003), m.k)
     reports = m.privatize(values, dn.seeded(12))
     parts = [m.tally(part) for part in np.split(reports, [100, 101, 101, 777])]
     a, b, *_ = parts
     whole = m.tally(reports)
     assert whole.n == 1003
-    if isinstance(m, dn.Summed):  # sums of floats: the order may move the last digits
+    if isinstance(m, dn.mechanisms.Summed):  # sums of floats: the order may move the last digits
         np.testing.assert_allclose(whole.counts, reports.astype(np.float64).sum(axis=0), rtol=1e-12)
         np.testing.assert_allclose(sum(parts[1:], parts[0]).counts, whole.counts, rtol=1e-9)
         np.testing.assert_allclose((a + b - b).counts, a.counts, rtol=1e-9)
@@ -627,7 +642,7 @@ def test_tallies(name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("name", EVERY)
 def test_nobody_gives_an_empty_batch(name: str) -> None:
     m = made(name, 4, 1.0)
-    reports = m.privatize([], dn.fixed([]))
+    reports = m.privatize([], fixed([]))
     assert len(reports) == 0
     assert m.tally(reports).n == 0
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 import deniable as dn
-from deniable.mechanisms import SubsetShape
+from deniable.mechanisms.shapes import SubsetShape
 from tests import statistics
 from tests.faults import (
     FloatLoss,
@@ -38,14 +38,14 @@ from tests.mechanisms.test_every_mechanism import (
 )
 from tests.subsets import listed
 
-UNARY = [name for name in EXACT if isinstance(made(name, 4, 0.5), dn.Unary)]
-LISTS = [name for name in EXACT if isinstance(made(name, 4, 0.5), dn.Subset)]
+UNARY = [name for name in EXACT if isinstance(made(name, 4, 0.5), dn.mechanisms.Unary)]
+LISTS = [name for name in EXACT if isinstance(made(name, 4, 0.5), dn.mechanisms.Subset)]
 NOISY = [name for name in EVERY if name not in EXACT]
 
 
-def unary(name: str, k: int, epsilon: float) -> dn.Unary:
+def unary(name: str, k: int, epsilon: float) -> dn.mechanisms.Unary:
     m = made(name, k, epsilon)
-    assert isinstance(m, dn.Unary)
+    assert isinstance(m, dn.mechanisms.Unary)
     return m
 
 

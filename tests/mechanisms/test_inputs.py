@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests.cases import check_each
 from tests.mechanisms.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes, compile_loops, made
 
@@ -145,7 +146,7 @@ def test_values_of_every_integer_kind(name: str) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_nobody_is_allowed(name: str) -> None:
     def check(nobody: Any) -> None:
-        assert len(made(name, K, 1.0).privatize(nobody, dn.fixed([]))) == 0
+        assert len(made(name, K, 1.0).privatize(nobody, fixed([]))) == 0
 
     check_each(check, named([], (), np.array([]), np.zeros(0, dtype=np.int8), pd.Series([], dtype="int64")))
 
@@ -203,8 +204,8 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def made_or_refused(
-    make: Callable[[int, float], dn.SetMechanism | dn.Summed], k: int, epsilon: float
-) -> dn.SetMechanism | dn.Summed | None:
+    make: Callable[[int, float], dn.mechanisms.SetMechanism | dn.mechanisms.Summed], k: int, epsilon: float
+) -> dn.mechanisms.SetMechanism | dn.mechanisms.Summed | None:
     """The mechanism; nothing, where it is refused in words that name the epsilon. Any other error
     is raised.
     """
@@ -285,7 +286,7 @@ def test_epsilon_below_any_threshold_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-8, 1000.0, 1e308])
 def test_a_noisy_sum_of_any_epsilon_works_or_is_refused(epsilon: float) -> None:
-    m = made_or_refused(dn.she, K, epsilon)
+    m = made_or_refused(dn.mechanisms.she, K, epsilon)
     if m is not None:
         assert 1 / K <= m.success() <= 1
         assert m.law.variance(1) >= 0
@@ -318,18 +319,20 @@ def test_numbers_of_numpy_do_not_overflow(name: str) -> None:
         (dn.grr, 2**24 + 1),
         (dn.oue, 2**20 + 1),
         (dn.sue, 2**20 + 1),
-        (dn.the, 2**20 + 1),
-        (dn.she, 2**20 + 1),
+        (dn.mechanisms.the, 2**20 + 1),
+        (dn.mechanisms.she, 2**20 + 1),
         (dn.ss, 2**16 + 1),
-        (dn.ass, 2**16 + 1),
+        (dn.mechanisms.ass, 2**16 + 1),
         (dn.hr, 2**20),
         (dn.olh, PRIME),
-        (dn.blh, PRIME),
-        (dn.aue, 2**20 + 1),
+        (dn.mechanisms.blh, PRIME),
+        (dn.mechanisms.aue, 2**20 + 1),
         (dn.grr, 10**30),
     ],
 )
-def test_k_too_large_for_the_shape_is_refused(make: Callable[[int, float], dn.Mechanism], k: int) -> None:
+def test_k_too_large_for_the_shape_is_refused(
+    make: Callable[[int, float], dn.mechanisms.Mechanism], k: int
+) -> None:
     with pytest.raises(dn.InvalidParameter, match=rf"k = {k} is too large for \w+ encoding \(at most "):
         make(k, 1.0)
 
@@ -337,39 +340,39 @@ def test_k_too_large_for_the_shape_is_refused(make: Callable[[int, float], dn.Me
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: dn.lh(K, 1.0, 1),
-        lambda: dn.lh(K, 1.0, PRIME),
-        lambda: dn.lh(K, 1.0, 2.0),  # type: ignore[arg-type]
+        lambda: dn.mechanisms.lh(K, 1.0, 1),
+        lambda: dn.mechanisms.lh(K, 1.0, PRIME),
+        lambda: dn.mechanisms.lh(K, 1.0, 2.0),  # type: ignore[arg-type]
         lambda: dn.ss(K, 1.0, 0),
         lambda: dn.ss(K, 1.0, K),
         lambda: dn.ss(K, 1.0, True),
-        lambda: dn.ue(K, 1.0, 0.0),
-        lambda: dn.ue(K, 1.0, 1.0),
-        lambda: dn.ue(K, 1.0, math.nan),
-        lambda: dn.the(K, 1.0, 0.4),
-        lambda: dn.the(K, 1.0, 1.1),
-        lambda: dn.the(K, 1.0, math.nan),
+        lambda: dn.mechanisms.ue(K, 1.0, 0.0),
+        lambda: dn.mechanisms.ue(K, 1.0, 1.0),
+        lambda: dn.mechanisms.ue(K, 1.0, math.nan),
+        lambda: dn.mechanisms.the(K, 1.0, 0.4),
+        lambda: dn.mechanisms.the(K, 1.0, 1.1),
+        lambda: dn.mechanisms.the(K, 1.0, math.nan),
         lambda: dn.adaptive(K, 1.0, []),
         lambda: dn.adaptive(K, 1.0, ["grr", "nonsense"]),
         lambda: dn.adaptive(K, 1.0, ["she"]),
         lambda: dn.adaptive(K, 1.0, ["adaptive"]),
         lambda: dn.olh(K, 22.0),
-        lambda: dn.Direct(K, 0),
-        lambda: dn.Direct(K, FULL),
-        lambda: dn.Direct(K, FULL // K),
-        lambda: dn.Direct(1, FULL // 2),
-        lambda: dn.Unary(K, FULL // 2, FULL // 2),
-        lambda: dn.Unary(K, FULL // 2, 0),
-        lambda: dn.Unary(K, FULL, 1),
-        lambda: dn.Subset(K, 2, FULL * 2 // K),
-        lambda: dn.Subset(K, K, FULL // 2),
-        lambda: dn.Hashed(K, 4, FULL // 4),
-        lambda: dn.Hashed(K, 1, FULL // 2),
-        lambda: dn.Hadamard(K, FULL // 2),
-        lambda: dn.Hadamard(K, FULL),
+        lambda: dn.mechanisms.Direct(K, 0),
+        lambda: dn.mechanisms.Direct(K, FULL),
+        lambda: dn.mechanisms.Direct(K, FULL // K),
+        lambda: dn.mechanisms.Direct(1, FULL // 2),
+        lambda: dn.mechanisms.Unary(K, FULL // 2, FULL // 2),
+        lambda: dn.mechanisms.Unary(K, FULL // 2, 0),
+        lambda: dn.mechanisms.Unary(K, FULL, 1),
+        lambda: dn.mechanisms.Subset(K, 2, FULL * 2 // K),
+        lambda: dn.mechanisms.Subset(K, K, FULL // 2),
+        lambda: dn.mechanisms.Hashed(K, 4, FULL // 4),
+        lambda: dn.mechanisms.Hashed(K, 1, FULL // 2),
+        lambda: dn.mechanisms.Hadamard(K, FULL // 2),
+        lambda: dn.mechanisms.Hadamard(K, FULL),
     ],
 )
-def test_other_parameters_are_checked(make: Callable[[], dn.Mechanism]) -> None:
+def test_other_parameters_are_checked(make: Callable[[], dn.mechanisms.Mechanism]) -> None:
     with pytest.raises(dn.InvalidParameter):
         make()
 
@@ -379,12 +382,12 @@ def test_thresholds_are_integers(threshold: Any) -> None:
     """A float near 2^64 is not the threshold it looks like; numpy's integers are taken for what they are, or
     refused.
     """
-    makers: list[Callable[[], dn.Mechanism]] = [
-        lambda: dn.Direct(4, threshold),
-        lambda: dn.Unary(4, threshold, 2**60),
-        lambda: dn.Subset(4, 2, threshold),
-        lambda: dn.Hashed(4, 3, threshold),
-        lambda: dn.Hadamard(4, threshold),
+    makers: list[Callable[[], dn.mechanisms.Mechanism]] = [
+        lambda: dn.mechanisms.Direct(4, threshold),
+        lambda: dn.mechanisms.Unary(4, threshold, 2**60),
+        lambda: dn.mechanisms.Subset(4, 2, threshold),
+        lambda: dn.mechanisms.Hashed(4, 3, threshold),
+        lambda: dn.mechanisms.Hadamard(4, threshold),
     ]
     for make in makers:
         try:
@@ -400,13 +403,17 @@ def test_thresholds_are_integers(threshold: Any) -> None:
     [{"cap": math.nan}, {"cap": -1}, {"cap": 0}, {"cap": "0.1"}, {"weight": 2}, {"weight": math.nan}],
     ids=repr,
 )
-@pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
+@pytest.mark.parametrize(
+    "make", [dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe]
+)
 def test_objectives_are_checked(make: Any, options: dict[str, Any]) -> None:
     with at_most(60), pytest.raises(dn.InvalidParameter):
         make(5, 1.0, **options)
 
 
-@pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
+@pytest.mark.parametrize(
+    "make", [dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe]
+)
 def test_numbers_of_people_are_checked(make: Any) -> None:
     for n in (0, -1, 1.5, "10"):
         with pytest.raises(
@@ -418,7 +425,7 @@ def test_numbers_of_people_are_checked(make: Any) -> None:
 # Reports
 
 
-def good(name: str) -> tuple[dn.Mechanism, Array]:
+def good(name: str) -> tuple[dn.mechanisms.Mechanism, Array]:
     m = made(name, K, 0.5)
     return m, m.privatize(np.arange(400) % K, dn.seeded(4))
 
@@ -510,10 +517,10 @@ def test_hostile_reports_are_hostile_to_what_they_are_tried_on() -> None:
     """The sizes that the list above counts on."""
     ss, olh, hr = made("ss", K, 0.5), made("olh", K, 0.5), made("hr", K, 0.5)
     half = made("ss of half, listed", K, 0.5)
-    assert isinstance(ss, dn.PackedSubset)
-    assert isinstance(half, dn.Subset)
-    assert isinstance(olh, dn.Hashed)
-    assert isinstance(hr, dn.Hadamard)
+    assert isinstance(ss, dn.mechanisms.PackedSubset)
+    assert isinstance(half, dn.mechanisms.Subset)
+    assert isinstance(olh, dn.mechanisms.Hashed)
+    assert isinstance(hr, dn.mechanisms.Hadamard)
     assert (ss.size, half.size, olh.g, hr.bits) == (4, 5, 3, 4)
 
 

@@ -9,12 +9,14 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.randomness import FULL, toeplitz
+from deniable.randomness import toeplitz
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.cases import check_each
 from tests.mechanisms.test_every_mechanism import compile_loops
 
-SMALL = dn.Linear(4, 2, FULL // 2)
+SMALL = dn.mechanisms.Linear(4, 2, FULL // 2)
 """Of 32 hashes 28 have independent rows."""
 
 
@@ -46,7 +48,7 @@ def state_law(code: int) -> npt.NDArray[np.float64]:
     ],
 )
 def test_numbers_are_those_of_the_specification(epsilon: float, g: int, keep: int, variance: float) -> None:
-    m = dn.linear(50, epsilon)
+    m = dn.mechanisms.linear(50, epsilon)
     assert (m.g, m.keep) == (g, keep)
     assert m.law.variance(1) == pytest.approx(variance, abs=5e-7)
     assert m.ratio == dn.grr(g, epsilon).ratio
@@ -57,14 +59,14 @@ def test_numbers_are_those_of_the_specification(epsilon: float, g: int, keep: in
 def test_losses_stay_below_epsilon() -> None:
     for bits in (1, 2, 8, 30, 62):
         for epsilon in (0.001, 0.1, 0.7, 1.0, 3.0, 5.0, 9.0, 20.0):
-            m = dn.linear(bits, epsilon)
+            m = dn.mechanisms.linear(bits, epsilon)
             assert epsilon - 1e-9 < m.loss() <= epsilon
             low, high = m.bound_other
             assert low <= m.law.exact_q <= high
             assert bits < 8 or high < m.law.exact_p
 
 
-def check_sampler(m: dn.Linear) -> None:
+def check_sampler(m: dn.mechanisms.Linear) -> None:
     every, _ = list_fair()
     for code in (0, 1, 11):
         sent = m.privatize(np.full(statistics.LAW_REPORTS, code), dn.seeded(7 + code))
@@ -80,12 +82,12 @@ def test_every_report_is_as_likely_as_its_law_says() -> None:
 
 def test_a_threshold_that_is_moved_is_found_out() -> None:
     with pytest.raises(AssertionError, match="reports of code"):
-        check_sampler(dn.Linear(4, 2, round(FULL * (0.5 - statistics.MOVED_LAW))))
+        check_sampler(dn.mechanisms.Linear(4, 2, round(FULL * (0.5 - statistics.MOVED_LAW))))
 
 
 def test_hashes_do_not_depend_on_the_code() -> None:
     words = dn.seeded(3).take(6 * 1000)
-    one, other = (SMALL.privatize(np.full(1000, code), dn.fixed(words)) for code in (0, 13))
+    one, other = (SMALL.privatize(np.full(1000, code), fixed(words)) for code in (0, 13))
     assert np.array_equal(one["bits"], other["bits"])
     assert not np.array_equal(one["bucket"], other["bucket"])
 
@@ -94,7 +96,7 @@ def test_hashes_do_not_depend_on_the_code() -> None:
 def test_loops_and_numpy_make_the_same_reports(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(bits)
     for epsilon in (0.5, 2.0, 6.0):
-        m = dn.linear(bits, epsilon)
+        m = dn.mechanisms.linear(bits, epsilon)
         values = generator.integers(0, m.k, 1500)
         plain = m.privatize(values, dn.seeded(5))
         with monkeypatch.context() as patch:
@@ -108,20 +110,20 @@ def test_loops_and_numpy_make_the_same_reports(bits: int, monkeypatch: pytest.Mo
 
 
 def test_words_that_make_no_fair_hash_are_passed_over() -> None:
-    m = dn.linear(20, 2.0)
+    m = dn.mechanisms.linear(20, 2.0)
     good, coin = 0xB0000, [0, 0]
-    first = m.privatize([5], dn.fixed([good, 0, 0, 0, *coin]))
-    second = m.privatize([5], dn.fixed([0, 0, good, 0, *coin]))
-    neither = m.privatize([5], dn.fixed([0, 0, 0, 0, *coin]))
+    first = m.privatize([5], fixed([good, 0, 0, 0, *coin]))
+    second = m.privatize([5], fixed([0, 0, good, 0, *coin]))
+    neither = m.privatize([5], fixed([0, 0, 0, 0, *coin]))
     assert first.tobytes() == second.tobytes()
     assert first["bits"].tolist() == [[0, 0, 0x0B]]
     assert neither["bits"].tolist() == [[0, 0, 1 << 3]]
-    sparse = m.privatize([5], dn.fixed([0b1011, 0, good, 0, *coin]))
+    sparse = m.privatize([5], fixed([0b1011, 0, good, 0, *coin]))
     assert sparse.tobytes() == first.tobytes(), "rows that are independent in the last bits only"
 
 
 def test_reports_support_the_codes_of_their_bucket() -> None:
-    m = dn.linear(8, 2.0)
+    m = dn.mechanisms.linear(8, 2.0)
     values = np.arange(256)
     sent = m.privatize(values, dn.seeded(9))
     table = m.support(sent)
@@ -136,7 +138,7 @@ def test_reports_support_the_codes_of_their_bucket() -> None:
 
 
 def test_reports_that_were_never_sent_are_refused() -> None:
-    m = dn.linear(20, 2.0)
+    m = dn.mechanisms.linear(20, 2.0)
 
     def check(case: tuple[list[int], int]) -> None:
         report = m.privatize([3])
@@ -162,14 +164,14 @@ def test_what_cannot_be_is_refused() -> None:
     def check(case: tuple[int, int, str]) -> None:
         bits, rows, message = case
         with pytest.raises(dn.InvalidParameter, match=message):
-            dn.Linear(bits, rows, FULL - 1)
+            dn.mechanisms.Linear(bits, rows, FULL - 1)
 
     wrong = [(63, 3, "bits"), (0, 1, "bits"), (20, 9, "rows"), (2, 3, "rows"), (20, 0, "rows")]
     cases = [(f"{bits} bits, {rows} rows", (bits, rows, what)) for bits, rows, what in wrong]
     check_each(check, cases)
     with pytest.raises(dn.InvalidParameter, match="keep"):
-        dn.Linear(20, 3, FULL // 8)
-    m = dn.linear(50, 2.0)
+        dn.mechanisms.Linear(20, 3, FULL // 8)
+    m = dn.mechanisms.linear(50, 2.0)
     sent = m.privatize([1 << 49])
     with pytest.raises(dn.InvalidParameter, match=r"plan\.discover\(reports\)"):
         m.estimate(m.tally(sent))
@@ -182,10 +184,10 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert str(dn.linear(50, 2.0)) == (
+    assert str(dn.mechanisms.linear(50, 2.0)) == (
         "Linear hashing, codes of 50 bits: a report is a linear hash and one of 8 buckets, loss 2.0000, "
         "8 bytes a report"
     )
-    assert not dn.Linear.listed
-    assert dn.Direct.listed
-    assert dn.linear(50, 2.0).law.exact_q < Fraction(1, 8)
+    assert not dn.mechanisms.Linear.listed
+    assert dn.mechanisms.Direct.listed
+    assert dn.mechanisms.linear(50, 2.0).law.exact_q < Fraction(1, 8)

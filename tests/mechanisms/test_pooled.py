@@ -26,7 +26,7 @@ COUNTS = population.zipf(K).draw_counts(REPORTS, np.random.default_rng(1))
 
 
 def draw_support(
-    mechanism: dn.Pooled, table: Integers, counts: Integers, generator: np.random.Generator
+    mechanism: dn.mechanisms.Pooled, table: Integers, counts: Integers, generator: np.random.Generator
 ) -> Integers:
     """Counts of support where the functions have these buckets, a row each: a multinomial for each value."""
     functions, g = len(table), mechanism.g
@@ -44,7 +44,7 @@ def draw_support(
     return np.asarray(cells[np.arange(functions)[:, None], table].sum(axis=0))
 
 
-def check_coverage(mechanism: dn.Pooled, table: Integers) -> None:
+def check_coverage(mechanism: dn.mechanisms.Pooled, table: Integers) -> None:
     generator, held = np.random.default_rng(2), 0
     for _ in range(STUDIES):
         tally = dn.Tally(REPORTS, draw_support(mechanism, table, COUNTS, generator))
@@ -57,7 +57,7 @@ def test_intervals_hold_and_those_of_a_plain_pool_do_not() -> None:
     """Functions of the usual family, as many as a power of two, collide for some values more than for
     others: the estimates are biased, and with millions of reports that is all one sees.
     """
-    mechanism = dn.plh(K, 1.0)
+    mechanism = dn.mechanisms.plh(K, 1.0)
     pool = mechanism.pool
     check_coverage(mechanism, pool.buckets(np.arange(pool.size)[:, None], np.arange(K)))
     a, b = np.random.default_rng(3).integers(1, PRIME, (2, 1024, 1))
@@ -68,7 +68,7 @@ def test_intervals_hold_and_those_of_a_plain_pool_do_not() -> None:
 
 def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
     """By 48,600 squared errors, whose mean is usually 0.64 % off: 2 % are three times as much."""
-    mechanism, runs = dn.plh(243, 1.0), 200
+    mechanism, runs = dn.mechanisms.plh(243, 1.0), 200
     generator = np.random.default_rng(4)
     counts = population.zipf(243).draw_counts(10**7, generator)
     squares = 0.0
@@ -81,7 +81,7 @@ def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
 
 def test_tallies_are_drawn_alike_for_few_and_for_many_people() -> None:
     """By each person's function, or by how many people have each function."""
-    mechanism = dn.plh(K, 1.0)
+    mechanism = dn.mechanisms.plh(K, 1.0)
     generator, people = np.random.default_rng(5), np.full(K, 40)
     few = np.array([draw_tally(mechanism, people, generator).counts for _ in range(300)])
     many = np.array([draw_tally(mechanism, people * 100, generator).counts for _ in range(300)])
@@ -98,37 +98,37 @@ def test_tallies_are_drawn_alike_for_few_and_for_many_people() -> None:
 def test_every_epsilon_has_a_pool_near_the_best_error() -> None:
     for k in (100, 1000, 20_000):
         for epsilon in (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 5.5):
-            m = dn.plh(k, epsilon)
+            m = dn.mechanisms.plh(k, epsilon)
             assert m.law.error(1, 0.0) < 1.03 * dn.olh(k, epsilon).law.error(1, 0.0), (k, epsilon)
             assert m.loss() <= epsilon
 
 
 def test_olh_with_a_pool_is_plh() -> None:
-    assert dn.olh(1000, 1.0, pool=True) == dn.plh(1000, 1.0)
+    assert dn.olh(1000, 1.0, pool=True) == dn.mechanisms.plh(1000, 1.0)
     small = dn.olh(1000, 1.0, pool=1024)
-    assert isinstance(small, dn.Pooled)
-    assert small == dn.plh(1000, 1.0, 1024)
+    assert isinstance(small, dn.mechanisms.Pooled)
+    assert small == dn.mechanisms.plh(1000, 1.0, 1024)
     assert (small.g, small.pool.size) == (5, 781)
-    assert small.law.error(1) > dn.plh(1000, 1.0).law.error(1)
-    assert isinstance(dn.olh(1000, 1.0), dn.Hashed)
+    assert small.law.error(1) > dn.mechanisms.plh(1000, 1.0).law.error(1)
+    assert isinstance(dn.olh(1000, 1.0), dn.mechanisms.Hashed)
 
 
 def test_pools_that_cannot_be_are_refused() -> None:
     def check(case: tuple[object, str]) -> None:
         pool, message = case
         with pytest.raises(dn.InvalidParameter, match=re.escape(message)):
-            dn.plh(1000, 1.0, pool)  # type: ignore[arg-type]
+            dn.mechanisms.plh(1000, 1.0, pool)  # type: ignore[arg-type]
 
     fewest = "pool, the number of hash functions, must be an integer of at least 38"
     cases = {repr(pool): (pool, f"{fewest}, got {pool!r}") for pool in (37, 0, -1, 1024.0, "1024", math.inf)}
     check_each(check, cases.items())
-    assert dn.plh(1000, 1.0, 38).g == 37
+    assert dn.mechanisms.plh(1000, 1.0, 38).g == 37
     with pytest.raises(dn.InvalidParameter, match="k = 1048577 is too large for pooled encoding"):
-        dn.plh((1 << 20) + 1, 1.0)
+        dn.mechanisms.plh((1 << 20) + 1, 1.0)
     with pytest.raises(dn.InvalidParameter, match="must be prime, got 4"):
-        dn.Pooled(100, 4, 1 << 63)
+        dn.mechanisms.Pooled(100, 4, 1 << 63)
     with pytest.raises(dn.InvalidParameter, match=r"at most 4,194,304 pairs .* take fewer buckets"):
-        dn.Pooled(100_000, 251, 1 << 63)
+        dn.mechanisms.Pooled(100_000, 251, 1 << 63)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_pools_that_cannot_be_are_refused() -> None:
 )
 def test_plans_explain_what_a_pool_costs(k: int, epsilon: float, cost: str) -> None:
     """The variance of a share that nobody has is larger by a factor that both laws give."""
-    part = dn.plh(k, epsilon)
+    part = dn.mechanisms.plh(k, epsilon)
     plan = dn.Plan.of({"town": [str(i) for i in range(k)]}, part, people=1000)
     text = " ".join(plan.explain().split())
     counted = (

@@ -144,7 +144,7 @@ def test_warner() -> None:
 def test_unary_with_any_p(k: int, epsilon: float, p: float) -> None:
     """q = p / (e (1 - p) + p), whose variance is ((e - 1) q + 1)^2 / ((e - 1)^2 (1 - q) q)."""
     e = math.exp(epsilon)
-    law = dn.ue(k, epsilon, p).law
+    law = dn.mechanisms.ue(k, epsilon, p).law
     q = p / (e * (1 - p) + p)
     assert math.isclose(law.p, p, rel_tol=1e-12)
     assert math.isclose(law.q, q, rel_tol=1e-9)
@@ -156,7 +156,7 @@ def test_unary_with_any_p(k: int, epsilon: float, p: float) -> None:
 @given(*K_AND_EPSILON, st.integers(2, 300))
 def test_hashing_with_any_g(k: int, epsilon: float, g: int) -> None:
     e = math.exp(epsilon)
-    law = dn.lh(k, epsilon, g).law
+    law = dn.mechanisms.lh(k, epsilon, g).law
     assert math.isclose(law.variance(1), (e - 1 + g) ** 2 / ((e - 1) ** 2 * (g - 1)), rel_tol=1e-4)
     assert math.isclose(law.success(), hash_guess(k, e, g), rel_tol=1e-5)
 
@@ -180,7 +180,7 @@ def test_subsets_of_any_size(k: int, epsilon: float, data: st.DataObject) -> Non
 def test_best_guesses(name: str, epsilon: float) -> None:
     for k in SIZES:
         law = made(name, k, epsilon).law
-        assert isinstance(law, dn.Law)
+        assert isinstance(law, dn.law.Law)
         assert math.isclose(law.success(), GUESSES[name](k, math.exp(epsilon)), rel_tol=1e-6)
 
 
@@ -208,7 +208,7 @@ def test_best_guesses_at_large_epsilon() -> None:
         for name in ("grr", "ss"):
             assert made(name, k, 20.0).success() > 0.999
         assert dn.sue(k, 20.0).success() > 0.99
-        assert dn.she(k, 40.0).success() > 0.99
+        assert dn.mechanisms.she(k, 40.0).success() > 0.99
 
 
 def test_published_numbers() -> None:
@@ -229,12 +229,12 @@ def test_summed_histogram_guess(k: int, epsilon: float) -> None:
         lambda u: (1 - u / 2) ** (k - 1) / u**2, t, 1, points=[min(1.0, t + 2 / k)], limit=500
     )
     closed = t / (k * 2.0 ** min(k, 1000)) + t / 2 * middle + (1 - (1 - t / 2) ** k) / (k * t)
-    assert math.isclose(dn.she(k, epsilon).success(), closed, rel_tol=1e-6)
+    assert math.isclose(dn.mechanisms.she(k, epsilon).success(), closed, rel_tol=1e-6)
 
 
 def test_summed_histogram_guess_by_attacking_reports() -> None:
     k, n = 8, 100_000
-    m = dn.she(k, 3.0)
+    m = dn.mechanisms.she(k, 3.0)
     values = np.arange(n) % k
     right = int((m.privatize(values, dn.seeded(1)).argmax(axis=1) == values).sum())
     error = math.sqrt(n * m.success() * (1 - m.success()))
@@ -269,10 +269,10 @@ def test_thresholded_histogram_as_published_spends_less(epsilon: float, spent: f
     p, q = published_the(epsilon, published_theta(epsilon))
     lost = math.log(p * (1 - q) / ((1 - p) * q))
     assert round(lost, 3) == spent
-    same = dn.the(50, lost)
+    same = dn.mechanisms.the(50, lost)
     assert math.isclose(same.law.p, p, rel_tol=1e-5)
     assert math.isclose(same.law.q, q, rel_tol=1e-5)
-    ours = dn.the(50, epsilon)
+    ours = dn.mechanisms.the(50, epsilon)
     assert epsilon - 1e-9 < ours.loss() <= epsilon
     assert ours.law.variance(1) < pq_variance(p, q)
 
@@ -288,7 +288,7 @@ def test_thresholded_histogram_with_any_theta(epsilon: float, theta: float) -> N
 
     noise = optimize.brentq(excess, 1e-9, 40 * epsilon + 40, xtol=1e-14)
     p, q = published_the(noise, theta)
-    m = dn.the(20, epsilon, theta)
+    m = dn.mechanisms.the(20, epsilon, theta)
     assert math.isclose(m.law.p, p, rel_tol=1e-6)
     assert math.isclose(m.law.q, q, rel_tol=1e-6)
     e, half = math.exp(noise * theta / 2), math.exp(noise * (theta - 0.5))
@@ -297,7 +297,7 @@ def test_thresholded_histogram_with_any_theta(epsilon: float, theta: float) -> N
 
 
 def test_thresholded_histogram_at_one_is_oue() -> None:
-    m, oue = dn.the(30, 1.7, 1.0), dn.oue(30, 1.7)
+    m, oue = dn.mechanisms.the(30, 1.7, 1.0), dn.oue(30, 1.7)
     assert math.isclose(m.law.p, 0.5, rel_tol=1e-9)
     assert math.isclose(m.law.q, oue.law.q, rel_tol=1e-9)
 
@@ -312,7 +312,7 @@ def test_adaptive_follows_the_published_rule(k: int, epsilon: float) -> None:
     limit = 3 * math.exp(epsilon) + 2
     assume(abs(k - limit) > 1e-6)
     chosen = dn.adaptive(k, epsilon, among=["grr", "oue"], f=0.0)
-    assert isinstance(chosen, dn.Direct if k < limit else dn.Unary)
+    assert isinstance(chosen, dn.mechanisms.Direct if k < limit else dn.mechanisms.Unary)
 
 
 @FEW
@@ -326,7 +326,7 @@ def test_adaptive_never_errs_more_than_a_candidate(k: int, epsilon: float) -> No
 
 
 def test_adaptive_among_named_protocols() -> None:
-    assert dn.adaptive(100, 1.0, among=["blh"]) == dn.blh(100, 1.0)
+    assert dn.adaptive(100, 1.0, among=["blh"]) == dn.mechanisms.blh(100, 1.0)
     assert dn.adaptive(100, 1.0, among=("hr", "blh")) == dn.hr(100, 1.0), (
         "a tie in error goes to the smaller report"
     )
@@ -339,19 +339,19 @@ def test_adaptive_among_named_protocols() -> None:
 # Trading error against an attacker's guess
 
 
-def objective(m: dn.Mechanism) -> float:
+def objective(m: dn.mechanisms.Mechanism) -> float:
     """Half success, half error of one person at f = 0, as published."""
-    assert isinstance(m.law, dn.Law)
+    assert isinstance(m.law, dn.law.Law)
     return 0.5 * m.law.success() + 0.5 * float(m.law.variance(1))
 
 
 def test_robust_parameters_as_published() -> None:
     """At k = 100, epsilon = 4 and equal weights; their grid of p is coarse."""
-    assert dn.alh(100, 4.0).g == 13
-    assert dn.ass(100, 4.0).size == 7
-    assert abs(dn.aue(100, 4.0).law.p - 0.818) < 0.01
+    assert dn.mechanisms.alh(100, 4.0).g == 13
+    assert dn.mechanisms.ass(100, 4.0).size == 7
+    assert abs(dn.mechanisms.aue(100, 4.0).law.p - 0.818) < 0.01
     for epsilon in (9.0, 10.0):
-        assert abs(dn.aue(100, epsilon).success() - 0.110) < 0.002
+        assert abs(dn.mechanisms.aue(100, epsilon).success() - 0.110) < 0.002
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(10, 1.0), (30, 4.0), (100, 4.0), (64, 8.0)])
@@ -369,20 +369,20 @@ def test_robust_choices_are_the_best_of_all(k: int, epsilon: float) -> None:
         q = p / (e * (1 - p) + p)
         return 0.5 * unary_guess(k, p, q) + 0.5 * pq_variance(p, q)
 
-    assert dn.ass(k, epsilon).size == min(range(1, k), key=subset_score)
-    assert dn.alh(k, epsilon).g == min(range(2, max(k - 1, round(e) + 1) + 1), key=hash_score)
+    assert dn.mechanisms.ass(k, epsilon).size == min(range(1, k), key=subset_score)
+    assert dn.mechanisms.alh(k, epsilon).g == min(range(2, max(k - 1, round(e) + 1) + 1), key=hash_score)
     finest = min(unary_score(p) for p in 1 - np.geomspace(0.5, 1e-8, 4000))
-    assert objective(dn.aue(k, epsilon)) <= finest * (1 + 1e-6)
-    thetas = [dn.the(k, epsilon, float(theta)) for theta in np.linspace(0.5, 1, 21)]
-    assert objective(dn.athe(k, epsilon)) <= min(map(objective, thetas)) * (1 + 1e-6)
-    assert objective(dn.aue(k, epsilon)) <= objective(dn.athe(k, epsilon)) * (1 + 1e-6)
+    assert objective(dn.mechanisms.aue(k, epsilon)) <= finest * (1 + 1e-6)
+    thetas = [dn.mechanisms.the(k, epsilon, float(theta)) for theta in np.linspace(0.5, 1, 21)]
+    assert objective(dn.mechanisms.athe(k, epsilon)) <= min(map(objective, thetas)) * (1 + 1e-6)
+    assert objective(dn.mechanisms.aue(k, epsilon)) <= objective(dn.mechanisms.athe(k, epsilon)) * (1 + 1e-6)
 
 
 def test_robust_subsets_tend_to_the_square_root() -> None:
     """As epsilon grows the objective tends to 1 / 2w + (w - 1) / 2(k - w), whatever epsilon is."""
     for k in (25, 100, 400):
         limit = min(range(1, k), key=lambda w: 0.5 / w + 0.5 * (w - 1) / (k - w))
-        assert dn.ass(k, 20.0).size == limit
+        assert dn.mechanisms.ass(k, 20.0).size == limit
         assert abs(limit - math.sqrt(k)) <= 1
 
 
@@ -390,18 +390,22 @@ def test_robust_choices_with_no_weight_on_the_attack_err_least() -> None:
     """At f = 0 that is one member, since there the term that punishes it is dropped; over the domain it is
     two.
     """
-    assert dn.ass(100, 4.0, weight=0.0).size == 1
-    assert dn.ass(100, 4.0, weight=0.0, f=None).size == 2 == dn.ss(100, 4.0).size
+    assert dn.mechanisms.ass(100, 4.0, weight=0.0).size == 1
+    assert dn.mechanisms.ass(100, 4.0, weight=0.0, f=None).size == 2 == dn.ss(100, 4.0).size
     assert math.isclose(
-        dn.aue(100, 4.0, weight=0.0).law.variance(1), dn.oue(100, 4.0).law.variance(1), rel_tol=1e-9
+        dn.mechanisms.aue(100, 4.0, weight=0.0).law.variance(1),
+        dn.oue(100, 4.0).law.variance(1),
+        rel_tol=1e-9,
     )
 
 
 def test_robust_choices_move_with_weight_and_people() -> None:
     """More weight on the attack, or more people to average the error over: a harder guess, a larger error."""
-    for make in (dn.aue, dn.ass, dn.alh, dn.athe):
-        by_weight: list[dn.SetMechanism] = [make(50, 4.0, weight=weight) for weight in (0.05, 0.5, 0.95)]
-        by_people: list[dn.SetMechanism] = [make(50, 4.0, n=n) for n in (1, 10, 1000)]
+    for make in (dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe):
+        by_weight: list[dn.mechanisms.SetMechanism] = [
+            make(50, 4.0, weight=weight) for weight in (0.05, 0.5, 0.95)
+        ]
+        by_people: list[dn.mechanisms.SetMechanism] = [make(50, 4.0, n=n) for n in (1, 10, 1000)]
         for some in (by_weight, by_people):
             guesses = [m.law.success() for m in some]
             errors = [m.law.error(1, 0.0) for m in some]
@@ -410,7 +414,9 @@ def test_robust_choices_move_with_weight_and_people() -> None:
 
 
 @pytest.mark.parametrize("cap", [0.08, 0.1, 0.2])
-@pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
+@pytest.mark.parametrize(
+    "make", [dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe]
+)
 def test_caps_hold_and_are_used(make: Any, cap: float) -> None:
     """The guess is at or below the cap, in the mechanism's own exact sense; without the cap it would be
     easier.
@@ -420,24 +426,26 @@ def test_caps_hold_and_are_used(make: Any, cap: float) -> None:
     assert m.success() <= cap < free.success()
     assert m.loss() <= 4.0 < m.loss() + 1e-9
     assert m.law.error(1, 0.0) > free.law.error(1, 0.0)
-    if isinstance(m, dn.Subset | dn.PackedSubset):
+    if isinstance(m, dn.mechanisms.Subset | dn.mechanisms.PackedSubset):
         assert dn.ss(100, 4.0, m.size - 1).success() > cap, (
             "the next smaller set, which errs less, breaks the cap"
         )
-    elif isinstance(m, dn.Unary):
+    elif isinstance(m, dn.mechanisms.Unary):
         assert m.success() > cap * 0.999
 
 
 @pytest.mark.parametrize("k", [40, 57, 100])
 def test_caps_hold_for_the_hash_family_that_is_used(k: int) -> None:
     """A cap between an ideal hash's guess and the family's own, which is easier: the second one counts."""
-    free = dn.alh(k, 4.0, weight=0.0)
+    free = dn.mechanisms.alh(k, 4.0, weight=0.0)
     assert free.law.success() < free.success()
     cap = (free.law.success() + free.success()) / 2
-    assert dn.alh(k, 4.0, cap=cap).success() <= cap
+    assert dn.mechanisms.alh(k, 4.0, cap=cap).success() <= cap
 
 
-@pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
+@pytest.mark.parametrize(
+    "make", [dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe]
+)
 def test_impossible_caps_are_refused(make: Any) -> None:
     """No report makes a guess harder than a blind one, 1 / k."""
     with pytest.raises(
@@ -450,7 +458,9 @@ def test_impossible_caps_are_refused(make: Any) -> None:
         make(100, 4.0, cap=0.01)
 
 
-@pytest.mark.parametrize("make", [dn.aue, dn.ass, dn.alh, dn.athe])
+@pytest.mark.parametrize(
+    "make", [dn.mechanisms.aue, dn.mechanisms.ass, dn.mechanisms.alh, dn.mechanisms.athe]
+)
 def test_caps_that_do_not_bind_change_nothing(make: Any) -> None:
     free, capped = make(30, 1.0, weight=0.0), make(30, 1.0, cap=1.0)
     assert math.isclose(capped.law.error(1, 0.0), free.law.error(1, 0.0), rel_tol=1e-9)
@@ -473,10 +483,10 @@ def test_caps_that_do_not_bind_change_nothing(make: Any) -> None:
         (dn.olh, 10**6, 9),
         (dn.hr, 255, 1),
         (dn.hr, 256, 2),
-        (dn.she, 10, 40),
+        (dn.mechanisms.she, 10, 40),
     ],
 )
-def test_report_sizes(make: Callable[[int, float], dn.Mechanism], k: int, size: int) -> None:
+def test_report_sizes(make: Callable[[int, float], dn.mechanisms.Mechanism], k: int, size: int) -> None:
     m = make(k, 1.0)
     reports = m.privatize([0, 1, k - 1], dn.seeded(1))
     assert m.report_bytes == size

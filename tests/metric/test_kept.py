@@ -22,7 +22,7 @@ from tests.vectors import TOWN
 PEOPLE = 2000
 AGES = dn.Range(0, 8, step=1, privacy="metric", epsilon=0.3)
 KEPT: dict[str, Callable[[], MetricMechanism]] = {
-    "geometric": lambda: replace(dn.geometric(7, 0.3), kept=True),
+    "geometric": lambda: replace(dn.metric.geometric(7, 0.3), kept=True),
     "planar": lambda: kept_part(dn.Study({"home": TOWN}, rounds=3).plan(1000)),
 }
 
@@ -33,7 +33,7 @@ def kept_part(plan: Plan) -> MetricMechanism:
     return part
 
 
-def check_kept(m: MetricMechanism, words: dn.Words) -> None:
+def check_kept(m: MetricMechanism, words: dn.randomness.Words) -> None:
     """Reports of a value repeat, in any round; those of another value are independent of them."""
     values = np.arange(PEOPLE) % m.k
     one, two = m.privatize(values, words), m.privatize(values, words)
@@ -57,7 +57,7 @@ def test_a_report_that_is_drawn_again_is_seen(name: str) -> None:
 
 def once(m: MetricMechanism) -> MetricMechanism:
     """The same with fresh noise each time."""
-    assert isinstance(m, dn.Geometric | dn.PlanarGeometric)
+    assert isinstance(m, dn.metric.Geometric | dn.metric.PlanarGeometric)
     return replace(m, kept=False)
 
 
@@ -76,7 +76,7 @@ def test_losses(name: str) -> None:
 
 def test_a_change_composes_and_shows() -> None:
     """By enumeration: two values lose the sum at each distance, and some sequences exclude others."""
-    m = dn.geometric(3, 0.4)
+    m = dn.metric.geometric(3, 0.4)
     rows = m.law.exact().weights
 
     def law(first: int, second: int) -> dict[tuple[int, int], int]:
@@ -126,9 +126,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="all attributes are asked again and again, or none"):
         Plan.of(
             {"age": AGES, "b": ["x", "y"]},
-            dn.Split((dn.geometric(7, 0.3), dn.l_grr(2, 0.5, 1.0))),
+            dn.records.Split((dn.metric.geometric(7, 0.3), dn.rounds.l_grr(2, 0.5, 1.0))),
             10,
             rounds=2,
         )
     with pytest.raises((InvalidParameter, InvalidPlan), match="rounds"):
-        Plan.of({"age": AGES}, dn.geometric(7, 0.3), 10, rounds=2)
+        Plan.of({"age": AGES}, dn.metric.geometric(7, 0.3), 10, rounds=2)

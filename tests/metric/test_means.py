@@ -14,7 +14,8 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.metric import Duchi, Hybrid, Mean, Piecewise, SquareWave, duchi, hybrid, piecewise, square_wave
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.enumeration import exact_log
 
@@ -28,7 +29,7 @@ NUMBERS = [-1.0, -0.6, 0.0, 0.37, 1.0]
 EPSILONS = [0.1, 0.61, 1.0, 3.0, 8.0]
 
 
-def check_moments(m: Mean, t: float, law: Mean, words: dn.Words) -> None:
+def check_moments(m: Mean, t: float, law: Mean, words: dn.randomness.Words) -> None:
     """Mean and variance of many reports of one number, against what a law says."""
     n = statistics.ESTIMATE_REPORTS
     sent = law.numbers(m.privatize(np.full(n, t), words))
@@ -98,7 +99,7 @@ def test_one_bit_in_integers() -> None:
         low, high = 0, FULL
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if m.privatize([t], dn.fixed([middle]))[0] else (low, middle)
+            low, high = (middle + 1, high) if m.privatize([t], fixed([middle]))[0] else (low, middle)
         counts.append(low)
         assert math.isclose(m.scale * (2 * low / FULL - 1), t, rel_tol=0, abs_tol=1e-9)
     assert (max(counts), min(counts)) == (m.keep, FULL - m.keep)
@@ -125,8 +126,8 @@ def test_bins_in_integers() -> None:
         assert exact_log(worst) <= Decimal(epsilon)
         words = dn.seeded(4).take(3 * 5000).reshape(-1, 3)
         for i, t in enumerate(np.linspace(-1, 1, 5).tolist()):
-            sent = m.privatize(np.full(5000, t), dn.fixed(words.ravel()))
-            assert sent.tolist() == wave.privatize(np.full(5000, i), dn.fixed(words[:, :2].ravel())).tolist()
+            sent = m.privatize(np.full(5000, t), fixed(words.ravel()))
+            assert sent.tolist() == wave.privatize(np.full(5000, i), fixed(words[:, :2].ravel())).tolist()
 
 
 def test_hybrid_shows_which() -> None:
@@ -156,7 +157,7 @@ def test_estimates_and_tallies(name: str) -> None:
     low, high = whole.interval(1 - statistics.ALPHA)
     assert low < values.mean() < high
     single = [
-        m.privatize(values[i : i + 1], dn.fixed(row))
+        m.privatize(values[i : i + 1], fixed(row))
         for i, row in enumerate(dn.seeded(5).take(40 * m.words).reshape(40, -1))
     ]
     assert np.concatenate(single).tolist() == reports[:40].tolist()
@@ -238,7 +239,7 @@ def test_what_is_refused() -> None:
             m.estimate(dn.Tally(3, np.array([1, 1, 1])))
         with pytest.raises(dn.InvalidParameter, match="at least two reports"):
             m.estimate(m.tally(m.privatize([0.5], dn.seeded(1))))
-        assert len(m.privatize([], dn.fixed([]))) == 0
+        assert len(m.privatize([], fixed([]))) == 0
     for make in (duchi, piecewise, hybrid):
         with pytest.raises(dn.InvalidParameter, match="positive"):
             make(0.0)

@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
+from deniable.errors import NotExact
 from deniable.metric import (
     Geometric,
     MetricMechanism,
@@ -30,15 +31,17 @@ from deniable.metric import (
     ProductGeometric,
     SquareWave,
     Tabled,
-    Wave,
     exponential,
     geometric,
     planar_geometric,
-    smooth_wave,
     square_wave,
     tight_constraints,
 )
-from deniable.randomness import FULL, DrawnRows
+from deniable.metric.smooth import smooth_wave
+from deniable.metric.waves import Wave
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
+from deniable.randomness.words import DrawnRows
 from tests import statistics
 from tests.enumeration import exact_log
 from tests.mechanisms.test_every_mechanism import check_batch, check_compiled, compile_loops
@@ -414,7 +417,10 @@ def test_any_exponential_spends_its_epsilon(seed: int, k: int, epsilon: float) -
 
 
 def check_law(
-    m: MetricMechanism, words: dn.Words, law: MetricMechanism, reports: int = statistics.LAW_REPORTS
+    m: MetricMechanism,
+    words: dn.randomness.Words,
+    law: MetricMechanism,
+    reports: int = statistics.LAW_REPORTS,
 ) -> float:
     """Some values' reports against how likely every output is by a law."""
     values = sorted({0, m.k // 3, m.k // 2, m.k - 1})
@@ -431,7 +437,7 @@ def test_sampler_follows_its_law(name: str) -> None:
 @pytest.mark.parametrize("name", ["geometric", "planar", "product", "exponential on a line", "square wave"])
 def test_system_words_follow_the_law(name: str) -> None:
     m, reports = made(name), statistics.SYSTEM_REPORTS
-    seen = np.bincount(m.privatize(np.full(reports, 1), dn.system()), minlength=m.outputs)
+    seen = np.bincount(m.privatize(np.full(reports, 1), dn.randomness.system()), minlength=m.outputs)
     wanted = m.law.matrix()[1] * reports
     statistics.goodness_of_fit(seen, wanted, "outputs", alpha=statistics.SYSTEM_ALPHA)
 
@@ -471,7 +477,7 @@ def check_tail(m: Geometric, law: Geometric, words: int = 64) -> float:
     """
     reports = statistics.LAW_REPORTS
     low = np.random.default_rng(8).integers(0, words, size=reports, dtype=np.uint64)
-    seen = np.bincount(m.privatize(np.full(reports, m.n), dn.fixed(low)), minlength=m.k)
+    seen = np.bincount(m.privatize(np.full(reports, m.n), fixed(low)), minlength=m.k)
     tails = np.minimum(np.append(law.tails, np.uint64(0)), np.uint64(words)).astype(float)
     wanted = (tails[:-1] - tails[1:])[::-1] / words * reports
     return statistics.goodness_of_fit(seen, wanted, "far tail")
@@ -645,7 +651,7 @@ def test_a_wrong_variance_is_found() -> None:
 
 def test_estimate_has_errors_and_intervals() -> None:
     m = geometric(50, 1.0)
-    values = dn.below(dn.seeded(1).take(100_000), 20)
+    values = dn.randomness.below(dn.seeded(1).take(100_000), 20)
     estimate = m.estimate(m.tally(m.privatize(values, dn.seeded(2))))
     truth = np.where(np.arange(51) < 20, 0.05, 0.0)
     stated = np.sqrt(m.law.variance(estimate.n, truth))
@@ -715,7 +721,7 @@ def test_tiny_epsilons_keep_their_digits() -> None:
 def test_estimate_of_many_counts() -> None:
     """100,001 values: no matrix is ever made."""
     m = geometric(100_000, 0.5)
-    values = dn.below(dn.seeded(1).take(200_000), m.k)
+    values = dn.randomness.below(dn.seeded(1).take(200_000), m.k)
     estimate = m.estimate(m.tally(m.privatize(values, dn.seeded(2))))
     assert math.isclose(estimate.frequencies.sum(), 1, rel_tol=1e-9)
     truth = np.bincount(values.astype(np.int64), minlength=m.k) / values.size
@@ -835,7 +841,7 @@ def test_continuous_wave_follows_its_matrix() -> None:
         reports = wave.privatize(values, dn.seeded(3))
         seen, _ = np.histogram(reports, bins=20, range=(-wave.width, 1 + wave.width))
         statistics.goodness_of_fit(seen, wave.matrix(8, 20)[int(start * 8)] * n, "reports of a wave")
-    with pytest.raises(dn.NotExact, match="no exact loss"):
+    with pytest.raises(NotExact, match="no exact loss"):
         wave.loss()
     with pytest.raises(dn.InvalidValue, match="from 0 to 1"):
         wave.privatize([1.5])
@@ -859,7 +865,9 @@ def test_large_tables_of_any_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.5 - m.loss_at(1) < 1e-8
 
 
-@pytest.mark.parametrize("m", [dn.geometric(4, 1.0), dn.grr(5, 1.0), dn.square_wave(1.0, 20), dn.hr(5, 1.0)])
+@pytest.mark.parametrize(
+    "m", [dn.metric.geometric(4, 1.0), dn.grr(5, 1.0), dn.metric.square_wave(1.0, 20), dn.hr(5, 1.0)]
+)
 def test_reports_that_went_through_a_list_are_counted_alike(m: Any) -> None:
     reports = m.privatize(np.arange(100) % m.k, dn.seeded(1))
     for again in (

@@ -16,6 +16,7 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
+from deniable.errors import NotExact
 from deniable.metric import (
     MetricMechanism,
     PlanarGeometric,
@@ -32,7 +33,7 @@ from deniable.metric import (
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
 from deniable.plan import unit_loss
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from tests import statistics
 
 POINTS = 100_000
@@ -49,7 +50,7 @@ HERE = [
 """The equator, middle latitudes, near a pole, and next to the antimeridian on both sides."""
 EPSILON = 0.01
 
-Privatize = Callable[[Floats, dn.Words], Floats]
+Privatize = Callable[[Floats, dn.randomness.Words], Floats]
 
 
 # Planar Laplace.
@@ -97,14 +98,14 @@ def test_radius_and_direction(here: tuple[float, float]) -> None:
     check_noise(planar_laplace(EPSILON).privatize, here)
 
 
-def flat_earth(locations: Floats, words: dn.Words) -> Floats:
+def flat_earth(locations: Floats, words: dn.randomness.Words) -> Floats:
     """The planted fault, of a peer: the step north is stretched as the one east must be."""
     good = planar_laplace(EPSILON).privatize(locations, words)
     stretched = locations[:, 0] + (good[:, 0] - locations[:, 0]) / np.cos(np.radians(locations[:, 0]))
     return np.stack([stretched, good[:, 1]], axis=1)
 
 
-def no_cosine(locations: Floats, words: dn.Words) -> Floats:
+def no_cosine(locations: Floats, words: dn.randomness.Words) -> Floats:
     """Another: a degree east is taken for as long as one north."""
     good = planar_laplace(EPSILON).privatize(locations, words)
     return np.stack(
@@ -113,7 +114,7 @@ def no_cosine(locations: Floats, words: dn.Words) -> Floats:
     )
 
 
-def exponential_radius(locations: Floats, words: dn.Words) -> Floats:
+def exponential_radius(locations: Floats, words: dn.randomness.Words) -> Floats:
     """Another: a radius with the density e^(-epsilon r), without the factor r of a plane."""
     from deniable.metric.globe import destination
 
@@ -152,7 +153,7 @@ def test_one_location_and_many() -> None:
 
 
 def test_floats_have_no_exact_loss() -> None:
-    with pytest.raises(dn.NotExact, match="no exact loss; use planar_geometric"):
+    with pytest.raises(NotExact, match="no exact loss; use planar_geometric"):
         planar_laplace(0.01).loss()
     for wrong in ((91.0, 0.0), (0.0, math.nan), (1.0, 2.0, 3.0), "here"):
         with pytest.raises(dn.InvalidValue, match="latitude"):

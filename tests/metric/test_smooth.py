@@ -13,8 +13,8 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Bins
-from deniable.metric import SmoothWave, smooth_wave
-from deniable.metric.smooth import SPLINES, cut_splines
+from deniable.metric import SmoothWave
+from deniable.metric.smooth import SPLINES, cut_splines, smooth_wave
 from deniable.summaries import mean_of, quantile_of, sum_of
 from tests import statistics
 
@@ -106,7 +106,7 @@ def test_smooth_shares_are_known_better_than_without_that_and_heaps_are_biased()
     value, it is off by 20 times what is stated at epsilon 4, however many there are.
     """
     low, high = 100, 126
-    smooth, plain = smooth_wave(K, 1.0), dn.square_wave(1.0, K)
+    smooth, plain = smooth_wave(K, 1.0), dn.metric.square_wave(1.0, K)
     sent = smooth.forward(CURVES["normal"])
     errors = [float(np.sqrt(m._decoder[low:high].sum(axis=0) ** 2 @ sent)) for m in (smooth, plain)]
     assert 3 * errors[0] < errors[1]

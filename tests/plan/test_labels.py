@@ -45,5 +45,5 @@ def test_no_answer_is_a_value_where_the_plan_says_so() -> None:
 def test_a_number_has_a_mean() -> None:
     income = dn.Study({"income": dn.Number(0, 10)}, epsilon=4.0).plan(1000).attribute("income")
     mean = income.estimate(income.tally(income.privatize([10.0] * 2000, dn.seeded(1))))
-    assert isinstance(mean, dn.MeanEstimate)
+    assert isinstance(mean, dn.metric.MeanEstimate)
     assert mean.mean == pytest.approx(1.0, abs=0.2)

@@ -25,11 +25,11 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
-from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
-from deniable.mechanisms import ExactMechanism
+from deniable.errors import DeniableWarning, FileMissing, InvalidParameter, InvalidReport, InvalidValue
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import PlanDocument
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many
@@ -52,10 +52,10 @@ MECHANISMS: dict[str, RecordMechanism | ExactMechanism] = {
     "unary": Sample((dn.oue(3, 1.0), dn.sue(5, 1.0))),
     "subset": Split((dn.ss(3, 0.5), dn.ss(5, 0.5))),
     "subset, sampled": Sample((dn.ss(3, 0.5), dn.ss(5, 0.5, size=2))),
-    "hashed": Sample((dn.olh(3, 1.0), dn.blh(5, 1.0))),
-    "hashed, split": Split((dn.olh(3, 1.0), dn.lh(5, 1.0, 300))),
+    "hashed": Sample((dn.olh(3, 1.0), dn.mechanisms.blh(5, 1.0))),
+    "hashed, split": Split((dn.olh(3, 1.0), dn.mechanisms.lh(5, 1.0, 300))),
     "hadamard": Sample((dn.hr(3, 1.0), dn.hr(5, 1.0))),
-    "mixed": Sample((dn.ue(3, 1.0, 0.6), dn.ss(5, 1.0))),
+    "mixed": Sample((dn.mechanisms.ue(3, 1.0, 0.6), dn.ss(5, 1.0))),
     "guessed": many.rsfd(KS, 1.0, "grr"),
     "blank": many.rsfd(KS, 1.0, "oue-z"),
     "imitated": many.rsfd(KS, 1.0, "sue-r", calibration="attribute"),
@@ -211,9 +211,9 @@ FIXED = Plan.of(
     {"color": ["red", "green", "blue"], "age": Range(0, 1, step=0.25, open_high=True), "où": ["oui", "non"]},
     Faked(
         (
-            Guessed(dn.Direct(3, 10627480729818066791), Prior.uniform(3)),
-            Blank(dn.Unary(4, 1 << 63, 4960993180211478117)),
-            Imitated(dn.Direct(2, 13485562297389164271), Prior((1 << 62, FULL - (1 << 62)))),
+            Guessed(dn.mechanisms.Direct(3, 10627480729818066791), Prior.uniform(3)),
+            Blank(dn.mechanisms.Unary(4, 1 << 63, 4960993180211478117)),
+            Imitated(dn.mechanisms.Direct(2, 13485562297389164271), Prior((1 << 62, FULL - (1 << 62)))),
         )
     ),
     people=12345,
@@ -529,13 +529,13 @@ def test_what_many_nested_reports_give_away_is_the_sum_over_parts_of_the_worst_i
 def test_the_rest_of_a_nested_plan_is_what_its_other_attributes_lose() -> None:
     ages = Range(0, 5, step=1)
     asked = {"age": ages, "a": ["x", "y"], "old": ages, "b": ["x", "y", "z"]}
-    inside = Sample((dn.grr(2, 0.5), dn.geometric(4, 0.9), dn.grr(3, 0.7)), 2)
-    plan = Plan.of(asked, Split((dn.geometric(4, 0.3), inside)), 100)
+    inside = Sample((dn.grr(2, 0.5), dn.metric.geometric(4, 0.9), dn.grr(3, 0.7)), 2)
+    plan = Plan.of(asked, Split((dn.metric.geometric(4, 0.3), inside)), 100)
     assert plan.loss.rest == pytest.approx(1.2, abs=1e-9)
     assert [one.name for one in plan.loss.units] == ["age", "old"]
     fakes = Plan.of(
         {"age": ages, "a": ["x", "y"], "b": ["x", "y"]},
-        Split((dn.geometric(4, 0.3), many.rsfd([2, 2], 1.0))),
+        Split((dn.metric.geometric(4, 0.3), many.rsfd([2, 2], 1.0))),
         9,
     )
     assert fakes.loss.rest == many.rsfd([2, 2], 1.0).loss()
@@ -545,7 +545,7 @@ def test_a_plan_refuses_floating_point_noise() -> None:
     with pytest.raises(
         InvalidParameter, match="a mechanism with an exact loss, or by a record mechanism, got Summed"
     ):
-        Plan.of({"a": ["x", "y"]}, dn.she(2, 1.0), 10)  # type: ignore[arg-type]
+        Plan.of({"a": ["x", "y"]}, dn.mechanisms.she(2, 1.0), 10)  # type: ignore[arg-type]
     with pytest.raises(
         InvalidParameter, match="'she' sends noise in floating point, whose exact loss nobody knows"
     ):
@@ -741,7 +741,7 @@ def test_files_that_are_not_reports_are_refused(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"color": [1]}).replace_schema_metadata({"deniable.plan": plan.id}), path)
     with pytest.raises(InvalidReport, match="columns of"):
         plan.read_reports(path)
-    with pytest.raises(dn.FileMissing):
+    with pytest.raises(FileMissing):
         plan.read_reports(tmp_path / "nothing.parquet")
     with pytest.raises(InvalidValue, match=r"ending in \.parquet"):
         plan.write_reports(tmp_path / "reports.txt", iter([]))
@@ -874,15 +874,15 @@ def test_choices_can_be_named() -> None:
     asked = {"a": ["x", "y", "z"], "b": ["x", "y"]}
     plan = Study(asked, epsilon=1.0, mechanism="split", protocol={"a": "oue"}).plan(100)
     assert isinstance(plan.mechanism, Split)
-    assert isinstance(plan.mechanism.parts[0], dn.Unary)
+    assert isinstance(plan.mechanism.parts[0], dn.mechanisms.Unary)
     assert isinstance(Study(asked, epsilon=1.0, mechanism="faked", protocol="grr").plan(100).mechanism, Faked)
     assert isinstance(
         Study(asked, epsilon=1.0, mechanism="sample", protocol="hr").plan(100).mechanism.parts[1],
-        dn.Hadamard,
+        dn.mechanisms.Hadamard,
     )
     one = Study({"a": ["x", "y", "z"]}, epsilon=1.0, protocol="ss").plan(100)
-    assert isinstance(one.mechanism, dn.Single)
-    assert isinstance(one.mechanism.part, dn.Subset)
+    assert isinstance(one.mechanism, dn.records.Single)
+    assert isinstance(one.mechanism.part, dn.mechanisms.Subset)
     two = Study({"a": ["x", "y", "z"]}, epsilon_first=0.5, epsilon_forever=1.0).plan(100)
     assert isinstance(two.mechanism.mechanisms[0], Memoized)
 
@@ -1151,7 +1151,7 @@ def test_records_can_be_put_together_by_hand() -> None:
 
 @pytest.mark.parametrize("kind", [[], {}, 7, None])
 def test_a_part_whose_kind_is_no_text_is_refused(kind: object) -> None:
-    nested = dn.Split((dn.grr(3, 1.0), dn.Sample((dn.grr(2, 1.0), dn.grr(2, 1.0)))))
+    nested = dn.records.Split((dn.grr(3, 1.0), dn.records.Sample((dn.grr(2, 1.0), dn.grr(2, 1.0)))))
     asked = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "drinks": ["yes", "no"]}
     data = Plan.of(asked, nested, people=100).document.to_dict()
     data["mechanism"]["parts"][1]["kind"] = kind

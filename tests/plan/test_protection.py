@@ -26,12 +26,12 @@ def test_the_thresholds_are_guesses_of_75_and_90_in_100() -> None:
 
 def test_all_reports_are_rated_over_all_rounds() -> None:
     mood = {"mood": list("abcde")}
-    weekly = [Plan.of(mood, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds) for rounds in (1, 2, 4)]
+    weekly = [Plan.of(mood, dn.rounds.l_grr(5, 1.0, 2.0), 100, rounds=rounds) for rounds in (1, 2, 4)]
     assert [plan.protection.level for plan in weekly] == ["well", "hardly", "hardly"]
     two = {"mood": list("abcde"), "smokes": ["yes", "no"]}
     for made in (dn.spl([5, 2], 2.0, "grr"), dn.smp([5, 2], 2.0, "grr")):
         assert Plan.of(two, made, 100).protection.level == "a little", "one answer may tell the other"
-    unbounded = Plan.of(mood, dn.dbitflip(5, 0.5, bits=3), 100, rounds=4)
+    unbounded = Plan.of(mood, dn.rounds.dbitflip(5, 0.5, bits=3), 100, rounds=4)
     assert (unbounded.protection.level, unbounded.protection.loss) == ("hardly", None)
 
 

@@ -138,13 +138,13 @@ def test_a_generated_consent_states_the_loss_of_the_plan(language: str) -> None:
 def test_a_consent_to_rounds_counts_answers_that_change(language: str) -> None:
     """A mood of five values: 2.72, 9.53 and 135 times in 1, 2 and 4 rounds."""
     for rounds, changing, same in ((1, 2.72, 2.72), (2, 9.53, 5.44), (4, 135, 7.3)):
-        plan = Plan.of({"mood": list("abcde")}, dn.l_grr(5, 1.0, 2.0), 100, rounds=rounds)
+        plan = Plan.of({"mood": list("abcde")}, dn.rounds.l_grr(5, 1.0, 2.0), 100, rounds=rounds)
         text = generate_consent(plan.document, language)
         line = next(one for one in text.splitlines() if f" {rounds} " in one)
         numbers = [float(one.replace(",", ".")) for one in re.findall(r"\d+(?:[.,]\d+)?", line)]
         assert numbers == [rounds, changing, same]
         assert "7.39" not in text.replace(",", ".")
-    unbounded = Plan.of({"mood": list("abcde")}, dn.dbitflip(5, 2.0, bits=3), 100, rounds=4)
+    unbounded = Plan.of({"mood": list("abcde")}, dn.rounds.dbitflip(5, 2.0, bits=3), 100, rounds=4)
     line = next(one for one in generate_consent(unbounded.document, language).splitlines() if " 4 " in one)
     assert [one.replace(",", ".") for one in re.findall(r"\d+(?:[.,]\d+)?", line)] == ["4", "7.39"]
 

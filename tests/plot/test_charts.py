@@ -45,8 +45,10 @@ def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -
     assert likely.plot(0.9).axes[0].collections
 
 
-@pytest.mark.parametrize("m", [dn.duchi(1.0), dn.piecewise(2.0), dn.hybrid(2.0)], ids=str)
-def test_a_plot_of_a_mechanism_for_means_draws_the_deviation_of_a_report(m: dn.Mean) -> None:
+@pytest.mark.parametrize(
+    "m", [dn.metric.duchi(1.0), dn.metric.piecewise(2.0), dn.metric.hybrid(2.0)], ids=str
+)
+def test_a_plot_of_a_mechanism_for_means_draws_the_deviation_of_a_report(m: dn.metric.Mean) -> None:
     figure: Any = m.plot()
     numbers, deviations = figure.axes[0].lines[0].get_data()
     assert numbers[[0, -1]].tolist() == [-1.0, 1.0]
@@ -57,7 +59,7 @@ def test_a_plot_of_a_mechanism_for_means_draws_the_deviation_of_a_report(m: dn.M
 
 
 def test_a_plot_of_a_mean_draws_it_with_its_interval_on_its_line() -> None:
-    m = dn.piecewise(2.0)
+    m = dn.metric.piecewise(2.0)
     mean = m.estimate(m.tally(m.privatize(np.full(N, 0.5), dn.seeded(1)))).between(0, 100)
     figure: Any = mean.plot(level=0.9)
     axes = figure.axes[0]
@@ -110,17 +112,17 @@ def test_changes_are_drawn_in_points() -> None:
 
 
 def test_a_matrix_is_plotted_as_it_is() -> None:
-    matrix = dn.geometric(4, 1.0).law.matrix()
+    matrix = dn.metric.geometric(4, 1.0).law.matrix()
     drawn = plot_matrix(matrix, "Noise", "report", "value").axes[0].images[0].get_array()
     np.testing.assert_array_equal(drawn, matrix)
 
 
 def test_losses_of_many_reports_print_and_draw_what_has_a_bound() -> None:
-    losses = dn.l_sue(10, 1.0, 2.0).losses(reports=5, rounds=3)
+    losses = dn.rounds.l_sue(10, 1.0, 2.0).losses(reports=5, rounds=3)
     assert str(losses) == losses.explain()
     assert "<td>2</td>" in losses._repr_html_()
     assert len(lengths(losses.plot())) == 4
-    endless = dn.dbitflip(10, 1.0, 2).losses()
+    endless = dn.rounds.dbitflip(10, 1.0, 2).losses()
     assert math.isinf(endless.changing_values)
     assert "no bound: nothing is fresh" in str(endless)
     assert len(lengths(endless.plot())) == 3
@@ -135,14 +137,18 @@ def test_losses_of_a_plan_print_one_line_for_each_guarantee() -> None:
 
 
 def test_summaries_print_with_their_ends() -> None:
-    mean = dn.mean_of(MECHANISM.estimate(TALLY), np.arange(6))
+    mean = dn.summaries.mean_of(MECHANISM.estimate(TALLY), np.arange(6))
     assert (
         str(mean)
         == f"{mean.value:.6g}, from {mean.low:.6g} to {mean.high:.6g} (standard error {mean.stderr:.2g})"
     )
-    assert str(dn.Summary(1.0, 0.5, 0.0, 2.0, within=2.5)).endswith("; bins add up to 2.5 either way")
-    assert "beyond the open end" in str(dn.Summary(1.0, 0.5, 0.0, math.inf))
-    assert str(dn.Summary(1.0, math.nan, math.nan, math.nan)) == "1 (smoothed, so without error bars)"
+    assert str(dn.summaries.Summary(1.0, 0.5, 0.0, 2.0, within=2.5)).endswith(
+        "; bins add up to 2.5 either way"
+    )
+    assert "beyond the open end" in str(dn.summaries.Summary(1.0, 0.5, 0.0, math.inf))
+    assert (
+        str(dn.summaries.Summary(1.0, math.nan, math.nan, math.nan)) == "1 (smoothed, so without error bars)"
+    )
 
 
 def test_likely_shares_are_a_table_in_a_notebook() -> None:
@@ -152,7 +158,7 @@ def test_likely_shares_are_a_table_in_a_notebook() -> None:
 
 
 def test_a_mean_prints_with_its_interval() -> None:
-    mean = dn.MeanEstimate(100, 5.0, 1.0)
+    mean = dn.metric.MeanEstimate(100, 5.0, 1.0)
     low, high = mean.interval()
     assert str(mean) == f"mean 5, from {low:.6g} to {high:.6g} with 95 % confidence (100 reports)"
 

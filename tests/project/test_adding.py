@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.mechanisms import PROTOCOLS, Protocol, recognize
+from deniable.mechanisms import PROTOCOLS
+from deniable.mechanisms.protocols import Protocol, recognize
 from deniable.plan import strict_json as notation
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.wire import PREFIX, Report, Wire
 from deniable.wire import json as wire_json
 from tests import faults
@@ -158,7 +159,7 @@ def test_a_new_shape_whose_sampler_is_broken_does_not(
 def test_a_new_shape_goes_through_a_plan(shape: Protocol, tmp_path: Path) -> None:
     """It is written, read back, reported, sent as bytes and JSON, tallied, estimated and explained."""
     made = shape.make(3, 2.0)
-    assert isinstance(made, dn.SetMechanism)
+    assert isinstance(made, dn.mechanisms.SetMechanism)
     plan = dn.Plan.of({"color": ["red", "green", "blue"]}, made, people=1000)
     assert '"kind":"denial"' in plan.to_json().replace(" ", "").replace("\n", "")
     again = dn.Plan.from_json(plan.to_json())
@@ -213,7 +214,7 @@ def test_the_command_line_knows_it(row: Protocol, run: Run) -> None:
 
 def read_back(row: Protocol) -> dn.Plan:
     part = row.make(100, 1.0)
-    assert isinstance(part, dn.SetMechanism)
+    assert isinstance(part, dn.mechanisms.SetMechanism)
     plan = dn.Plan.of({"town": [f"town {n}" for n in range(100)]}, part, people=1000)
     return dn.Plan.from_json(plan.to_json())
 

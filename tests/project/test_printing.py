@@ -11,10 +11,11 @@ import pytest
 
 import deniable as dn
 from deniable.choose import consider
+from deniable.crowd import shuffled
 from deniable.law import Matrix
 
 GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
-FAKED = dn.rsrfd([3, 2], 1.0, priors=[[0.5, 0.3, 0.2], [0.5, 0.5]])
+FAKED = dn.records.rsrfd([3, 2], 1.0, priors=[[0.5, 0.3, 0.2], [0.5, 0.5]])
 STUDY = dn.Study(
     {
         "color": ["red", "green", "blue"],
@@ -31,12 +32,12 @@ PRINTED: dict[str, tuple[Any, str]] = {
         "loss 1.0000",
     ),
     "noisy sum": (
-        dn.she(8, 1.0).law,
+        dn.mechanisms.she(8, 1.0).law,
         "Law of a noisy sum, 8 values: a report adds noise of variance 8 to each",
     ),
     "matrix": (Matrix.of([[3, 1], [1, 3]]), "Matrix, 2 values, 2 reports: loss 1.0987"),
     "channel": (
-        dn.geometric(8, 1.0).law,
+        dn.metric.geometric(8, 1.0).law,
         "Channel of Geometric noise, 9 values, 9 reports: loss 1 per step and 8.0000 in the worst case",
     ),
     "study": (
@@ -50,19 +51,19 @@ PRINTED: dict[str, tuple[Any, str]] = {
         dn.Study({"smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0),
         "Study: 1 attribute, epsilon 1 for a report, 2 for any number\n  smokes: 2 values: yes, no",
     ),
-    "prior": (dn.Prior.of([0.5, 0.3, 0.2], 3), "Prior, 3 values: 50 %, 30 %, 20 %"),
+    "prior": (dn.records.Prior.of([0.5, 0.3, 0.2], 3), "Prior, 3 values: 50 %, 30 %, 20 %"),
     "grid": (GRID, "3 x 2 cells, latitude 40 to 41, longitude -4 to -3, metric"),
     "planar Laplace": (
-        dn.planar_laplace(0.01),
+        dn.metric.planar_laplace(0.01),
         "Planar Laplace noise: a location moves 200 m on average, no exact loss (epsilon 0.01 per meter)",
     ),
     "wave": (
-        dn.square_wave(1.0),
+        dn.metric.square_wave(1.0),
         "Square wave, numbers from 0 to 1: a report is a number mostly within 0.2561 of the true one, "
         "no exact loss (epsilon 1)",
     ),
     "duchi": (
-        dn.duchi(1.0),
+        dn.metric.duchi(1.0),
         "Duchi, numbers from -1 to 1: a report is one of 2 numbers that are right on average, loss 1.0000, "
         "1 byte a report",
     ),
@@ -90,8 +91,8 @@ def test_an_object_prints_words_and_numbers_that_people_know(name: str) -> None:
 
 
 def test_what_depends_on_computations_prints_its_numbers() -> None:
-    shuffled = dn.shuffled(1.0, 1000)
-    assert str(shuffled).startswith("Shuffled: epsilon 0.1487 with delta 1e-06 (stronger clones")
+    crowd = shuffled(1.0, 1000)
+    assert str(crowd).startswith("Shuffled: epsilon 0.1487 with delta 1e-06 (stronger clones")
     best = consider([10, 2], 1.0, 1000)[0]
     assert str(best).startswith(f"{best.name}, 1,000 people: standard error ")
     assert "loss 1.0000 per record" in str(best)
@@ -117,14 +118,14 @@ def test_tallies_of_a_plan_print_a_line_for_each_attribute() -> None:
     assert [line.split(":")[0] for line in lines[1:]] == ["  color", "  smokes"]
 
 
-@pytest.mark.parametrize("fake", [*FAKED.fakes, dn.Blank(dn.oue(4, 1.0))])
-def test_a_fake_prints_what_it_is(fake: dn.Fake) -> None:
+@pytest.mark.parametrize("fake", [*FAKED.fakes, dn.records.Blank(dn.oue(4, 1.0))])
+def test_a_fake_prints_what_it_is(fake: dn.records.Fake) -> None:
     assert str(fake) == f"Fake, {fake.part.k} values: {fake.phrase}"
 
 
 def test_no_public_class_prints_its_fields() -> None:
     """A dataclass without words of its own prints arrays and fractions."""
-    rooms = [dn, dn.attack, dn.audit, dn.data, dn.learn]
+    rooms = [dn, *(member for name in dn.__all__ if inspect.ismodule(member := getattr(dn, name)))]
     members = [getattr(room, name) for room in rooms for name in room.__all__]
     raw = [
         one.__name__

@@ -16,6 +16,7 @@ import deniable as dn
 from deniable.exact import PRIME
 from deniable.randomness import kernels
 from deniable.randomness.hashing import collision, hash_values, occupied_buckets
+from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.mechanisms.test_every_mechanism import compile_loops
 
@@ -56,11 +57,11 @@ def test_functions_are_in_range_at_the_ends_of_words(compiled: bool, monkeypatch
     over.
     """
     compile_loops(monkeypatch, compiled)
-    m = dn.lh(5, 1.0, 3)
+    m = dn.mechanisms.lh(5, 1.0, 3)
     numbers = [0, 1, PRIME - 3, PRIME - 2, PRIME - 1, PRIME]
     pairs = list(itertools.product(numbers, numbers))
     words = [word for x, y in pairs for word in (x << 33 | y << 2 | 3, 0, 0)]
-    reports = m.privatize(np.arange(len(pairs)) % 5, dn.fixed(words))
+    reports = m.privatize(np.arange(len(pairs)) % 5, fixed(words))
     assert reports["a"].tolist() == [x % (PRIME - 1) + 1 for x, _ in pairs]
     assert reports["b"].tolist() == [y % PRIME for _, y in pairs]
     expected = [
@@ -135,7 +136,10 @@ def test_best_guess_by_drawing_functions(k: int, g: int) -> None:
     successes = (counts * p + (g - counts) * (1 - p) / (g - 1)) / k
     error = successes.std() / math.sqrt(successes.size)
     statistics.deviation(
-        float(successes.mean()), dn.lh(k, 2.0, g).success(), error, f"best guess, k = {k} and g = {g}"
+        float(successes.mean()),
+        dn.mechanisms.lh(k, 2.0, g).success(),
+        error,
+        f"best guess, k = {k} and g = {g}",
     )
 
 
@@ -143,7 +147,7 @@ def test_best_guess_by_attacking_reports() -> None:
     """From reports alone: guess a supported value, else any."""
     k, n = 20, 200_000
     m = dn.olh(k, 2.0)
-    values = dn.below(dn.seeded(1).take(n), k).astype(np.int64)
+    values = dn.randomness.below(dn.seeded(1).take(n), k).astype(np.int64)
     holds = m.support(m.privatize(values, dn.seeded(2)))
     sizes = holds.sum(axis=1)
     # a uniform guess among the supported values is right with this chance
@@ -163,7 +167,7 @@ def test_an_ideal_hash_is_not_this_family() -> None:
     assert abs(off(1000, 4)) < 0.01
     assert abs(off(4, 1000)) < 0.01
     assert max(abs(off(k, 149)) for k in range(2, 600, 7)) < 0.11
-    m = dn.lh(150, 4.0, 149)
+    m = dn.mechanisms.lh(150, 4.0, 149)
     assert 0.05 < m.success() / m.law.success() - 1 < 0.11
 
 

@@ -14,13 +14,18 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from tests.mechanisms.test_every_mechanism import compile_loops
 from tests.subsets import listed, packed
 
 
 def both_ways(
-    m: dn.Mechanism, values: Array, words: dn.Words, again: dn.Words, monkeypatch: pytest.MonkeyPatch
+    m: dn.mechanisms.Mechanism,
+    values: Array,
+    words: dn.randomness.Words,
+    again: dn.randomness.Words,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Array:
     """The reports by numpy, which must be those of the compiled loop; and their tallies, which must agree
     too.
@@ -57,7 +62,7 @@ def test_unary_with_thresholds_of_few_digits_and_of_all(
     one: int, zero: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Coins that fall at the first digit, and coins that need all 64."""
-    m = dn.Unary(70, one, zero)
+    m = dn.mechanisms.Unary(70, one, zero)
     both_ways(m, np.arange(500) % 70, dn.seeded(3), dn.seeded(3), monkeypatch)
 
 
@@ -66,7 +71,7 @@ def test_unary_coins_fall_at_the_very_threshold(compiled: bool, monkeypatch: pyt
     """The number that a coin reads across the words is below its threshold, or not, to the last digit."""
     compile_loops(monkeypatch, compiled)
     one, zero = 0xDEADBEEF12345678, 0x0123456789ABCDEF
-    m = dn.Unary(3, one, zero)
+    m = dn.mechanisms.Unary(3, one, zero)
     for numbers, holds in (
         ((one - 1, zero - 1, zero - 1), [True, True, True]),
         ((one, zero, zero), [False, False, False]),
@@ -76,7 +81,7 @@ def test_unary_coins_fall_at_the_very_threshold(compiled: bool, monkeypatch: pyt
         words = [
             sum((number >> (63 - level) & 1) << i for i, number in enumerate(numbers)) for level in range(64)
         ]
-        assert m.support(m.privatize([0], dn.fixed(words))).tolist() == [holds]
+        assert m.support(m.privatize([0], fixed(words))).tolist() == [holds]
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
@@ -86,7 +91,7 @@ def test_direct_at_the_very_threshold(compiled: bool, monkeypatch: pytest.Monkey
     m = dn.grr(4, 1.0)
     third = -(-FULL // 3)  # the first word that `below` sends to 1
     words = [m.keep - 1, 0, m.keep, 0, m.keep, third - 1, m.keep, third, m.keep, FULL - 1, FULL - 1, FULL - 1]
-    assert m.privatize([1] * 6, dn.fixed(words)).tolist() == [1, 0, 0, 2, 3, 3]
+    assert m.privatize([1] * 6, fixed(words)).tolist() == [1, 0, 0, 2, 3, 3]
 
 
 @pytest.mark.parametrize("k", [2, 3, 255, 256, 257, 65536, 65537, 1 << 24])
@@ -142,13 +147,13 @@ BUCKETS = [
 @pytest.mark.parametrize("g", BUCKETS)
 def test_hashed_with_every_kind_of_g(g: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Odd, even, powers of two, next to the prime: the compiled loops divide by multiplying."""
-    m = dn.lh(40, 2.0, g)
+    m = dn.mechanisms.lh(40, 2.0, g)
     both_ways(m, np.arange(700) % 40, dn.seeded(6), dn.seeded(6), monkeypatch)
 
 
 def test_hashed_with_the_largest_values(monkeypatch: pytest.MonkeyPatch) -> None:
     k = PRIME - 1
-    m = dn.lh(k, 2.0, 11)
+    m = dn.mechanisms.lh(k, 2.0, 11)
     values = np.array([0, k - 1, k // 2] * 100)
     compile_loops(monkeypatch, False)
     plain = m.privatize(values, dn.seeded(7))
@@ -157,14 +162,14 @@ def test_hashed_with_the_largest_values(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def hashed_reports(g: int, rows: list[tuple[int, int, int]]) -> Array:
-    return np.array(rows, dtype=dn.lh(4, 1.0, g).privatize([], dn.fixed([])).dtype)
+    return np.array(rows, dtype=dn.mechanisms.lh(4, 1.0, g).privatize([], fixed([])).dtype)
 
 
 @pytest.mark.parametrize("g", BUCKETS)
 def test_hash_counts_in_python_integers(g: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions and buckets at the ends of their ranges, counted value by value."""
     k = 9
-    m = dn.lh(k, 2.0, g)
+    m = dn.mechanisms.lh(k, 2.0, g)
     ends = [1, 2, PRIME // 2, PRIME - 2, PRIME - 1]
     rows = [(a, b, c) for a, b, c in itertools.product(ends, [0, *ends[:-1]], {0, 1, g // 2, g - 1})]
     counts = [sum((a * (v + 1) + b) % PRIME % g == c for a, b, c in rows) for v in range(k)]
@@ -184,7 +189,7 @@ def test_hash_counts_of_any_function(g: int, a: int, b: int, data: st.DataObject
     with pytest.MonkeyPatch.context() as patch:
         for compiled in (True, False):
             compile_loops(patch, compiled)
-            assert dn.lh(k, 2.0, g).tally(hashed_reports(g, [(a, b, c)])).counts.tolist() == counts
+            assert dn.mechanisms.lh(k, 2.0, g).tally(hashed_reports(g, [(a, b, c)])).counts.tolist() == counts
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 7, 8, 255, 256, 1000, 70_000])
@@ -205,8 +210,10 @@ def test_words_of_any_source_in_bulk(name: str, source: str, monkeypatch: pytest
     m = dn.PROTOCOLS[name].make(70, 1.0)
     values = np.arange(300) % 70
 
-    def words() -> dn.Words:
-        return dn.keyed(bytes(16)) if source == "keyed" else dn.fixed(dn.seeded(9).take(300 * m.words))
+    def words() -> dn.randomness.Words:
+        return (
+            dn.randomness.keyed(bytes(16)) if source == "keyed" else fixed(dn.seeded(9).take(300 * m.words))
+        )
 
     both_ways(m, values, words(), words(), monkeypatch)
 
@@ -217,7 +224,7 @@ def test_seeded_words_in_bulk_and_by_list_make_the_same_reports(monkeypatch: pyt
     for name in ("grr", "oue", "olh", "plh", "ss", "hr"):
         m = dn.PROTOCOLS[name].make(70, 1.0)
         values = np.arange(300) % 70
-        by_list = m.privatize(values, dn.fixed(dn.seeded(10).take(300 * m.words)))
+        by_list = m.privatize(values, fixed(dn.seeded(10).take(300 * m.words)))
         assert m.privatize(values, dn.seeded(10)).tobytes() == by_list.tobytes()
 
 

@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.randomness import FULL, cell
-from deniable.randomness.simulated import Seeded
+from deniable.errors import WordsExhausted
+from deniable.randomness.draws import FULL, cell
+from deniable.randomness.simulated import Seeded, fixed
 from tests import statistics
 
 MANY = settings(max_examples=200)
@@ -24,7 +25,7 @@ LABELS = st.lists(st.one_of(st.text(max_size=5), st.integers(), st.binary(max_si
 SECRET = bytes(range(32))
 
 
-def check_uniform(words: dn.Words, alpha: float) -> None:
+def check_uniform(words: dn.randomness.Words, alpha: float) -> None:
     """Every byte of every word, and every bit with its neighbor, is as likely as any other."""
     drawn = words.take(statistics.WORDS)
     as_bytes = drawn.view(np.uint8).reshape(-1, 8)
@@ -42,7 +43,7 @@ def check_uniform(words: dn.Words, alpha: float) -> None:
 
 
 def test_system_words_are_uniform() -> None:
-    check_uniform(dn.system(), statistics.SYSTEM_ALPHA)
+    check_uniform(dn.randomness.system(), statistics.SYSTEM_ALPHA)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
@@ -51,14 +52,14 @@ def test_seeded_words_are_uniform(seed: int) -> None:
 
 
 def test_keyed_words_are_uniform() -> None:
-    check_uniform(dn.keyed(SECRET, "a label"), statistics.ALPHA)
+    check_uniform(dn.randomness.keyed(SECRET, "a label"), statistics.ALPHA)
 
 
 @pytest.mark.parametrize("count", [1, 5, 4096, 4097, 50_000])
 def test_system_words_never_repeat(count: int) -> None:
     """Neither from one call to the next, nor from one source to another, nor between the parts of a table."""
-    source = dn.system()
-    drawn = [source.take(count), source.take(count), dn.system().take(count)]
+    source = dn.randomness.system()
+    drawn = [source.take(count), source.take(count), dn.randomness.system().take(count)]
     table = source.rows(2, count)
     drawn += [table.pick(slice(row, row + 1)).array().reshape(-1) for row in (0, 1)]
     assert all(words.dtype == np.uint64 for words in drawn)
@@ -68,7 +69,7 @@ def test_system_words_never_repeat(count: int) -> None:
 FORK = """
 import os, sys
 import deniable as dn
-source = dn.system()
+source = dn.randomness.system()
 source.take({count})
 reading, writing = os.pipe()
 child = os.fork()
@@ -182,10 +183,10 @@ def test_keyed_words_by_hand(labels: tuple[str | int | bytes, ...], size: int) -
     blocks = [hmac.digest(secret, message + block.to_bytes(8, "little"), "sha256") for block in range(3)]
     stream = b"".join(blocks)
     expected = [int.from_bytes(stream[i : i + 8], "little") for i in range(0, len(stream), 8)]
-    assert dn.keyed(secret, *labels).take(12).tolist() == expected
-    source = dn.keyed(secret, *labels)
+    assert dn.randomness.keyed(secret, *labels).take(12).tolist() == expected
+    source = dn.randomness.keyed(secret, *labels)
     assert [word for count in (1, 2, 0, 6, 3) for word in source.take(count).tolist()] == expected
-    table = dn.keyed(secret, *labels).rows(2, 6)
+    table = dn.randomness.keyed(secret, *labels).rows(2, 6)
     assert [table.pick(slice(row, row + 1)).array().tolist() for row in (1, 0)] == [
         [expected[6:]],
         [expected[:6]],
@@ -204,37 +205,43 @@ def test_different_labels_give_different_words(
     one: list[str | int | bytes], other: list[str | int | bytes]
 ) -> None:
     same = [(type(label), label) for label in one] == [(type(label), label) for label in other]
-    words, others = dn.keyed(SECRET, *one).take(4), dn.keyed(SECRET, *other).take(4)
+    words, others = dn.randomness.keyed(SECRET, *one).take(4), dn.randomness.keyed(SECRET, *other).take(4)
     assert (words.tolist() == others.tolist()) is same
 
 
 def test_different_secrets_give_different_words() -> None:
-    assert dn.keyed(SECRET, "a").take(4).tolist() != dn.keyed(SECRET[::-1], "a").take(4).tolist()
-    assert dn.keyed(SECRET, "a").take(4).tolist() == dn.keyed(bytearray(SECRET), "a").take(4).tolist()  # type: ignore[arg-type]
+    assert (
+        dn.randomness.keyed(SECRET, "a").take(4).tolist()
+        != dn.randomness.keyed(SECRET[::-1], "a").take(4).tolist()
+    )
+    assert (
+        dn.randomness.keyed(SECRET, "a").take(4).tolist()
+        == dn.randomness.keyed(bytearray(SECRET), "a").take(4).tolist()
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("secret", [b"", b"short", bytes(15), "x" * 32, None])
 def test_secrets_are_long_enough(secret: bytes) -> None:
     with pytest.raises(dn.InvalidParameter, match="at least 16 bytes"):
-        dn.keyed(secret, "a")
+        dn.randomness.keyed(secret, "a")
 
 
 @pytest.mark.parametrize("label", [True, 1.0, None, ("a",)])
 def test_labels_are_text_integers_or_bytes(label: str) -> None:
     with pytest.raises(dn.InvalidParameter, match="a label is a string, an integer or bytes, got"):
-        dn.keyed(SECRET, label)
+        dn.randomness.keyed(SECRET, label)
 
 
 def test_fixed_words_end() -> None:
-    source = dn.fixed([1, 2, FULL - 1])
+    source = fixed([1, 2, FULL - 1])
     assert source.take(1).tolist() == [1]
-    with pytest.raises(dn.WordsExhausted, match="3 words were asked for, but only 2 of 3 are left"):
+    with pytest.raises(WordsExhausted, match="3 words were asked for, but only 2 of 3 are left"):
         source.take(3)
     assert source.take(2).tolist() == [2, FULL - 1]
-    with pytest.raises(dn.WordsExhausted):
+    with pytest.raises(WordsExhausted):
         source.take(1)
-    with pytest.raises(dn.WordsExhausted):
-        dn.grr(4, 1.0).privatize([1, 2], dn.fixed([1, 2, 3]))
+    with pytest.raises(WordsExhausted):
+        dn.grr(4, 1.0).privatize([1, 2], fixed([1, 2, 3]))
 
 
 @pytest.mark.parametrize("word", [-1, FULL, 1.5, "1"])
@@ -242,7 +249,7 @@ def test_fixed_words_are_64_bits(word: int) -> None:
     with pytest.raises(
         dn.InvalidParameter, match="a word must be an integer from 0 to 18446744073709551615, got"
     ):
-        dn.fixed([1, word])
+        fixed([1, word])
 
 
 @MANY
@@ -252,7 +259,7 @@ def test_fixed_words_are_64_bits(word: int) -> None:
 @example(5, 6)
 @example(6, 6)
 def test_chance_is_less_than(word: int, threshold: int) -> None:
-    assert dn.chance(np.array([word], dtype=np.uint64), threshold).tolist() == [word < threshold]
+    assert dn.randomness.chance(np.array([word], dtype=np.uint64), threshold).tolist() == [word < threshold]
 
 
 @MANY
@@ -262,9 +269,9 @@ def test_chance_is_less_than(word: int, threshold: int) -> None:
 @example(FULL - 1, 1)
 def test_below_is_the_high_half_of_the_product(word: int, bound: int) -> None:
     words = np.array([word, word], dtype=np.uint64)
-    assert dn.below(words, bound).tolist() == [word * bound >> 64] * 2
+    assert dn.randomness.below(words, bound).tolist() == [word * bound >> 64] * 2
     bounds = np.array([bound, 1], dtype=np.uint64)
-    assert dn.below(words, bounds).tolist() == [word * bound >> 64, 0]
+    assert dn.randomness.below(words, bounds).tolist() == [word * bound >> 64, 0]
 
 
 @MANY
@@ -276,7 +283,7 @@ def test_cell_counts_the_words_that_below_sends_to_one_integer(bound: int, data:
     first, stop = -(-j * FULL // bound), -(-(j + 1) * FULL // bound)
     assert fewest <= stop - first <= most <= fewest + 1
     edges = np.array([first, stop - 1], dtype=np.uint64)
-    assert dn.below(edges, bound).tolist() == [j, j]
+    assert dn.randomness.below(edges, bound).tolist() == [j, j]
     if bound < 1000:
         counts = {-(-(i + 1) * FULL // bound) - -(-i * FULL // bound) for i in range(bound)}
         assert (min(counts), max(counts)) == (fewest, most)
@@ -285,10 +292,10 @@ def test_cell_counts_the_words_that_below_sends_to_one_integer(bound: int, data:
 @pytest.mark.parametrize("bound", [0, -1, 2**32 + 1, 2**64])
 def test_below_refuses_bounds_it_cannot_hold(bound: int) -> None:
     with pytest.raises(dn.InvalidParameter, match=r"a bound is an integer from 1 to 2\^32, got"):
-        dn.below(np.zeros(1, dtype=np.uint64), bound)
+        dn.randomness.below(np.zeros(1, dtype=np.uint64), bound)
 
 
 @pytest.mark.parametrize("threshold", [-1, FULL])
 def test_chance_refuses_thresholds_that_are_no_words(threshold: int) -> None:
     with pytest.raises(dn.InvalidParameter, match=r"a threshold is an integer from 0 to 2\^64 - 1, got"):
-        dn.chance(np.zeros(1, dtype=np.uint64), threshold)
+        dn.randomness.chance(np.zeros(1, dtype=np.uint64), threshold)

@@ -161,7 +161,7 @@ def test_values_on_a_line_share_their_buckets(k: int, g: int) -> None:
 def test_only_pools_where_many_people_have_a_value_have_ties() -> None:
     level = Level(LeastSquares(Tree(1000), (1.0,) * 5), 4)
     assert Ties.find(level, dn.grr(1000, 1.0).law, spread_people(1000, 1.0, 3), N) is None
-    law = dn.plh(1000, 4.0).law
+    law = dn.mechanisms.plh(1000, 4.0).law
     assert Ties.find(level, law, spread_people(1000, 0.0, 3), N) is None
     found = Ties.find(level, law, spread_people(1000, 0.5, 3), N)
     assert found is not None

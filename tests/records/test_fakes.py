@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.records import Blank, Fake, Guessed, Imitated, Prior
 from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
 
@@ -152,7 +152,7 @@ def test_a_prior_of_another_size_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.she], ids=lambda make: make.__name__
+    "make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.mechanisms.she], ids=lambda make: make.__name__
 )
 def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -> None:
     """Elsewhere the stated loss would be wrong: a blank among direct reports shows which
@@ -169,7 +169,9 @@ def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -
                 fake(*arguments)
 
 
-@pytest.mark.parametrize("part", [dn.l_duchi(1.0, 2.0), dn.loloha(4, 1.0, 2.0), dn.dbitflip(4, 1.0, bits=2)])
+@pytest.mark.parametrize(
+    "part", [dn.rounds.l_duchi(1.0, 2.0), dn.rounds.loloha(4, 1.0, 2.0), dn.rounds.dbitflip(4, 1.0, bits=2)]
+)
 def test_no_fake_stands_beside_a_report_that_is_kept(part: Any) -> None:
     for make in (
         lambda: Guessed(part, Prior.uniform(4)),

@@ -14,19 +14,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.records import (
-    Blank,
-    Faked,
-    Guessed,
-    Imitated,
-    RecordMechanism,
-    amplified,
-    equal_part,
-    rsfd,
-    rsrfd,
-    smp,
-    spl,
-)
+from deniable.records import Blank, Faked, Guessed, Imitated, RecordMechanism, rsfd, rsrfd, smp, spl
+from deniable.records.named import amplified, equal_part
 from tests.enumeration import law_of, log, true_ratio
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]
@@ -115,7 +104,7 @@ def rows_of_the_table(mechanism: Faked, e: float) -> tuple[list[float], list[flo
                 q = 1 / (e + k - 1)
                 b.append(q / prior.shares.min())
                 s.append(q / prior.shares.max())
-            case Imitated(part=dn.Unary(), prior=prior):
+            case Imitated(part=dn.mechanisms.Unary(), prior=prior):
                 least = float(prior.shares.min())
                 b.append(1 / (least * e + 1 - least))
                 s.append(1 / ((1 - least) * e + least))
@@ -457,10 +446,12 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         grr, oue, both = (rsfd(ks, epsilon, name, "published") for name in ("grr", "oue-z", "adaptive"))
         for j in range(len(ks)):
             direct, unary = (float(np.mean(mechanism.marginal(j).variance(1))) for mechanism in (grr, oue))
-            assert isinstance(both.mechanisms[j], dn.Direct if direct <= unary else dn.Unary)
+            assert isinstance(
+                both.mechanisms[j], dn.mechanisms.Direct if direct <= unary else dn.mechanisms.Unary
+            )
             assert float(np.mean(both.marginal(j).variance(1))) == min(direct, unary)
     kinds = {type(part) for part in rsfd((2, 3, 50), 1.0, "adaptive").mechanisms}
-    assert kinds == {dn.Direct, dn.Unary}
+    assert kinds == {dn.mechanisms.Direct, dn.mechanisms.Unary}
 
 
 # What is refused.

@@ -16,8 +16,10 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.mechanisms import ExactMechanism
-from deniable.randomness import FULL
+from deniable.errors import NotExact
+from deniable.mechanisms.base import ExactMechanism
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed
 from deniable.records import (
     Blank,
     Fake,
@@ -120,7 +122,7 @@ def test_a_nested_loss_is_the_sum_of_its_parts_and_an_attribute_loses_the_most()
 @pytest.mark.parametrize("kind", ["split", "single"])
 def test_a_split_holds_no_split_and_no_single(kind: str) -> None:
     parts = (dn.grr(2, 1.0), dn.grr(3, 1.0))
-    inside = Split(parts) if kind == "split" else dn.Single(parts[0])
+    inside = Split(parts) if kind == "split" else dn.records.Single(parts[0])
     with pytest.raises(dn.InvalidParameter, match=f"got a {kind}; write its parts directly"):
         Split((dn.grr(2, 1.0), inside))
 
@@ -130,7 +132,7 @@ def test_a_part_is_a_mechanism(kind: Any) -> None:
     with pytest.raises(dn.InvalidParameter, match=r"with an exact loss, .*got (str|Summed)"):
         kind((dn.grr(2, 1.0), "grr"))
     with pytest.raises(dn.InvalidParameter, match=r"with an exact loss, .*got (str|Summed)"):
-        kind((dn.grr(2, 1.0), dn.she(2, 1.0)))
+        kind((dn.grr(2, 1.0), dn.mechanisms.she(2, 1.0)))
 
 
 UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
@@ -225,7 +227,7 @@ def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.
     mechanism = rsfd((2, 3), 1.0, "grr")
     monkeypatch.setattr(
         "deniable.records.sampling.below",
-        lambda word, bound: dn.below(word - np.uint64(1) * (word > 0), bound),
+        lambda word, bound: dn.randomness.below(word - np.uint64(1) * (word > 0), bound),
     )
     with pytest.raises(AssertionError, match="not where the definition says"):
         sampled_law(mechanism, (0, 0))
@@ -283,13 +285,20 @@ def moved(part: ExactMechanism, by: float) -> ExactMechanism:
         return min(FULL - 1, round(threshold * (1 + Fraction(by))))
 
     match part:
-        case dn.Unary(one=one):
+        case dn.mechanisms.Unary(one=one):
             return replace(part, one=up(one))
-        case dn.Direct() | dn.Subset() | dn.PackedSubset() | dn.Hashed() | dn.Pooled() | dn.Hadamard():
+        case (
+            dn.mechanisms.Direct()
+            | dn.mechanisms.Subset()
+            | dn.mechanisms.PackedSubset()
+            | dn.mechanisms.Hashed()
+            | dn.mechanisms.Pooled()
+            | dn.mechanisms.Hadamard()
+        ):
             return replace(part, keep=up(part.keep))
         case Memoized(first=first, second=second):
             last = moved(second, by)
-            assert isinstance(last, dn.Direct | dn.Unary)
+            assert isinstance(last, dn.mechanisms.Direct | dn.mechanisms.Unary)
             return Memoized(first, last)
         case HashedMemoized(k=k, buckets=buckets):
             rounds = moved(buckets, by)
@@ -327,7 +336,9 @@ def population(n: int, kind: str) -> Array:
 Blocks = list[list[dn.Estimate]]
 
 
-def estimates(mechanism: RecordMechanism, sender: RecordMechanism, kind: str, words: dn.Words) -> Blocks:
+def estimates(
+    mechanism: RecordMechanism, sender: RecordMechanism, kind: str, words: dn.randomness.Words
+) -> Blocks:
     """For each attribute its estimates, one for each block of people."""
     records = sender.privatize(population(BLOCKS * BLOCK, kind), words)
     found = []
@@ -466,7 +477,7 @@ def _wide_priors() -> list[Array]:
 
 def some_records(ks: Sequence[int], n: int) -> Array:
     return np.column_stack(
-        [dn.below(dn.seeded(20 + j).take(n), k).astype(np.int64) for j, k in enumerate(ks)]
+        [dn.randomness.below(dn.seeded(20 + j).take(n), k).astype(np.int64) for j, k in enumerate(ks)]
     )
 
 
@@ -489,7 +500,7 @@ def test_a_batch_is_its_records_one_by_one(name: str, monkeypatch: pytest.Monkey
     single = joined([mechanism.privatize(row[None, :], words) for row in table], mechanism.d)
     assert same(mechanism.privatize(table, dn.seeded(7)), single)
     listed = dn.seeded(7).take(24 * mechanism.words)
-    assert same(mechanism.privatize(table, dn.fixed(listed)), single), "not the declared number of words"
+    assert same(mechanism.privatize(table, fixed(listed)), single), "not the declared number of words"
 
 
 @pytest.mark.parametrize("name", BULK)
@@ -635,13 +646,13 @@ def test_records_and_tallies_of_another_mechanism_are_refused() -> None:
 
 
 def test_an_attribute_among_fakes_states_no_loss_of_its_own() -> None:
-    with pytest.raises(dn.NotExact, match="ask the record mechanism"):
+    with pytest.raises(NotExact, match="ask the record mechanism"):
         rsfd((3, 5), 1.0).marginal(0).loss()
 
 
 def test_nobody_gives_no_reports() -> None:
     for make in (spl, smp, rsfd):
-        records = make((3, 5), 1.0, "grr").privatize(np.zeros((0, 2), dtype=int), dn.fixed([]))
+        records = make((3, 5), 1.0, "grr").privatize(np.zeros((0, 2), dtype=int), fixed([]))
         assert records.n == 0
         assert [len(column) for column in records.columns] == [0, 0]
 
@@ -656,11 +667,14 @@ def test_a_masked_table_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: dn.Split(3), "parts are a list of mechanisms, got int"),  # type: ignore[arg-type]
-        (lambda: dn.Sample(dn.grr(2, 1.0)), "parts are a list of mechanisms, got Direct"),  # type: ignore[arg-type]
-        (lambda: dn.Faked((dn.grr(2, 1.0), dn.grr(3, 1.0))), "a part of Faked is a fake, such as dn.Blank"),  # type: ignore[arg-type]
+        (lambda: dn.records.Split(3), "parts are a list of mechanisms, got int"),  # type: ignore[arg-type]
+        (lambda: dn.records.Sample(dn.grr(2, 1.0)), "parts are a list of mechanisms, got Direct"),  # type: ignore[arg-type]
+        (
+            lambda: dn.records.Faked((dn.grr(2, 1.0), dn.grr(3, 1.0))),
+            "a part of Faked is a fake, such as dn.records.Blank",
+        ),  # type: ignore[arg-type]
         (lambda: dn.grr(3, 1.0).loss(2), "takes nothing; leave the argument out"),  # type: ignore[call-arg]
-        (lambda: dn.geometric(9, 0.5).loss(3), r"give the distance to loss_at\(distance\)"),  # type: ignore[call-arg]
+        (lambda: dn.metric.geometric(9, 0.5).loss(3), r"give the distance to loss_at\(distance\)"),  # type: ignore[call-arg]
     ],
 )
 def test_wrong_parts_and_arguments_are_refused_in_words(make: Callable[[], object], said: str) -> None:
@@ -670,8 +684,8 @@ def test_wrong_parts_and_arguments_are_refused_in_words(make: Callable[[], objec
 
 def test_fakes_in_a_list_are_those_in_a_tuple() -> None:
     fakes = dn.rsfd([3, 4], 1.0).fakes
-    assert dn.Faked(list(fakes)) == dn.Faked(fakes)  # type: ignore[arg-type]
-    assert hash(dn.Faked(list(fakes))) == hash(dn.Faked(fakes))  # type: ignore[arg-type]
+    assert dn.records.Faked(list(fakes)) == dn.records.Faked(fakes)  # type: ignore[arg-type]
+    assert hash(dn.records.Faked(list(fakes))) == hash(dn.records.Faked(fakes))  # type: ignore[arg-type]
 
 
 def test_columns_of_categories_are_taken_by_record_mechanisms() -> None:

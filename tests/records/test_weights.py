@@ -24,14 +24,14 @@ KS = (3, 2, 4)
 N = 60_000
 
 
-def of(*weights: int, reported: int = 1) -> dn.Sample:
+def of(*weights: int, reported: int = 1) -> dn.records.Sample:
     parts = tuple(dn.grr(2 + j, 1.0) for j in range(3))
-    return dn.Sample(parts, reported, weights)
+    return dn.records.Sample(parts, reported, weights)
 
 
 def test_weights_have_one_form() -> None:
     assert of(6, 2, 4) == of(3, 1, 2)
-    assert of(7, 7, 7) == of(1, 1, 1) == dn.Sample(of(3, 1, 2).parts)
+    assert of(7, 7, 7) == of(1, 1, 1) == dn.records.Sample(of(3, 1, 2).parts)
     assert of(7, 7, 7).weights is None
     assert of(1 << 20, 1 << 19, 1 << 19).weights == (2, 1, 1)
     assert dn.smp(KS, 1.0, weights=range(2, 8, 2)).weights == (1, 2, 3)
@@ -52,7 +52,7 @@ def test_weights_have_one_form() -> None:
 )
 def test_other_weights_are_refused_in_words(weights: Any, said: str) -> None:
     with pytest.raises(dn.InvalidParameter, match=said) as refused:
-        dn.Sample(of(3, 1, 2).parts, 1, weights)
+        dn.records.Sample(of(3, 1, 2).parts, 1, weights)
     assert refused.value.reason == "weights"
 
 
@@ -94,8 +94,8 @@ def test_attributes_are_drawn_as_often_as_their_weights_whatever_the_answers() -
 def test_a_device_draws_its_attribute_from_plan_and_secret_alone() -> None:
     """The same in every round and for any answers; over many devices as often as the weights say."""
     asked = {f"question {j}": [str(v) for v in range(k)] for j, k in enumerate(KS)}
-    parts = tuple(dn.l_grr(k, 0.5, 1.0) for k in KS)
-    plan = Plan.of(asked, dn.Sample(parts, weights=WEIGHTS), 1000, rounds=2)
+    parts = tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)
+    plan = Plan.of(asked, dn.records.Sample(parts, weights=WEIGHTS), 1000, rounds=2)
     held = []
     for number in range(300):
         client = dn.Client(plan, secret=number.to_bytes(16), plan_cap=100.0)
@@ -146,7 +146,7 @@ def test_expected_errors_are_those_of_the_people_who_are_drawn() -> None:
 def test_an_attackers_profile_is_that_of_all_ways_to_draw() -> None:
     """Against a sum over all sequences of attributes, where each collection draws anew or keeps the first."""
     weights = (3, 1, 2)
-    mechanism = dn.Sample(tuple(dn.grr(k, 1.5) for k in KS), weights=weights)
+    mechanism = dn.records.Sample(tuple(dn.grr(k, 1.5) for k in KS), weights=weights)
     found = dn.attack.success(mechanism, collections=2)
     chances = [float(mechanism.chance(j)) for j in range(3)]
     for one, part, chance in zip(found.attributes, mechanism.mechanisms, chances, strict=True):
@@ -171,8 +171,10 @@ def test_an_attackers_profile_is_that_of_all_ways_to_draw() -> None:
 
 def test_a_kept_attribute_is_guessed_as_often_as_it_is_drawn() -> None:
     weights = (3, 1, 2)
-    parts = tuple(dn.l_grr(k, 1.0, 2.0) for k in KS)
-    kept = next(one for one in dn.attack.success(dn.Sample(parts, weights=weights), collections=3).profiles)
+    parts = tuple(dn.rounds.l_grr(k, 1.0, 2.0) for k in KS)
+    kept = next(
+        one for one in dn.attack.success(dn.records.Sample(parts, weights=weights), collections=3).profiles
+    )
     after = [dn.attack.success_after(part, 3, memoized=True) for part in parts]
     expected = math.fsum(weight / 6 * one for weight, one in zip(weights, after, strict=True))
     assert kept.memoized

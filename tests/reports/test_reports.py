@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import deniable as dn
+from deniable.errors import FileMissing
 from deniable.frames import frames
+from deniable.randomness.simulated import fixed
 from deniable.reports import Reports, Tallies
 from deniable.study import Plan
 from deniable.study.study import Study
@@ -150,8 +152,8 @@ def test_a_refused_answer_is_named_by_its_row() -> None:
         ONCE.privatize({"color": ["red", None, "red", ""], "age": [1] * 4})
 
 
-@pytest.mark.parametrize("words", [None, dn.seeded(7), dn.system(), dn.fixed([1, 2, 3])])
-def test_a_plan_that_asks_again_needs_words_that_remember(words: dn.Words | None) -> None:
+@pytest.mark.parametrize("words", [None, dn.seeded(7), dn.randomness.system(), fixed([1, 2, 3])])
+def test_a_plan_that_asks_again_needs_words_that_remember(words: dn.randomness.Words | None) -> None:
     with pytest.raises(dn.InvalidParameter, match="every person's first answer must be kept"):
         AGAIN.privatize(answers(10), words)
 
@@ -216,7 +218,7 @@ def test_rounds_of_a_seed_are_reproducible_and_differ() -> None:
         dn.remembering(7, round=0)
 
 
-@pytest.mark.parametrize("make", [dn.l_grr, dn.l_osue])
+@pytest.mark.parametrize("make", [dn.rounds.l_grr, dn.rounds.l_osue])
 def test_the_error_of_a_change_between_rounds(make: Any) -> None:
     """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did
     not change.
@@ -285,18 +287,18 @@ def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) ->
     """
     path = tmp_path / "reports.parquet"
     with pytest.raises(
-        dn.FileMissing,
+        FileMissing,
         match=r"there is no file .*reports\.parquet; plan\.write_reports, or `deniable privatize`",
     ):
         ONCE.tally(ONCE.read_reports(path))
     ONCE.write_reports(path, ONCE.privatize(answers(10)))
-    with pytest.raises(dn.FileMissing, match=r"there is no file .*; did you mean 'reports\.parquet'\?"):
+    with pytest.raises(FileMissing, match=r"there is no file .*; did you mean 'reports\.parquet'\?"):
         dn.attack.guess(ONCE, tmp_path / "report.parquet")
-    with pytest.raises(dn.FileMissing, match="is a folder; name a file in it"):
+    with pytest.raises(FileMissing, match="is a folder; name a file in it"):
         list(ONCE.read_reports(tmp_path))
-    with pytest.raises(dn.FileMissing, match="`deniable plan`, writes one"):
+    with pytest.raises(FileMissing, match="`deniable plan`, writes one"):
         Plan.read(tmp_path / "nowhere" / "p.json")
-    with pytest.raises(dn.FileMissing, match="`deniable init` writes an example"):
+    with pytest.raises(FileMissing, match="`deniable init` writes an example"):
         Study.read(tmp_path / "s.toml")
     with pytest.raises(FileNotFoundError):  # as it was for who caught that
         Study.read("nothing.toml")
@@ -305,7 +307,7 @@ def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) ->
 def test_what_is_not_a_tally_is_refused_with_what_to_do(tmp_path: Path) -> None:
     wrong: list[Any] = [tmp_path / "reports.parquet", str(tmp_path / "reports.parquet")]
     for given in wrong:
-        with pytest.raises(dn.FileMissing, match=r"there is no file .*; name files of reports"):
+        with pytest.raises(FileMissing, match=r"there is no file .*; name files of reports"):
             ONCE.tally(given)
         with pytest.raises(dn.InvalidReport, match=r"read a file of them: plan\.tally\(plan\.read_reports\("):
             ONCE.mle(given, "age")

@@ -24,7 +24,7 @@ from tests.cases import check_each
 from tests.running import Run
 
 COLORS = ["red", "green", "blue"]
-PLAN = dn.Plan.of({"color": COLORS}, dn.l_grr(3, 1.0, 2.0), people=400, rounds=10)
+PLAN = dn.Plan.of({"color": COLORS}, dn.rounds.l_grr(3, 1.0, 2.0), people=400, rounds=10)
 ONCE = dn.Plan.of({"color": COLORS}, dn.grr(3, 1.0), people=400)
 PEOPLE = {"color": COLORS * 40}
 NAMED = "does not say of which round its reports are, and this plan has rounds 1 to 10"
@@ -155,7 +155,7 @@ def test_the_shell_refuses_what_says_no_round(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_question_may_be_called_round(tmp_path: Path) -> None:
-    plan = dn.Plan.of({"round": COLORS}, dn.l_grr(3, 1.0, 2.0), people=400, rounds=2)
+    plan = dn.Plan.of({"round": COLORS}, dn.rounds.l_grr(3, 1.0, 2.0), people=400, rounds=2)
     file = tmp_path / "reports.parquet"
     plan.write_reports(file, plan.privatize({"round": COLORS * 9}, dn.remembering(1, round=2)))
     assert parquet.read_table(file).column_names == ["round", "deniable.round"]

@@ -22,9 +22,9 @@ from tests.statistics import at_least, spread
 STUDIES, PEOPLE = 300, 300
 """Pairs of rounds for each coverage: 95 % may then read as 88 %, and 83 % is found out."""
 CHAINS: dict[str, Callable[[int, float, float], Any]] = {
-    "l_grr": dn.l_grr,
-    "loloha": dn.loloha,
-    "l_osue": dn.l_osue,
+    "l_grr": dn.rounds.l_grr,
+    "loloha": dn.rounds.loloha,
+    "l_osue": dn.rounds.l_osue,
 }
 Codes = npt.NDArray[np.int64]
 Move = Callable[[Codes], Codes]
@@ -134,7 +134,9 @@ def mean_changes(
 ) -> Iterator[tuple[float, Any]]:
     """The true change of a mean among the people who answered, and what is said of it."""
     asked = {"asked": dn.Number(0, 1)}
-    plan = Plan.of(asked, dn.l_duchi(6.0, 8.0) if ends else dn.l_duchi(2.0, 4.0), people=PEOPLE, rounds=2)
+    plan = Plan.of(
+        asked, dn.rounds.l_duchi(6.0, 8.0) if ends else dn.rounds.l_duchi(2.0, 4.0), people=PEOPLE, rounds=2
+    )
     last = 1 << 32
     for seed in range(STUDIES):
         drawn = np.random.default_rng(seed).integers(0, 2 if ends else last, PEOPLE)

@@ -48,8 +48,8 @@ high = 10_000
 """
 PLANAR = metric_mechanism(TOWN)
 assert PLANAR is not None
-MANY: dict[str, tuple[dn.SetMechanism | dn.MetricMechanism, dn.Range]] = {
-    "geometric": (dn.geometric(99, 0.5), AGES),
+MANY: dict[str, tuple[dn.mechanisms.SetMechanism | dn.metric.MetricMechanism, dn.Range]] = {
+    "geometric": (dn.metric.geometric(99, 0.5), AGES),
     "grr": (dn.grr(100, 5.0), dn.Range(0, 100, step=1)),
     "oue": (dn.oue(100, 3.0), dn.Range(0, 100, step=1)),
     "olh": (dn.olh(40, 3.0), dn.Range(0, 40, step=1)),
@@ -359,7 +359,7 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
 @pytest.mark.parametrize("bins", [False, True])
 def test_plots_stay_small(bins: bool) -> None:
     """In inches: an age that has a hundred bins does not make the figure as tall as a hundred bars."""
-    mechanism, planar = dn.geometric(99, 0.5), PLANAR
+    mechanism, planar = dn.metric.geometric(99, 0.5), PLANAR
     assert planar is not None
     age = mechanism.estimate(draw_tally(mechanism, bell(100, 5000), RNG))
     home = planar.estimate(draw_tally(planar, bell(144, 5000), RNG))
@@ -479,7 +479,7 @@ def test_little_of_a_page_is_empty() -> None:
     """One tall panel and short ones were drawn in three columns, with a third of the page or more empty below
     the short.
     """
-    m = dn.geometric(99, 0.5)
+    m = dn.metric.geometric(99, 0.5)
     estimates = {"age": m.estimate(draw_tally(m, bell(100, 5000), RNG))}
     estimates |= {
         name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")

@@ -65,7 +65,7 @@ def test_covariances_are_those_of_all_reports_of_all_groups(name: str) -> None:
     """Each report of each group with its probability, against the closed form; the last value is no answer,
     which comes after the cells of all groups.
     """
-    mechanism = getattr(dn, name)(3, 1.0)
+    mechanism = getattr(dn.mechanisms, name)(3, 1.0)
     law, bases = mechanism.law, np.array([0.3, 0.7])
     shares = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
     made = mechanism.privatize(np.arange(20_000) % 3, dn.seeded(3))

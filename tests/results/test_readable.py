@@ -212,7 +212,9 @@ def test_no_survey_is_asked_for_more_people_than_there_are() -> None:
 
 def test_plots_draw_what_is_too_noisy_in_gray_and_not_as_nothing() -> None:
     """Words take the place of an error bar through the whole panel, and a gray cell is not a share of 0."""
-    beach = dn.Grid(54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=dn.per_meter(level=0.8, radius=8000))
+    beach = dn.Grid(
+        54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=dn.metric.per_meter(level=0.8, radius=8000)
+    )
     plan = dn.Study({"beach": beach, "vote": list("abcd")}, epsilon=0.1).plan(people=400)
     people = [{"beach": (54.15, 10.35), "vote": "a"}] * 400
     result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))

@@ -24,7 +24,7 @@ def _people() -> dict[str, np.ndarray]:
     return {name: draw.choice(values, N, p=[0.3, 0.7]) for name, values in ASKED.items()}
 
 
-def _plan(mechanism: dn.RecordMechanism) -> dn.Plan:
+def _plan(mechanism: dn.records.RecordMechanism) -> dn.Plan:
     each = {name: dn.Categories(values) for name, values in ASKED.items()}
     tables = {" x ".join(pair): dn.domain.Product([(name, each[name]) for name in pair]) for pair in PAIRS}
     return dn.Plan.of(tables, mechanism, people=N)
@@ -34,7 +34,11 @@ def _plan(mechanism: dn.RecordMechanism) -> dn.Plan:
 def test_tables_of_the_same_people_stay_as_they_are(kind: str) -> None:
     """Their errors depend on each other, so that those of independent tables would be too small."""
     parts = (dn.grr(4, 2.0), dn.grr(4, 2.0))
-    made = {"split": dn.Split(parts), "sample": dn.Sample(parts), "faked": dn.rsfd([4, 4], 2.0, "grr")}[kind]
+    made = {
+        "split": dn.records.Split(parts),
+        "sample": dn.records.Sample(parts),
+        "faked": dn.rsfd([4, 4], 2.0, "grr"),
+    }[kind]
     plan = _plan(made)
     result = plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(3))))
     table, sources = result.cross("smoker", by="age"), list_sources(result.numbers)
@@ -57,7 +61,7 @@ def test_one_of_several_tables_of_the_same_people_is_read() -> None:
     view = dn.domain.Product(each)
     pair = dn.domain.Product([(name, each[name]) for name in ("age", "smoker")])
     plan = dn.Plan.of(
-        {view.name: view, pair.name: pair}, dn.Split((dn.grr(8, 2.0), dn.grr(4, 2.0))), people=N
+        {view.name: view, pair.name: pair}, dn.records.Split((dn.grr(8, 2.0), dn.grr(4, 2.0))), people=N
     )
     result = plan.estimate(plan.tally(plan.privatize(_people(), dn.seeded(4))))
     table = result.cross("smoker", by="age")

@@ -26,7 +26,7 @@ def zipf(k: int) -> Floats:
 
 
 TOWNS = np.array([0.3, 0.2, 0.15, 0.1, 0.08, 0.07, 0.054, 0.046])
-CASES: dict[str, tuple[dn.SetMechanism, int, Floats]] = {
+CASES: dict[str, tuple[dn.mechanisms.SetMechanism, int, Floats]] = {
     "grr of 8": (dn.grr(8, 2.0), 317, TOWNS),
     "grr of 20": (dn.grr(20, 1.0), 2000, zipf(20)),
     "oue of 20": (dn.oue(20, 1.0), 1000, zipf(20)),
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[dn.SetMechanism, int, Floats]] = {
 }
 
 
-def show_counts(m: dn.SetMechanism, n: int, has_floor: bool = True) -> tuple[Floats, Floats]:
+def show_counts(m: dn.mechanisms.SetMechanism, n: int, has_floor: bool = True) -> tuple[Floats, Floats]:
     """The ends of the shown interval for every count of support, from 0 to n."""
     every = Estimate(n, np.arange(n + 1), m.law)
     shown = Likely(np.clip(every.frequencies, 0.0, 1.0), "most likely", "", None)
@@ -85,7 +85,9 @@ def test_intervals_that_are_only_cut_collapse(case: str) -> None:
         (dn.oue(20, 1.0), 10**7, 2_689_000, 0.001190),
     ],
 )
-def test_the_vectors_of_shown_intervals(m: dn.SetMechanism, n: int, count: int, high: float) -> None:
+def test_the_vectors_of_shown_intervals(
+    m: dn.mechanisms.SetMechanism, n: int, count: int, high: float
+) -> None:
     """Vectors 7.6."""
     found = sum_of(Estimate(n, np.full(m.k, count), m.law), [0]).cut()
     assert (found.low, found.high) == pytest.approx((0.0, high), abs=1e-6)
@@ -149,5 +151,5 @@ def test_a_range_that_is_asked_for_is_shown_with_the_floor() -> None:
 
 def test_means_beyond_the_ends_keep_their_length() -> None:
     """A mean of -300 with a reach of 350 is shown as 0 to 350, not as 0 to 50."""
-    shown = dn.Summary(-300.0, 178.0, -650.0, 50.0).cut(0.0, 1000.0)
+    shown = dn.summaries.Summary(-300.0, 178.0, -650.0, 50.0).cut(0.0, 1000.0)
     assert (shown.value, shown.low, shown.high) == (0.0, 0.0, 350.0)

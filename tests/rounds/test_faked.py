@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.randomness import FULL
+from deniable.client import composed_loss
+from deniable.randomness.draws import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
-from deniable.rounds import FAKES_AGAIN, Memoized
+from deniable.rounds import Memoized
+from deniable.rounds.named import FAKES_AGAIN
 from tests.enumeration import (
     Law,
     cells,
@@ -32,23 +34,28 @@ from tests.statistics import deviation, spread
 
 SKEWED = Prior.of([0.7, 0.2, 0.1], 3)
 MECHANISMS: dict[str, Callable[[], Faked]] = {
-    "l_grr": lambda: dn.l_rsfd([2, 3], 1.0, 2.0, "l_grr"),
-    "l_osue-z": lambda: dn.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z"),
-    "l_osue-r": lambda: dn.l_rsfd([2, 2], 0.5, 1.5, "l_osue-r"),
-    "l_sue-z": lambda: dn.l_rsfd([2, 2], 1.0, 3.0, "l_sue-z"),
-    "both": lambda: Faked((Guessed(dn.l_grr(3, 1.0, 2.0), SKEWED), Blank(dn.l_osue(2, 0.7, 1.1)))),
-    "realistic": lambda: dn.l_rsfd([3, 2], 1.0, 2.0, "l_grr", [[0.7, 0.2, 0.1], [0.9, 0.1]]),
-    "realistic bits": lambda: dn.l_rsfd([2, 2], 1.0, 2.0, "l_sue-r", [[0.8, 0.2], [0.3, 0.7]]),
+    "l_grr": lambda: dn.rounds.l_rsfd([2, 3], 1.0, 2.0, "l_grr"),
+    "l_osue-z": lambda: dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z"),
+    "l_osue-r": lambda: dn.rounds.l_rsfd([2, 2], 0.5, 1.5, "l_osue-r"),
+    "l_sue-z": lambda: dn.rounds.l_rsfd([2, 2], 1.0, 3.0, "l_sue-z"),
+    "both": lambda: Faked(
+        (Guessed(dn.rounds.l_grr(3, 1.0, 2.0), SKEWED), Blank(dn.rounds.l_osue(2, 0.7, 1.1)))
+    ),
+    "realistic": lambda: dn.rounds.l_rsfd([3, 2], 1.0, 2.0, "l_grr", [[0.7, 0.2, 0.1], [0.9, 0.1]]),
+    "realistic bits": lambda: dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_sue-r", [[0.8, 0.2], [0.3, 0.7]]),
     "unequal": lambda: Faked(
-        (Imitated(dn.l_grr(2, 0.5, 3.0), Prior.uniform(2)), Guessed(dn.l_grr(3, 1.0, 1.2), SKEWED))
+        (
+            Imitated(dn.rounds.l_grr(2, 0.5, 3.0), Prior.uniform(2)),
+            Guessed(dn.rounds.l_grr(3, 1.0, 1.2), SKEWED),
+        )
     ),
 }
 FAKES: dict[str, Callable[[], Fake]] = {
-    "guessed": lambda: Guessed(dn.l_grr(3, 1.0, 2.0), Prior.uniform(3)),
-    "guessed from a prior": lambda: Guessed(dn.l_grr(3, 0.5, 1.0), SKEWED),
-    "imitated": lambda: Imitated(dn.l_grr(3, 1.0, 2.0), SKEWED),
-    "imitated by bits": lambda: Imitated(dn.l_osue(3, 1.0, 2.0), SKEWED),
-    "blank": lambda: Blank(dn.l_sue(3, 1.0, 2.0)),
+    "guessed": lambda: Guessed(dn.rounds.l_grr(3, 1.0, 2.0), Prior.uniform(3)),
+    "guessed from a prior": lambda: Guessed(dn.rounds.l_grr(3, 0.5, 1.0), SKEWED),
+    "imitated": lambda: Imitated(dn.rounds.l_grr(3, 1.0, 2.0), SKEWED),
+    "imitated by bits": lambda: Imitated(dn.rounds.l_osue(3, 1.0, 2.0), SKEWED),
+    "blank": lambda: Blank(dn.rounds.l_sue(3, 1.0, 2.0)),
 }
 
 
@@ -68,7 +75,7 @@ def test_losses_of_reports_of_one_record(name: str, reports: int) -> None:
     mechanism = MECHANISMS[name]()
     for per in ("record", "attribute"):
         stated, truth = mechanism.ratio_after(reports, per), _worst(mechanism, reports, per)
-        check_ratio(stated, dn.composed_loss([stated]), truth, f"{name}, {reports} reports per {per}")
+        check_ratio(stated, composed_loss([stated]), truth, f"{name}, {reports} reports per {per}")
         assert stated <= mechanism.permanent.ratio(per)
         if reports == 1:
             assert stated == mechanism.ratio(per)
@@ -121,7 +128,7 @@ def test_many_reports_tend_to_what_is_kept(name: str) -> None:
 @pytest.mark.parametrize("protocol", FAKES_AGAIN)
 def test_budgets_are_kept_per_record(protocol: str) -> None:
     for first, forever in ((0.1, 0.2), (1.0, 1.5), (2.0, 5.0)):
-        mechanism = dn.l_rsfd([2, 7, 40], first, forever, protocol)
+        mechanism = dn.rounds.l_rsfd([2, 7, 40], first, forever, protocol)
         assert first - 1e-9 < mechanism.loss() <= first
         assert forever - 1e-9 < mechanism.permanent.loss() <= forever
         assert mechanism.permanent.loss("attribute") < mechanism.permanent.loss()
@@ -165,19 +172,19 @@ def _change_law(mechanism: Faked, records: Sequence[tuple[int, ...]]) -> Law:
 # What is kept.
 
 
-_KEEPERS: list[Callable[[int], dn.Words]] = [
-    lambda i: dn.device(bytes(32), "plan", round=i),
+_KEEPERS: list[Callable[[int], dn.randomness.Words]] = [
+    lambda i: dn.randomness.device(bytes(32), "plan", round=i),
     lambda i: dn.remembering(7, round=i),
 ]
 
 
 @pytest.mark.parametrize("words", _KEEPERS)
 @pytest.mark.parametrize("protocol", FAKES_AGAIN)
-def test_all_first_answers_are_kept(protocol: str, words: Callable[[int], dn.Words]) -> None:
+def test_all_first_answers_are_kept(protocol: str, words: Callable[[int], dn.randomness.Words]) -> None:
     """A second round that changes next to nothing shows what is kept: the same in all rounds, and after
     another answer in between. Where another answer is not real, nothing of it shows.
     """
-    mechanism = _calm(dn.l_rsfd([5, 40, 70], 1.0, 2.0, protocol))
+    mechanism = _calm(dn.rounds.l_rsfd([5, 40, 70], 1.0, 2.0, protocol))
     one = np.array([[1, 2, 3]])
     real = int(mechanism.sampled_attribute(words(1).rows(1, mechanism.words))[0])
     kept = [mechanism.privatize(one, words(i)).columns for i in (1, 2, 3)]
@@ -201,7 +208,11 @@ def _calm(mechanism: Faked) -> Faked:
         part = fake.part
         assert isinstance(part, Memoized)
         k = part.k
-        calm = dn.Direct(k, FULL - rare) if part.names_value else dn.Unary(k, FULL - rare, rare)
+        calm = (
+            dn.mechanisms.Direct(k, FULL - rare)
+            if part.names_value
+            else dn.mechanisms.Unary(k, FULL - rare, rare)
+        )
         fakes.append(replace(fake, part=Memoized(part.first, calm)))  # type: ignore[type-var]
     return Faked(tuple(fakes))
 
@@ -223,7 +234,7 @@ def _redraw_fakes(mechanism: Faked, record: tuple[int, ...]) -> Law:
 
 def test_fakes_that_are_drawn_again_lose_more() -> None:
     """The planted fault: what one attribute says would no longer be hidden by the fakes of the others."""
-    mechanism = dn.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")
+    mechanism = dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")
     laws = {record: _redraw_fakes(mechanism, record) for record in records_of(mechanism)}
     near = [worst_ratio([laws[0, 0], laws[1, 0]]), worst_ratio([laws[0, 0], laws[0, 1]])]
     assert max(near) > mechanism.ratio_after(2, "attribute") * Fraction(101, 100)
@@ -238,7 +249,7 @@ def test_estimates_of_each_round_are_unbiased_and_scatter_as_they_say() -> None:
     """400 populations of 300 people. The planted fault takes the fakes of the first round for those of a
     report; false alarms are by tests/statistics.py.
     """
-    mechanism = Faked((Guessed(dn.l_grr(3, 1.0, 2.0), SKEWED), Blank(dn.l_osue(4, 1.0, 2.0))))
+    mechanism = Faked((Guessed(dn.rounds.l_grr(3, 1.0, 2.0), SKEWED), Blank(dn.rounds.l_osue(4, 1.0, 2.0))))
     table = np.column_stack([np.repeat([0, 1, 2], [150, 100, 50]), np.arange(300) % 4])
     runs = 400
     words = dn.seeded(11)
@@ -280,9 +291,9 @@ def test_errors_of_two_rounds_are_never_correlated_against_the_same_people(name:
 
 
 def test_the_likelihood_of_whole_reports_of_one_round() -> None:
-    mechanism = dn.l_rsfd([2, 3], 2.0, 4.0)
+    mechanism = dn.rounds.l_rsfd([2, 3], 2.0, 4.0)
     table = np.column_stack([np.arange(20_000) % 2, np.arange(20_000) % 4 % 3])
-    found = dn.mle_record(mechanism, mechanism.privatize(table, dn.seeded(3)))
+    found = dn.likelihood.mle_record(mechanism, mechanism.privatize(table, dn.seeded(3)))
     assert all(one.certified for one in found)
     np.testing.assert_allclose(found[1].frequencies, [0.5, 0.25, 0.25], atol=0.05)
 
@@ -292,13 +303,13 @@ def test_the_likelihood_of_whole_reports_of_one_round() -> None:
 
 def test_either_all_attributes_are_asked_again_or_none_is() -> None:
     with pytest.raises(dn.InvalidParameter, match="either all attributes are asked again"):
-        Faked((Blank(dn.l_osue(3, 1.0, 2.0)), Blank(dn.oue(3, 1.0))))
+        Faked((Blank(dn.rounds.l_osue(3, 1.0, 2.0)), Blank(dn.oue(3, 1.0))))
 
 
 def test_protocols_that_have_no_fakes_are_refused() -> None:
     with pytest.raises(dn.InvalidParameter, match="'l_oue' is not a protocol of RS\\+FD for asking again"):
-        dn.l_rsfd([2, 3], 1.0, 2.0, "l_oue")
+        dn.rounds.l_rsfd([2, 3], 1.0, 2.0, "l_oue")
     with pytest.raises(dn.InvalidParameter, match="'l_osue-z' is not a protocol of RS\\+RFD"):
-        dn.l_rsfd([2, 3], 1.0, 2.0, "l_osue-z", [[1, 1], [1, 1, 1]])
+        dn.rounds.l_rsfd([2, 3], 1.0, 2.0, "l_osue-z", [[1, 1], [1, 1, 1]])
     with pytest.raises(dn.InvalidParameter, match="2 attributes, but 1 priors"):
-        dn.l_rsfd([2, 3], 1.0, 2.0, "l_grr", [[1, 1]])
+        dn.rounds.l_rsfd([2, 3], 1.0, 2.0, "l_grr", [[1, 1]])

@@ -14,7 +14,8 @@ from deniable.attack.repeats import chance_after
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.means import LAST_POSITION
-from deniable.randomness import FULL, DrawnRows
+from deniable.randomness.draws import FULL
+from deniable.randomness.words import DrawnRows
 from deniable.rounds import MemoizedMean, l_duchi
 from tests import statistics
 from tests.client.test_remembering import crowd_words, exact_second
@@ -75,7 +76,7 @@ def test_the_code_compares_with_the_line(line: int) -> None:
     assert m.encode(values, DrawnRows(words)).tolist() == [0, 0, 1, 1]
 
 
-def check_line(words: dn.Words) -> None:
+def check_line(words: dn.randomness.Words) -> None:
     """Two collections of the same numbers, with a second round that changes next to nothing."""
     m = MemoizedMean(exact_second(l_duchi(1.0, 2.0).bit))
     values = np.linspace(0, LAST_POSITION, PEOPLE).astype(np.int64)
@@ -100,7 +101,7 @@ def test_a_line_that_is_drawn_again_is_seen() -> None:
 
 
 def test_only_two_values_in_direct_rounds() -> None:
-    for bit in (dn.l_grr(3, 0.5, 1.0), dn.l_sue(2, 0.5, 1.0)):
+    for bit in (dn.rounds.l_grr(3, 0.5, 1.0), dn.rounds.l_sue(2, 0.5, 1.0)):
         with pytest.raises(InvalidParameter, match="direct ones of two values"):
             MemoizedMean(bit)
 
@@ -121,4 +122,4 @@ def test_the_ratio_of_one_report_is_not_below_that_of_its_chance() -> None:
     p = m.bit.law.exact_p
     assert m.ratio >= p / (1 - p)
     assert log_up(m.ratio) == m.loss()
-    assert m.one_round == dn.Averaged(dn.Duchi(round(p * FULL)))
+    assert m.one_round == dn.metric.Averaged(dn.metric.Duchi(round(p * FULL)))

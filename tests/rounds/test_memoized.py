@@ -18,13 +18,13 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import log_up
-from deniable.randomness import FULL, DrawnRows
-from deniable.randomness.simulated import remembering
+from deniable.randomness.draws import FULL
+from deniable.randomness.simulated import fixed, remembering
+from deniable.randomness.words import DrawnRows
 from deniable.rounds import (
     BitFlip,
     HashedMemoized,
     Memoized,
-    Repeated,
     dbitflip,
     l_grr,
     l_osue,
@@ -34,6 +34,7 @@ from deniable.rounds import (
     loloha,
 )
 from deniable.rounds.changes import MOST_ROUNDS, bound_changes
+from deniable.rounds.memoized import Repeated
 from tests import statistics
 from tests.enumeration import (
     WORDS,
@@ -119,8 +120,8 @@ def bit_law(m: Memoized, values: tuple[int, ...], bit: int) -> dict[tuple[bool, 
     """The law of one bit of a sequence of unary reports: a kept coin for every value, a fresh one for every
     report.
     """
-    assert isinstance(m.first, dn.Unary)
-    assert isinstance(m.second, dn.Unary)
+    assert isinstance(m.first, dn.mechanisms.Unary)
+    assert isinstance(m.second, dn.mechanisms.Unary)
     fresh = {True: Fraction(m.second.one, WORDS), False: Fraction(m.second.zero, WORDS)}
     found = {}
     for reports in itertools.product((False, True), repeat=len(values)):
@@ -139,7 +140,7 @@ def bit_law(m: Memoized, values: tuple[int, ...], bit: int) -> dict[tuple[bool, 
 def worst_sequences(m: Memoized, rounds: int) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction]:
     """For each two sequences of values, the largest ratio over all sequences of reports."""
     sequences = list(itertools.product(range(m.k), repeat=rounds))
-    if isinstance(m.first, dn.Direct):
+    if isinstance(m.first, dn.mechanisms.Direct):
         laws = {values: sequence_law(m, values) for values in sequences}
         chances = {values: [laws[values](reports) for reports in sequences] for values in sequences}
         return {
@@ -198,7 +199,7 @@ def test_four_rounds_of_three_values() -> None:
 def _worst_of_any(m: Memoized, rounds: int) -> float:
     """The same as `worst_sequences` in floats, which are enough for a bound that is far away."""
     sequences = list(itertools.product(range(m.k), repeat=rounds))
-    if isinstance(m.first, dn.Direct):
+    if isinstance(m.first, dn.mechanisms.Direct):
         first = np.array([[float(part_law(m.first, v)[y]) for y in range(m.k)] for v in range(m.k)])
         second = np.array([[float(again(m.second, kept)[y]) for y in range(m.k)] for kept in range(m.k)])
         index = np.array(sequences)
@@ -283,7 +284,7 @@ def test_a_bound_on_changes_says_that_it_is_one() -> None:
     assert not l_grr(5, 1.0, 2.0).losses(rounds=MOST_ROUNDS + 1).changing_values_exact
     assert loloha(100, 1.0, 2.0).losses(rounds=10).changing_values_exact
     assert not loloha(3, 1.0, 2.0, g=4).losses(rounds=2).changing_values_exact  # one bucket is never reached
-    both = dn.Split((l_grr(5, 1.0, 2.0), l_osue(5, 1.0, 2.0))).losses(rounds=10)
+    both = dn.records.Split((l_grr(5, 1.0, 2.0), l_osue(5, 1.0, 2.0))).losses(rounds=10)
     assert not both.changing_values_exact  # one part has only a bound, and so has the whole
 
 
@@ -449,7 +450,7 @@ def crowd(population: str) -> Array:
     return np.tile(np.repeat(np.arange(5), np.round(SHARES * BLOCK).astype(int)), BLOCKS)
 
 
-def tallies(m: Repeated, sender: Repeated, population: str, words: dn.Words) -> list[dn.Tally]:
+def tallies(m: Repeated, sender: Repeated, population: str, words: dn.randomness.Words) -> list[dn.Tally]:
     return [m.tally(some) for some in np.split(sender.privatize(crowd(population), words), BLOCKS)]
 
 
@@ -511,20 +512,20 @@ BULK: dict[str, Callable[[], Repeated]] = {
 def test_a_batch_is_its_reports_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compile_loops(monkeypatch, False)
     m = BULK[name]()
-    values = dn.below(dn.seeded(1).take(30), m.k)
+    values = dn.randomness.below(dn.seeded(1).take(30), m.k)
     batch = m.privatize(values, dn.seeded(2))
     words = dn.seeded(2)
     single = np.concatenate([m.privatize(values[i : i + 1], words) for i in range(30)])
     assert batch.tobytes() == single.tobytes()
     assert batch.nbytes == 30 * m.report_bytes
-    listed = dn.fixed(dn.seeded(2).take(30 * m.words))
+    listed = fixed(dn.seeded(2).take(30 * m.words))
     assert m.privatize(values, listed).tobytes() == batch.tobytes(), "not the declared number of words"
 
 
 @pytest.mark.parametrize("name", BULK)
 def test_compiled_loops_equal_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     m = BULK[name]()
-    values = dn.below(dn.seeded(3).take(3000), m.k)
+    values = dn.randomness.below(dn.seeded(3).take(3000), m.k)
     compile_loops(monkeypatch, False)
     plain = m.privatize(values, dn.seeded(4))
     tally = m.tally(plain)
@@ -541,7 +542,7 @@ def test_reports_look_like_those_of_one_round() -> None:
     assert m.report_bytes == dn.oue(9, 1.0).report_bytes
     report = m.privatize([3], dn.seeded(1))
     assert outcomes(m, report) == outcomes(dn.oue(9, 1.0), report)
-    assert loloha(1000, 0.5, 1.0, g=4).report_bytes == dn.lh(1000, 1.0, 4).report_bytes
+    assert loloha(1000, 0.5, 1.0, g=4).report_bytes == dn.mechanisms.lh(1000, 1.0, 4).report_bytes
 
 
 # Kept bits without a second round.
@@ -679,13 +680,15 @@ def test_reports_that_cannot_have_been_sent_are_refused(name: str) -> None:
         m.estimate(dn.Tally(1, np.zeros(4, dtype=int)))
 
 
-@pytest.mark.parametrize("make", [dn.l_grr, dn.l_sue, dn.l_osue, dn.l_oue, dn.l_soue])
+@pytest.mark.parametrize(
+    "make", [dn.rounds.l_grr, dn.rounds.l_sue, dn.rounds.l_osue, dn.rounds.l_oue, dn.rounds.l_soue]
+)
 @pytest.mark.parametrize("reports", [1, 5, 30, 200, 1000])
 def test_many_reports_are_rounded_up_by_next_to_nothing(
-    make: Callable[[int, float, float], dn.Memoized], reports: int
+    make: Callable[[int, float, float], dn.rounds.Memoized], reports: int
 ) -> None:
     m = make(10, 0.05, 1.0)
-    if isinstance(m.first, dn.Direct):
+    if isinstance(m.first, dn.mechanisms.Direct):
         a, r = m.first.ratio, m.second.ratio**reports
         exact = (a * r + 9) / (a + r + 8) * Fraction(FULL, FULL - 40 * (reports + 1))
     else:
@@ -701,19 +704,27 @@ def test_many_reports_are_rounded_up_by_next_to_nothing(
 
 def test_ten_thousand_reports_take_no_time() -> None:
     started = time.process_time()
-    assert dn.l_osue(100, 1.0, 2.0).losses(reports=10_000).same_value <= 2.0
+    assert dn.rounds.l_osue(100, 1.0, 2.0).losses(reports=10_000).same_value <= 2.0
     assert time.process_time() - started < 0.5, "0.01 s; in exact powers it is 4 s and more"
 
 
-@pytest.mark.parametrize("m", [dn.l_grr(5, 1.0, 2.0), dn.l_rsfd([3, 4], 1.0, 2.0), dn.rsfd([3, 4], 1.0)])
-def test_reports_beyond_counting_are_refused(m: dn.Memoized | dn.Faked) -> None:
+@pytest.mark.parametrize(
+    "m", [dn.rounds.l_grr(5, 1.0, 2.0), dn.rounds.l_rsfd([3, 4], 1.0, 2.0), dn.rsfd([3, 4], 1.0)]
+)
+def test_reports_beyond_counting_are_refused(m: dn.rounds.Memoized | dn.records.Faked) -> None:
     """A billion took more than 100 s, and loses what any number does."""
     with pytest.raises(dn.InvalidParameter, match="reports must be an integer from 1 to 10000"):
         m.ratio_after(10**9)
 
 
 @pytest.mark.parametrize(
-    "m", [dn.l_grr(5, 1.0, 2.0), dn.loloha(9, 1.0, 2.0), dn.dbitflip(9, 1.0, bits=3), dn.oue(5, 1.0)]
+    "m",
+    [
+        dn.rounds.l_grr(5, 1.0, 2.0),
+        dn.rounds.loloha(9, 1.0, 2.0),
+        dn.rounds.dbitflip(9, 1.0, bits=3),
+        dn.oue(5, 1.0),
+    ],
 )
 def test_a_loss_takes_nothing(m: Any) -> None:
     assert m.loss() == log_up(m.ratio)

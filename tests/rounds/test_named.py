@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.rounds import Memoized, Repeated, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import Memoized, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds.memoized import Repeated
 
 CALIBRATIONS: tuple[Literal["exact"], Literal["published"]] = ("exact", "published")
 ALL: dict[str, Callable[[int, float, float], Repeated]] = {
@@ -85,8 +86,8 @@ def test_one_report_is_the_one_round_protocol(first: float, forever: float) -> N
             assert two.law.q == pytest.approx(one.law.q, abs=1e-12)
             assert two.law.variance(1) == pytest.approx(printed, rel=1e-12)
     m = loloha(100, first, forever)
-    assert m.law.p == pytest.approx(dn.lh(100, first, m.g).law.p, abs=1e-12)
-    assert m.law.exact_q == pytest.approx(dn.lh(100, first, m.g).law.q, abs=1e-12)
+    assert m.law.p == pytest.approx(dn.mechanisms.lh(100, first, m.g).law.p, abs=1e-12)
+    assert m.law.exact_q == pytest.approx(dn.mechanisms.lh(100, first, m.g).law.q, abs=1e-12)
     assert m.law.variance(1) == pytest.approx(1 / m.g * (1 - 1 / m.g) / (m.law.p - 1 / m.g) ** 2, rel=1e-7)
 
 
@@ -142,8 +143,8 @@ def test_which_of_two_chains_is_chosen(share: float) -> None:
             last, next_ = allomfree([k, k + 1], share * forever, forever, calibration).parts
             assert isinstance(last, Memoized)
             assert isinstance(next_, Memoized)
-            assert isinstance(last.second, dn.Direct)
-            assert isinstance(next_.second, dn.Unary)
+            assert isinstance(last.second, dn.mechanisms.Direct)
+            assert isinstance(next_.second, dn.mechanisms.Unary)
         assert largest[1] == math.floor(3 * math.exp(share * forever) + 2)
 
 

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.mechanisms import Protocol
-from deniable.metric import MetricMechanism, averaged
+from deniable.mechanisms.protocols import Protocol
+from deniable.metric import MetricMechanism
+from deniable.metric.numbers import averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
 from deniable.simulate.measure import Mean, SweepCell, sweep
@@ -41,10 +42,15 @@ SUM_REPORTED = 6000
 """Noisy sums: 200 people each, since only the noise matters; its scale moved by 10 % is seen."""
 
 UNARY, SYMMETRIC = dn.oue(5, 1.0), dn.sue(5, 1.0)
-DIRECT, COLUMNS, POOLED, SUMS = dn.grr(5, 1.0), dn.hr(5, 1.0), dn.plh(5, 1.0), dn.she(5, 1.0)
+DIRECT, COLUMNS, POOLED, SUMS = (
+    dn.grr(5, 1.0),
+    dn.hr(5, 1.0),
+    dn.mechanisms.plh(5, 1.0),
+    dn.mechanisms.she(5, 1.0),
+)
 
 
-def reported(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64], repeats: int) -> Counts:
+def reported(mechanism: dn.mechanisms.Mechanism, true_counts: npt.NDArray[np.int64], repeats: int) -> Counts:
     """The counts of real reports, one row per repeat."""
     words, block = dn.seeded(11), 200
     people = np.repeat(np.arange(mechanism.k), true_counts)
@@ -55,7 +61,7 @@ def reported(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64], repeat
     return np.array(rows, dtype=np.float64)
 
 
-def simulate_counts(mechanism: dn.Mechanism, true_counts: npt.NDArray[np.int64]) -> Counts:
+def simulate_counts(mechanism: dn.mechanisms.Mechanism, true_counts: npt.NDArray[np.int64]) -> Counts:
     """The counts of tallies drawn directly, one row per repeat."""
     generator = np.random.default_rng(12)
     return np.array(
@@ -87,13 +93,13 @@ def compare(one: Counts, other: Counts, what: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def counted() -> Callable[[dn.Mechanism], Counts]:
+def counted() -> Callable[[dn.mechanisms.Mechanism], Counts]:
     """Real counts of each mechanism, made once."""
-    seen: dict[dn.Mechanism, Counts] = {}
+    seen: dict[dn.mechanisms.Mechanism, Counts] = {}
 
-    def get(mechanism: dn.Mechanism) -> Counts:
+    def get(mechanism: dn.mechanisms.Mechanism) -> Counts:
         if mechanism not in seen:
-            sums = isinstance(mechanism, dn.Summed)
+            sums = isinstance(mechanism, dn.mechanisms.Summed)
             seen[mechanism] = reported(
                 mechanism, SUM_COUNTS if sums else TRUE_COUNTS, SUM_REPORTED if sums else REPORTED
             )
@@ -107,7 +113,9 @@ def counted() -> Callable[[dn.Mechanism], Counts]:
     [UNARY, SYMMETRIC, DIRECT, COLUMNS, POOLED, SUMS],
     ids=["oue", "sue", "grr", "hr", "plh", "she"],
 )
-def test_both_ways_have_one_law(mechanism: dn.Mechanism, counted: Callable[[dn.Mechanism], Counts]) -> None:
+def test_both_ways_have_one_law(
+    mechanism: dn.mechanisms.Mechanism, counted: Callable[[dn.mechanisms.Mechanism], Counts]
+) -> None:
     assert is_drawn_directly(mechanism)
     true_counts = SUM_COUNTS if mechanism is SUMS else TRUE_COUNTS
     compare(counted(mechanism), simulate_counts(mechanism, true_counts), repr(mechanism))
@@ -127,7 +135,7 @@ def test_the_noise_of_two_people_has_one_law() -> None:
         statistics.same_law(counted, faulty, "normal noise of the same variance")
 
 
-FAULTS: dict[str, tuple[dn.Mechanism, dn.Mechanism]] = {
+FAULTS: dict[str, tuple[dn.mechanisms.Mechanism, dn.mechanisms.Mechanism]] = {
     "unary p moved by 1 %": (UNARY, replace(UNARY, one=round(UNARY.one * 1.01))),
     "unary q moved by 1 %": (UNARY, replace(UNARY, zero=round(UNARY.zero * 1.01))),
     "direct p moved by 1 %": (DIRECT, replace(DIRECT, keep=round(DIRECT.keep * 1.01))),
@@ -138,7 +146,9 @@ FAULTS: dict[str, tuple[dn.Mechanism, dn.Mechanism]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_moved_probabilities_are_seen(fault: str, counted: Callable[[dn.Mechanism], Counts]) -> None:
+def test_moved_probabilities_are_seen(
+    fault: str, counted: Callable[[dn.mechanisms.Mechanism], Counts]
+) -> None:
     right, wrong = FAULTS[fault]
     with pytest.raises(AssertionError, match="of the variance"):
         compare(counted(right), simulate_counts(wrong, SUM_COUNTS if right is SUMS else TRUE_COUNTS), fault)
@@ -146,7 +156,8 @@ def test_moved_probabilities_are_seen(fault: str, counted: Callable[[dn.Mechanis
 
 @pytest.mark.parametrize("mechanism", [DIRECT, COLUMNS, POOLED], ids=["grr", "hr", "plh"])
 def test_independent_counts_are_seen(
-    mechanism: dn.Direct | dn.Hadamard | dn.Pooled, counted: Callable[[dn.Mechanism], Counts]
+    mechanism: dn.mechanisms.Direct | dn.mechanisms.Hadamard | dn.mechanisms.Pooled,
+    counted: Callable[[dn.mechanisms.Mechanism], Counts],
 ) -> None:
     generator = np.random.default_rng(13)
     law, n = mechanism.law, int(TRUE_COUNTS.sum())
@@ -165,7 +176,7 @@ def test_independent_counts_are_seen(
 
 @pytest.mark.parametrize("mechanism", [dn.ss(20, 1.0), dn.olh(20, 1.0)], ids=["ss", "olh"])
 def test_other_shapes_are_counted_from_real_reports(
-    mechanism: dn.Mechanism, monkeypatch: pytest.MonkeyPatch
+    mechanism: dn.mechanisms.Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "deniable.simulate.tallies._BLOCK_BYTES", 17 * mechanism.report_bytes
@@ -277,8 +288,8 @@ def test_a_cell_depends_on_the_seed_and_not_on_the_rest_of_the_sweep(rows: list[
 
 
 def test_a_protocol_of_ones_own_needs_one_function() -> None:
-    def third(k: int, epsilon: float) -> dn.Unary:
-        return dn.ue(k, epsilon, p=1 / 3)
+    def third(k: int, epsilon: float) -> dn.mechanisms.Unary:
+        return dn.mechanisms.ue(k, epsilon, p=1 / 3)
 
     row = next(sweep([Protocol("third", third)], [1.0], [10], [1000], population.uniform, repeats=2))
     assert (row.protocol, row.drawn) == ("third", "directly")
@@ -498,7 +509,11 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [dn.geometric(9, 0.4), dn.square_wave(1.0, 10), dn.exponential(lambda x, y: abs(x - y), 0.5, 10)],
+    [
+        dn.metric.geometric(9, 0.4),
+        dn.metric.square_wave(1.0, 10),
+        dn.metric.exponential(lambda x, y: abs(x - y), 0.5, 10),
+    ],
 )
 def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism) -> None:
     people = np.arange(10) * 4000
@@ -513,17 +528,17 @@ def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism)
 
 
 def test_errors_of_metric_attributes_are_measured() -> None:
-    mechanism = dn.Split((dn.geometric(4, 1.0), dn.grr(3, 1.0)))
+    mechanism = dn.records.Split((dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)))
     people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
     runs = 400
     errors = simulate.measure_record_errors(mechanism, people, runs, np.random.default_rng(1))
-    line, direct = dn.geometric(4, 1.0), dn.grr(3, 1.0)
+    line, direct = dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)
     expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
     expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
     assert errors.unbiased.stderr is not None
     statistics.deviation(
         errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a metric attribute"
     )
-    numbers = dn.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
+    numbers = dn.records.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
     with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
         simulate.measure_record_errors(numbers, people, 2, np.random.default_rng(1))

@@ -45,7 +45,7 @@ def find_all() -> Discovery:
 def test_a_level_is_an_attribute_and_the_question_is_the_final_group() -> None:
     assert PLAN.names == ("word to 15 bits", "word", "smokes")
     assert PLAN.mechanism.weights == (29, 71, 100)  # type: ignore[attr-defined]
-    assert PLAN.loss.record == dn.linear(35, 4.0).loss() <= 4.0
+    assert PLAN.loss.record == dn.mechanisms.linear(35, 4.0).loss() <= 4.0
     assert dn.Plan.from_json(PLAN.to_json()) == PLAN
 
 
@@ -212,7 +212,7 @@ def test_short_texts_are_searched_without_levels() -> None:
 def test_plans_whose_last_level_has_whole_codes_are_searched_as_before() -> None:
     text = dn.Text("a-z", longest=3)
     level = Coarse("word", text, 1)
-    parts = dn.Sample((dn.linear(15, 4.0), dn.linear(15, 4.0)), weights=(21, 4))
+    parts = dn.records.Sample((dn.mechanisms.linear(15, 4.0), dn.mechanisms.linear(15, 4.0)), weights=(21, 4))
     plan = dn.Plan.of({level.name: Attribute(level.name, level), "word": text}, parts, people=3000)
     reports = plan.privatize({"word": ["cat"] * 2000 + ["dog"] * 1000}, dn.seeded(1))
     found = plan.discover(reports)
@@ -309,7 +309,7 @@ def test_a_plan_gives_no_advice_that_is_refused_for_text() -> None:
 
 def test_a_guess_of_text_is_between_two_answers() -> None:
     """The better of two buckets at the other end of every hash, and not one of 2^35 texts."""
-    part = dn.linear(35, 4.0)
+    part = dn.mechanisms.linear(35, 4.0)
     keep = part.keep / 2**64
     other = (1 - keep) / (part.g - 1)
     told = sum([max(keep, other)] * 2 + [other] * (part.g - 2)) / 2

@@ -29,7 +29,7 @@ def test_it_is_chosen_on_request_only() -> None:
     mechanism = plan.mechanism
     assert isinstance(mechanism, Faked)
     assert mechanism.repeated
-    assert mechanism == dn.l_rsfd([3, 2, 40], 1.0, 2.0)
+    assert mechanism == dn.rounds.l_rsfd([3, 2, 40], 1.0, 2.0)
     again = Plan.from_json(plan.to_json())
     assert (again.id, again.mechanism) == (plan.id, mechanism)
     losses = again.verify().repeated
@@ -41,7 +41,7 @@ def test_it_is_chosen_on_request_only() -> None:
 
 def test_protocols_can_be_named() -> None:
     parts = plan_of(protocol="l_osue").mechanism.mechanisms
-    assert {type(part.first) for part in parts if isinstance(part, Memoized)} == {dn.Unary}
+    assert {type(part.first) for part in parts if isinstance(part, Memoized)} == {dn.mechanisms.Unary}
     with pytest.raises(dn.InvalidParameter, match="loloha"):
         plan_of(protocol="loloha")
     with pytest.raises(dn.InvalidParameter, match="one real attribute per person"):
@@ -60,7 +60,7 @@ def test_sampling_errs_less_than_fakes() -> None:
     for first, forever in ((0.5, 1.0), (2.0, 4.0)):
         for ks in ([2, 2], [3, 5, 4], [2, 50], [10] * 5):
             d, n = len(ks), 10_000
-            sampled, faked = dn.allomfree(ks, first, forever), dn.l_rsfd(ks, first, forever)
+            sampled, faked = dn.rounds.allomfree(ks, first, forever), dn.rounds.l_rsfd(ks, first, forever)
             for j in range(d):
                 assert sampled.marginal(j).error(n // d, 0.0) < faked.marginal(j).error(n, 0.0)
 
@@ -80,7 +80,7 @@ def test_a_device_gives_the_same_report_again_and_hides_what_is_not_real() -> No
         secret = bytes([number]) * 32
         first = dn.Client(plan, secret=secret, plan_cap=math.inf).report(ANSWERS, round=2)
         assert dn.Client(plan, secret=secret, plan_cap=math.inf).report(ANSWERS, round=2) == first
-        rows = dn.device(secret, plan.id).rows(1, plan.mechanism.words)
+        rows = dn.randomness.device(secret, plan.id).rows(1, plan.mechanism.words)
         mechanism = plan.mechanism
         assert isinstance(mechanism, Faked)
         real = plan.names[int(mechanism.sampled_attribute(rows)[0])]
@@ -164,7 +164,7 @@ def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
     with pytest.raises(dn.InvalidParameter, match="people='same'"):
         two.cross("a", by="b").change(one.cross("a", by="b"), people="same")
     two.cross("a", by="b").change(one.cross("a", by="b"))
-    mechanism = dn.l_rsfd([2, 3], 1.0, 2.0, "l_grr", priors=[[0.9, 0.1], [0.2, 0.2, 0.6]])
+    mechanism = dn.rounds.l_rsfd([2, 3], 1.0, 2.0, "l_grr", priors=[[0.9, 0.1], [0.2, 0.2, 0.6]])
     skewed = dn.Plan.of({"a": ["x", "y"], "b": ["x", "y", "z"]}, mechanism, people=400, rounds=2)
     one, two = (
         skewed.estimate(skewed.tally(skewed.privatize(answers, dn.remembering(1, round=i)))) for i in (1, 2)
@@ -175,7 +175,7 @@ def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
 
 def test_an_audit_holds_clients_to_what_fakes_hide() -> None:
     """People who differ in one answer have a smaller claim than a part alone."""
-    mechanism = dn.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")
+    mechanism = dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")
     plan = Plan.of({"a": ["x", "y"], "b": ["x", "y"]}, mechanism, people=100, rounds=3)
     found = dn.audit.lower_bound(plan, trials=200, per="attribute", rounds=3, words=dn.seeded(1))
     assert found.claim == pytest.approx(np.log(float(mechanism.ratio_after(3, "attribute"))))

@@ -24,18 +24,11 @@ from deniable.collect.sums import Sums
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.explain.device_limit import find_accepted, round_limit, warn_limit
-from deniable.metric import (
-    Averaged,
-    Geometric,
-    MetricMechanism,
-    PlanarGeometric,
-    averaged,
-    geometric,
-    piecewise,
-)
+from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric, geometric, piecewise
+from deniable.metric.numbers import averaged
 from deniable.metric.shells import planar_noise
 from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.reports import Tallies
 from deniable.study import Plan
@@ -61,7 +54,9 @@ SMALL: dict[str, RecordMechanism] = {
     "sample": Sample((dn.grr(3, 0.8), geometric(3, 0.7), square(0.3), averaged("duchi", 0.6))),
     "two of four": Sample((dn.grr(2, 0.8), geometric(2, 0.7), square(0.3), averaged("duchi", 0.6)), 2),
     "piecewise": Split((geometric(2, 0.7), Averaged(piecewise(1.0, 4)))),
-    "hybrid": Sample((dn.grr(2, 0.8), Averaged(dn.Hybrid(piecewise(1.0, 3), dn.duchi(1.0), FULL // 3)))),
+    "hybrid": Sample(
+        (dn.grr(2, 0.8), Averaged(dn.metric.Hybrid(piecewise(1.0, 3), dn.metric.duchi(1.0), FULL // 3)))
+    ),
 }
 
 
@@ -176,10 +171,10 @@ def test_a_device_counts_the_worst_case() -> None:
     worst = plan.loss.record
     assert worst > 3 * (plan.loss.rest or 0)
     assert Client(plan, secret=bytes(32), plan_cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
-    with pytest.raises(dn.AboveCap, match="this device's cap"):
+    with pytest.raises(AboveCap, match="this device's cap"):
         Client(plan, secret=bytes(32), plan_cap=worst - 0.01)
     ledger = dn.Ledger()
-    with pytest.raises(dn.AboveCap, match="this device's cap is 4"):
+    with pytest.raises(AboveCap, match="this device's cap is 4"):
         Client(plan, ledger=ledger)
     Client(plan, ledger=ledger, cap=worst + 1e-6).report(vectors.METRIC_ANSWERS[0])
     assert ledger.lifetime().unchanged == plan.stated.record
@@ -212,7 +207,7 @@ def mixed(**changed: Any) -> Study:
     asked: dict[str, Any] = {
         "color": ["red", "green", "blue"],
         "age": dn.Range(0, 50, step=1, privacy="metric", epsilon=0.4),
-        "home": dn.Grid(**CITY, rows=6, columns=8, epsilon=dn.per_meter(level=1.0, radius=2000)),  # type: ignore[arg-type]
+        "home": dn.Grid(**CITY, rows=6, columns=8, epsilon=dn.metric.per_meter(level=1.0, radius=2000)),  # type: ignore[arg-type]
         "income": dn.Number(0, 10_000),
     }
     return Study(asked, **{"epsilon": 1.0} | changed)
@@ -259,7 +254,7 @@ def test_the_mean_is_chosen_by_its_error() -> None:
     assert found == {0.2: "duchi", 1.0: "piecewise", 3.0: "piecewise"}
     named = Study({"income": dn.Number(0, 1)}, epsilon=3.0, protocol={"income": "hybrid"}).plan(100)
     assert isinstance(named.document.parts[0], Averaged)
-    assert isinstance(named.document.parts[0].of, dn.Hybrid)
+    assert isinstance(named.document.parts[0].of, dn.metric.Hybrid)
 
 
 def test_people_and_epsilon_that_an_error_takes() -> None:
@@ -277,7 +272,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no epsilon of locations": (
         lambda: Study({"home": dn.Grid(**CITY, rows=3, columns=3)}),  # type: ignore[arg-type]
-        "'home' is metric, .* per meter, such as dn.per_meter",
+        "'home' is metric, .* per meter, such as dn.metric.per_meter",
     ),
     "an epsilon of its own without distances": (
         lambda: dn.Range(0, 9, step=1, epsilon=0.1),
@@ -290,7 +285,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fake data"),
     "no answer as a value": (
-        lambda: Plan.of({"age": dn.Range(0, 5)}, dn.geometric(4, 1.0), people=10, missing="value"),
+        lambda: Plan.of({"age": dn.Range(0, 5)}, dn.metric.geometric(4, 1.0), people=10, missing="value"),
         'so "no answer" cannot be one of its values',
     ),
     "a protocol for distances": (lambda: mixed(protocol={"age": "grr"}), "name no protocol for it"),
@@ -303,7 +298,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "at most 9 decimals",
     ),
     "a mechanism in meters": (
-        lambda: Plan.of({"home": vectors.TOWN}, dn.planar_geometric(vectors.TOWN, 0.001), 10).to_json(),
+        lambda: Plan.of(
+            {"home": vectors.TOWN}, dn.metric.planar_geometric(vectors.TOWN, 0.001), 10
+        ).to_json(),
         "whole millimeters",
     ),
     "geometric noise on names": (
@@ -315,7 +312,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "is for a Number",
     ),
     "a square wave": (
-        lambda: vectors.of(dn.square_wave(1.0, 8), {"age": vectors.AGES}),
+        lambda: vectors.of(dn.metric.square_wave(1.0, 8), {"age": vectors.AGES}),
         "cannot hold SquareWave",
     ),
 }
@@ -733,7 +730,7 @@ def test_few_small_steps_are_better_asked_plainly() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 5, 100_000)
     errors = []
-    for m in (dn.geometric(4, 0.1), dn.grr(5, 0.1)):
+    for m in (dn.metric.geometric(4, 0.1), dn.grr(5, 0.1)):
         shares = m.estimate(m.tally(m.privatize(truth, dn.seeded(3)))).frequencies
         errors.append(float(((shares - 0.2) ** 2).mean()))
     assert errors[1] < errors[0]
@@ -746,7 +743,7 @@ def test_the_mean_location_is_found_as_the_refusal_says() -> None:
         plan.tally(plan.privatize({"home": [(47.62, 6.9), (47.68, 6.9)] * 1000}, dn.seeded(1)))
     )
     with pytest.raises(
-        dn.InvalidParameter, match=r"dn.mean_of\(result\['home'\], grid.centers\[:, 0\]\)"
+        dn.InvalidParameter, match=r"dn.summaries.mean_of\(result\['home'\], grid.centers\[:, 0\]\)"
     ) as refused:
         result.mean("home")
     assert "grid = result.domains['home']" in str(refused.value)
@@ -754,7 +751,7 @@ def test_the_mean_location_is_found_as_the_refusal_says() -> None:
     assert isinstance(grid, dn.Grid)
     truth = grid.centers[plan.encode({"home": [(47.62, 6.9), (47.68, 6.9)]})[0]].mean(axis=0)
     for coordinate in (0, 1):
-        found = dn.mean_of(result["home"], grid.centers[:, coordinate])
+        found = dn.summaries.mean_of(result["home"], grid.centers[:, coordinate])
         assert abs(found.value - truth[coordinate]) < 5 * found.stderr
 
 

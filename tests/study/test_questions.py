@@ -24,7 +24,7 @@ from deniable.audit.pairs import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares
@@ -300,7 +300,9 @@ def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> N
             "age": found.mean("age"),
             "pay": found.mean("pay"),
             "mean hours": found.mean("hours"),
-            "the oldest": dn.Summary(*(float(one[4]) for one in Findings(found.numbers).unbiased["age"])),
+            "the oldest": dn.summaries.Summary(
+                *(float(one[4]) for one in Findings(found.numbers).unbiased["age"])
+            ),
         }
         for name, (code, true) in below.items():
             reached, errors = (one[code] for one in cumulative_shares(found.numbers, name, true))
@@ -576,7 +578,7 @@ def test_no_answer_differs_from_any_value_by_what_is_stated() -> None:
     )
     plan = study.plan(people=1000)
     parts = dict(zip(plan.names, plan.mechanism.mechanisms, strict=True))
-    assert isinstance(parts["age"], dn.Geometric)
+    assert isinstance(parts["age"], dn.metric.Geometric)
     law = parts["age"].table()
     apart = float(np.abs(np.log(law / law.mean(axis=0))).max())
     own, is_exact = loss_to_random(parts["age"])
@@ -604,7 +606,7 @@ def test_the_loss_of_an_optional_metric_value_is_said_to_be_a_bound() -> None:
     )
     plan = study.plan(people=1000)
     age, answered = (plan.mechanism.mechanisms[plan.names.index(name)] for name in ("age", "age: answered"))
-    assert isinstance(age, dn.Geometric)
+    assert isinstance(age, dn.metric.Geometric)
     law, coin = age.table(), 1 / (1 + math.exp(-answered.loss()))
     people = [np.outer([coin, 1 - coin], row) for row in law]
     people.append(np.outer([1 - coin, coin], law.mean(axis=0)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.cross import CrossTable
 from deniable.explain.table_precision import count_people
 from deniable.study import Plan
 from tests.products import SMOKING
@@ -83,7 +84,7 @@ def test_random_values_in_tables_are_warned_of() -> None:
 
 def test_a_table_that_borrows_errs_less(result: dn.study.Result) -> None:
     table = result.cross("smoker", by="sex")
-    alone = dn.CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
+    alone = CrossTable.of_estimate(result.estimates["sex x smoker"], ["f", "m"], ["yes", "no"])
     assert (np.diag(table.covariance) < np.diag(alone.covariance)).all()
     assert table.total("yes").stderr < 0.8 * alone.total("yes").stderr
 

@@ -21,19 +21,21 @@ from tests import statistics
 from tests.statistics import COVERED, COVERED_PEOPLE, COVERED_STUDIES, WORST_STUDIES
 
 SIZES, EPSILONS = (11, 31, 100), (0.5, 1.0, 3.0, 5.0)
-Make = Callable[[int, float], dn.Mechanism | RecordMechanism]
+Make = Callable[[int, float], dn.mechanisms.Mechanism | RecordMechanism]
 MAKERS: dict[str, Make] = {
     **{name: row.make for name, row in dn.PROTOCOLS.items()},
-    "she": dn.she,
-    "l_grr": lambda k, epsilon: dn.l_grr(k, epsilon / 2, epsilon),
-    "l_osue": lambda k, epsilon: dn.l_osue(k, epsilon / 2, epsilon),
-    "loloha": lambda k, epsilon: dn.loloha(k, epsilon / 2, epsilon),
-    "dbitflip": lambda k, epsilon: dn.dbitflip(k, epsilon, max(2, k // 4)),
+    "she": dn.mechanisms.she,
+    "l_grr": lambda k, epsilon: dn.rounds.l_grr(k, epsilon / 2, epsilon),
+    "l_osue": lambda k, epsilon: dn.rounds.l_osue(k, epsilon / 2, epsilon),
+    "loloha": lambda k, epsilon: dn.rounds.loloha(k, epsilon / 2, epsilon),
+    "dbitflip": lambda k, epsilon: dn.rounds.dbitflip(k, epsilon, max(2, k // 4)),
     "spl": lambda k, epsilon: dn.spl([k, 3], 2 * epsilon, "oue"),
     "smp": lambda k, epsilon: dn.smp([k, 3], epsilon, "olh"),
     "rsfd grr": lambda k, epsilon: dn.rsfd([k, 3], epsilon, "grr"),
     "rsfd oue-z": lambda k, epsilon: dn.rsfd([k, 3], epsilon, "oue-z"),
-    "rsrfd grr": lambda k, epsilon: dn.rsrfd([k, 3], epsilon, [np.arange(1, k + 1), [1, 2, 3]], "grr"),
+    "rsrfd grr": lambda k, epsilon: dn.records.rsrfd(
+        [k, 3], epsilon, [np.arange(1, k + 1), [1, 2, 3]], "grr"
+    ),
 }
 
 

@@ -16,7 +16,8 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 import deniable as dn
-from deniable.likelihood import GeometricChannel, mle
+from deniable.likelihood import mle
+from deniable.metric.line import GeometricChannel
 from deniable.summaries import (
     circle_wasserstein,
     circular_mean_of,
@@ -180,7 +181,7 @@ def test_one_more_report_makes_surprise_finite() -> None:
 # --- summaries
 # -----------------------------------------------------------------------------------------------------------
 
-MADE: dict[str, Callable[[int, float], dn.SetMechanism | dn.MetricMechanism]] = {
+MADE: dict[str, Callable[[int, float], dn.mechanisms.SetMechanism | dn.metric.MetricMechanism]] = {
     "grr": dn.grr,
     "oue": dn.oue,
     "ss": lambda k, e: dn.ss(k, e, 3),
@@ -231,7 +232,7 @@ def test_quantiles_of_many_counts_are_quick() -> None:
     """Each of 4,096 cumulative shares has an error of its own: 11 s if each takes a handful of Fourier
     transforms.
     """
-    m = dn.geometric(4095, 0.1)
+    m = dn.metric.geometric(4095, 0.1)
     reports = m.privatize(np.random.default_rng(1).binomial(4095, 0.3, 100_000), dn.seeded(1))
     estimate = m.estimate(m.tally(reports))
     start = time.process_time()
@@ -293,6 +294,6 @@ def test_summaries_refuse_what_they_do_not_know() -> None:
     for call, message in cases:
         with pytest.raises(dn.InvalidParameter, match=message):
             call()
-    noisy = dn.she(4, 1.0)
+    noisy = dn.mechanisms.she(4, 1.0)
     found = mean_of(noisy.estimate(noisy.tally(noisy.privatize(np.arange(4000) % 4, dn.seeded(1)))))
     assert abs(found.value - 1.5) < 5 * found.stderr

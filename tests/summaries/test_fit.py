@@ -23,13 +23,13 @@ from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_le
 from tests import statistics
 from tests.statistics import FIT_LEVEL, FIT_PEOPLE, FIT_STUDIES
 
-MECHANISMS: dict[str, dn.SetMechanism] = {
+MECHANISMS: dict[str, dn.mechanisms.SetMechanism] = {
     "grr": dn.grr(20, 1.0),
     "oue": dn.oue(20, 1.0),
     "hr": dn.hr(20, 1.0),
     "ss": dn.ss(20, 1.0),
     "olh": dn.olh(20, 1.0),
-    "l_osue": dn.l_osue(20, 1.0, 2.0),
+    "l_osue": dn.rounds.l_osue(20, 1.0, 2.0),
     "grr of two values": dn.grr(2, 2.0),
 }
 
@@ -40,7 +40,7 @@ def populations(k: int) -> Iterator[Floats]:
         yield weights / weights.sum()
 
 
-def fake(m: dn.SetMechanism, share: float, n: int, seed: int = 1) -> Estimate:
+def fake(m: dn.mechanisms.SetMechanism, share: float, n: int, seed: int = 1) -> Estimate:
     """People who are spread evenly over all values but the first, and fakes that support the first alone."""
     generator, fakes = np.random.default_rng(seed), round(share * n)
     people = np.append(0.0, np.full(m.k - 1, 1 / (m.k - 1)))
@@ -106,7 +106,7 @@ def test_the_same_tally_says_the_same() -> None:
 
 
 def test_metric_reports_have_no_such_test() -> None:
-    m = dn.geometric(19, 1.0)
+    m = dn.metric.geometric(19, 1.0)
     assert fit_of(m.estimate(m.tally(m.privatize([3] * 50, dn.seeded(1))))) is None
 
 

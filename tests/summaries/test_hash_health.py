@@ -46,7 +46,7 @@ def look(part: Linear, reports: Array) -> list[float]:
 @pytest.mark.parametrize(("bits", "epsilon"), [(8, 1.0), (8, 5.0), (25, 2.0), (62, 0.2)])
 def test_honest_hashes_and_buckets_are_healthy(answers: str, bits: int, epsilon: float) -> None:
     """P-values are no smaller than chance has them. Of 8 bits one hash in 128, or in 4, is drawn again."""
-    part = dn.linear(bits, epsilon)
+    part = dn.mechanisms.linear(bits, epsilon)
     codes = ANSWERS[answers](part.k)
     found = np.array([look(part, part.privatize(codes, dn.seeded(seed))) for seed in range(STUDIES)])
     passed = (found >= HEALTHY_TAIL).sum(axis=0).tolist()
@@ -117,7 +117,7 @@ def test_people_in_wrong_groups_raise_an_alarm() -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_the_stated_share_of_fakes_is_noticed(epsilon: float) -> None:
     """Nine times in ten are promised, of reports with one hash and of one bucket."""
-    part, tail, noticed = dn.linear(50, epsilon), 1e-6, [0, 0]
+    part, tail, noticed = dn.mechanisms.linear(50, epsilon), 1e-6, [0, 0]
     for seed in range(100):
         reports = part.privatize(np.full(PEOPLE, 12345), dn.seeded(seed))
         bits = HashBits(part)

@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.collect.health import GROWTH
 from deniable.exact import PRIME
-from deniable.mechanisms import SubsetShape
+from deniable.mechanisms.shapes import SubsetShape
 from deniable.records import Records
 from deniable.reports.reports import Reports
 from deniable.results import health
@@ -39,8 +39,8 @@ K, PEOPLE, FAKES = 20, 4000, 200
 Make = Callable[[int, float], Any]
 MAKERS: dict[str, Make] = {
     **{name: dn.PROTOCOLS[name].make for name in ("grr", "oue", "sue", "ss", "olh", "blh", "hr")},
-    "loloha": lambda k, epsilon: dn.loloha(k, epsilon / 2, epsilon),
-    "l_osue": lambda k, epsilon: dn.l_osue(k, epsilon / 2, epsilon),
+    "loloha": lambda k, epsilon: dn.rounds.loloha(k, epsilon / 2, epsilon),
+    "l_osue": lambda k, epsilon: dn.rounds.l_osue(k, epsilon / 2, epsilon),
 }
 
 
@@ -254,7 +254,7 @@ def test_a_question_with_one_report_is_no_error() -> None:
 
 
 def test_a_plan_without_anything_known_says_so() -> None:
-    plan = Plan.of({"age": dn.Range(0, 30, step=1)}, dn.geometric(29, 0.5), 1000)
+    plan = Plan.of({"age": dn.Range(0, 30, step=1)}, dn.metric.geometric(29, 0.5), 1000)
     reports = plan.privatize({"age": [3] * 50}, dn.seeded(1))
     assert "nothing about the reports is known" in str(health_of(plan, reports))
 

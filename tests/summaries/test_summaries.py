@@ -53,23 +53,27 @@ def test_positions_of_a_plan_are_those_of_its_bins() -> None:
     )
     tallies = tallied(plan, steps)
     result, likely = plan.estimate(tallies), plan.mle(tallies, "x")
-    for found in (result.mean("x"), dn.mean_of(result["x"]), dn.mean_of(likely, repeats=40)):
+    for found in (
+        result.mean("x"),
+        dn.summaries.mean_of(result["x"]),
+        dn.summaries.mean_of(likely, repeats=40),
+    ):
         statistics.deviation(found.value, float(steps.mean()), found.stderr, "the mean of the steps")
         assert found.within == 250
     for found in (
         result.quantile("x"),
-        dn.quantile_of(result["x"], 0.5),
-        dn.quantile_of(likely, 0.5, repeats=40),
+        dn.summaries.quantile_of(result["x"], 0.5),
+        dn.summaries.quantile_of(likely, 0.5, repeats=40),
     ):
         assert found.low <= np.median(steps) <= found.high
         assert 5000 < found.value < 10_000
     middles = np.arange(250.0, 30_000, 500)
-    assert dn.mean_of(result["x"], middles).value == dn.mean_of(result["x"]).value
-    assert dn.mean_of(result["x"], middles).within == 0
+    assert dn.summaries.mean_of(result["x"], middles).value == dn.summaries.mean_of(result["x"]).value
+    assert dn.summaries.mean_of(result["x"], middles).within == 0
     assert "up to 250 more either way" in str(result)
     hours = ranged(0, 24, 1, 2.0, metric=False)
     night = hours.estimate(tallied(hours, np.full(20_000, 23.5)))
-    around = dn.circular_mean_of(night["x"], length=24.0)
+    around = dn.summaries.circular_mean_of(night["x"], length=24.0)
     assert abs(around.value - 23.5) < 5 * around.stderr < 0.5
 
 
@@ -83,14 +87,14 @@ def test_names_are_no_positions() -> None:
         with pytest.raises(
             dn.InvalidParameter, match=r"names \(red, ...\) and no positions on a line; say where they are"
         ):
-            dn.mean_of(found)
+            dn.summaries.mean_of(found)
         with pytest.raises(dn.InvalidParameter, match="no positions"):
-            dn.quantile_of(found, 0.5)
-        assert dn.mean_of(found, [0, 1], repeats=20).stderr > 0
+            dn.summaries.quantile_of(found, 0.5)
+        assert dn.summaries.mean_of(found, [0, 1], repeats=20).stderr > 0
     for found in (result["x"], plan.mle(tallies, "x")):
         with pytest.raises(dn.InvalidParameter, match=r"open, .*give positions"):
-            dn.mean_of(found)
-        assert dn.quantile_of(found, 0.99, repeats=20).high == math.inf
+            dn.summaries.mean_of(found)
+        assert dn.summaries.quantile_of(found, 0.99, repeats=20).high == math.inf
     assert result.mean("x", ends=(0, 35)).within == 5
 
 
@@ -123,7 +127,8 @@ def test_errors_of_many_rare_values_are_not_too_large() -> None:
     m, n, studies = dn.grr(1000, 1.0), 200, statistics.COVERAGE_REPEATS
     values = np.random.default_rng(1).integers(400, 410, n * studies)
     found = [
-        dn.mean_of(m.estimate(m.tally(part))) for part in np.split(m.privatize(values, dn.seeded(1)), studies)
+        dn.summaries.mean_of(m.estimate(m.tally(part)))
+        for part in np.split(m.privatize(values, dn.seeded(1)), studies)
     ]
     error = math.sqrt(np.mean([one.stderr**2 for one in found]))
     off = np.array([one.value for one in found]) - 404.5
@@ -169,11 +174,11 @@ def test_an_even_bin_is_divided_evenly() -> None:
 
 
 MADE: dict[str, MetricMechanism] = {
-    "geometric": dn.geometric(12, 0.4),
-    "two counts": dn.geometric(1, 0.4),
-    "square wave": dn.square_wave(1.0, 12),
-    "exponential": dn.exponential([[abs(x - y) for y in range(9)] for x in range(9)], 0.7),
-    "cells": dn.planar_geometric((3, 4), 0.5, measure="manhattan"),
+    "geometric": dn.metric.geometric(12, 0.4),
+    "two counts": dn.metric.geometric(1, 0.4),
+    "square wave": dn.metric.square_wave(1.0, 12),
+    "exponential": dn.metric.exponential([[abs(x - y) for y in range(9)] for x in range(9)], 0.7),
+    "cells": dn.metric.planar_geometric((3, 4), 0.5, measure="manhattan"),
 }
 
 
@@ -198,17 +203,17 @@ def test_rows_that_depend_on_each_other_are_refused() -> None:
 
 def test_large_channels_and_their_quantiles_are_quick() -> None:
     """By a pseudo-inverse 15 s of both cores; an error for each of 16,001 sums by itself took 81 s."""
-    wave, start = dn.square_wave(1.0, 1000), time.process_time()
+    wave, start = dn.metric.square_wave(1.0, 1000), time.process_time()
     estimate = wave.estimate(wave.tally(wave.privatize(np.arange(20_000) % 1000, dn.seeded(1))))
-    assert dn.quantile_of(estimate, 0.5).low < 500 < dn.quantile_of(estimate, 0.5).high
+    assert dn.summaries.quantile_of(estimate, 0.5).low < 500 < dn.summaries.quantile_of(estimate, 0.5).high
     assert time.process_time() - start < 8, "1 to 2 s of two cores"
-    many, start = dn.geometric(16_000, 0.5), time.process_time()
+    many, start = dn.metric.geometric(16_000, 0.5), time.process_time()
     estimate = many.estimate(many.tally(many.privatize(np.arange(20_000) % 16_001, dn.seeded(1))))
-    assert dn.quantile_of(estimate, 0.5).low < 6000 < dn.quantile_of(estimate, 0.5).high
+    assert dn.summaries.quantile_of(estimate, 0.5).low < 6000 < dn.summaries.quantile_of(estimate, 0.5).high
     assert time.process_time() - start < 4, "0.1 s"
 
 
-def held(m: dn.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[int, int]:
+def held(m: dn.metric.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[int, int]:
     """How many studies' worth of intervals hold: a study's err together, so that they count as one; or of
     bare normal ones.
 
@@ -233,7 +238,7 @@ def held(m: dn.Geometric, n: int, truth: Floats, bare: bool = False) -> tuple[in
 )
 def test_intervals_of_metric_attributes_cover(n: int, k: int, epsilon: float) -> None:
     """People who are spread evenly, by a falling law, or all of one value."""
-    m, falling = dn.geometric(k - 1, epsilon), 1 / np.arange(1.0, k + 1)
+    m, falling = dn.metric.geometric(k - 1, epsilon), 1 / np.arange(1.0, k + 1)
     for truth in (np.full(k, 1 / k), falling / falling.sum(), np.eye(k)[k // 3]):
         for found in held(m, n, truth):
             statistics.at_least(found, COVERED, 0.95, f"{n} reports of {k} counts")
@@ -242,14 +247,17 @@ def test_intervals_of_metric_attributes_cover(n: int, k: int, epsilon: float) ->
 def test_bare_normal_intervals_do_not_cover() -> None:
     with pytest.raises(AssertionError, match="were promised"):
         statistics.at_least(
-            held(dn.geometric(100, 5.0), 300, np.full(101, 1 / 101), bare=True)[0], COVERED, 0.95, "bare"
+            held(dn.metric.geometric(100, 5.0), 300, np.full(101, 1 / 101), bare=True)[0],
+            COVERED,
+            0.95,
+            "bare",
         )
 
 
 def test_exact_is_refused_where_nothing_is_exact() -> None:
-    noisy = dn.she(3, 1.0)
+    noisy = dn.mechanisms.she(3, 1.0)
     sums = noisy.estimate(noisy.tally(noisy.privatize(np.arange(300) % 3, dn.seeded(1))))
-    m = dn.geometric(9, 1.0)
+    m = dn.metric.geometric(9, 1.0)
     estimate = m.estimate(m.tally(m.privatize(np.arange(300) % 10, dn.seeded(1))))
     for one, name in ((sums, "normal"), (estimate, "wilson")):
         assert one.method == name
@@ -266,9 +274,9 @@ def test_exact_is_refused_where_nothing_is_exact() -> None:
 
 
 def test_large_numbers_have_no_power_of_ten() -> None:
-    income = dn.Summary(1_234_567.0, 251.7, 1_234_000.0, 1_235_100.0)
+    income = dn.summaries.Summary(1_234_567.0, 251.7, 1_234_000.0, 1_235_100.0)
     assert str(income) == "1,234,570, from 1,234,000 to 1,235,100 (standard error 250)"
-    share = dn.Summary(0.5, 1.5, -1.0, 2.0, points_of="yes")
+    share = dn.summaries.Summary(0.5, 1.5, -1.0, 2.0, points_of="yes")
     assert str(share).endswith("(standard error 150)")
 
 

@@ -21,16 +21,16 @@ K = 20
 BUMP = np.exp(-(((np.arange(K) - 6) / 4) ** 2)) + 0.01
 BUMP /= BUMP.sum()
 RANGES = {"0 to 17": np.arange(18), "0 to 9": np.arange(10), "2 to 4": np.arange(2, 5)}
-MECHANISMS: dict[str, dn.SetMechanism] = {
+MECHANISMS: dict[str, dn.mechanisms.SetMechanism] = {
     "oue": dn.oue(K, 1.0),
     "oue, nearly the truth": dn.oue(K, 4.0),
     "olh": dn.olh(K, 2.0),
     "hr": dn.hr(K, 1.0),
-    "l_osue": dn.l_osue(K, 1.0, 2.0),
+    "l_osue": dn.rounds.l_osue(K, 1.0, 2.0),
 }
-METRIC: dict[str, dn.MetricMechanism] = {
-    "geometric": dn.geometric(K - 1, 1.0),
-    "planar": dn.planar_geometric((4, 5), 1.0),
+METRIC: dict[str, dn.metric.MetricMechanism] = {
+    "geometric": dn.metric.geometric(K - 1, 1.0),
+    "planar": dn.metric.planar_geometric((4, 5), 1.0),
 }
 
 
@@ -173,7 +173,7 @@ def test_a_mean_errs_no_more_than_about_the_middle() -> None:
     estimate = m.estimate(draw_tally(m, np.eye(K, dtype=int)[2] * 2000, np.random.default_rng(1)))
     best = error_of(estimate, totals.weigh(estimate, points).weights)
     assert best < 0.95 * error_of(estimate, points - 9.5)
-    assert dn.mean_of(estimate).stderr == best
+    assert dn.summaries.mean_of(estimate).stderr == best
     moved = [error_of(estimate, points - offset) for offset in np.linspace(0, 19, 77)]
     assert best <= min(moved) * 1.001
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 
 import deniable as dn
+from deniable.client import AboveCap
 from deniable.plan import InvalidPlan
 from deniable.study import Plan
 from tests import vectors
@@ -145,7 +146,7 @@ def is_answered(case: Case) -> bool:
     try:
         client = dn.Client(Plan.from_json(case["plan"]), ledger=ledger, cap=case["cap"])
         client.report(first_answers(client.plan), 1)
-    except dn.AboveCap as refusal:
+    except AboveCap as refusal:
         return refusal.reason != "cap"
     return True
 

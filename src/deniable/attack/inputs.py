@@ -26,7 +26,7 @@ from deniable.errors import (
 )
 from deniable.formatting import shorten_names
 from deniable.frames import DEGREES, column_names, columns_of, is_table, split_locations
-from deniable.mechanisms import integers
+from deniable.mechanisms.checks import integers
 from deniable.records import Records
 from deniable.reports import Reports, encode_alone, records_of
 from deniable.study import Plan

@@ -15,7 +15,7 @@ from deniable.domain.grid import Grid
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.frames import column_names, columns_of, is_table
-from deniable.mechanisms import Per
+from deniable.mechanisms.base import Per
 from deniable.metric import MetricMechanism
 from deniable.plan import Attribute
 from deniable.plan.document import PlanDocument

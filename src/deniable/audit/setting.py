@@ -27,7 +27,7 @@ from deniable.audit.pairs import (
 )
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, whole_number
-from deniable.mechanisms import Per, checked_per
+from deniable.mechanisms.base import Per, checked_per
 from deniable.plan import NANO
 from deniable.records import Faked, RecordMechanism
 from deniable.study import Plan

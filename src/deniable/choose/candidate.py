@@ -12,9 +12,11 @@ from typing import NamedTuple, TypeVar, final
 from deniable.choose.objective import Objective
 from deniable.choose.reading import SHARES, Reading
 from deniable.formatting import format_count, format_loss, format_points
-from deniable.law import ReportLaw
-from deniable.mechanisms import ExactMechanism
-from deniable.records import Per, Prior, RecordMechanism, as_record_mechanism
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms.base import ExactMechanism
+from deniable.records import Prior, RecordMechanism
+from deniable.records.base import Per
+from deniable.records.single import as_record_mechanism
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from deniable.choose.objective import Objective
 from deniable.choose.options import Option
 from deniable.choose.task import Task
 from deniable.formatting import format_digits
-from deniable.records import count_name_bytes
+from deniable.records.sample import count_name_bytes
 
 Selection = tuple[list[Option], str | None]
 """One option per attribute, and why they are excluded together."""

@@ -19,7 +19,8 @@ from deniable.choose.ways import Way, list_options, settle_protocols
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.formatting import format_digits
-from deniable.records import MOST_WEIGHT, Per
+from deniable.records.base import Per
+from deniable.records.sample import MOST_WEIGHT
 
 
 def consider(

@@ -30,7 +30,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, say_found
 from deniable.metric import Geometric, MetricMechanism, SmoothWave
-from deniable.records import Per, Prior, RecordMechanism
+from deniable.records import Prior, RecordMechanism
+from deniable.records.base import Per
 
 _STEPS = 1000  # epsilon_needed answers in thousandths
 _LARGEST = 20.0

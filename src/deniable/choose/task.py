@@ -25,10 +25,12 @@ from deniable.choose.options import (
 from deniable.choose.reading import SHARES, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric.numbers import MEANS
-from deniable.records import FAKES, REALISTIC_FAKES, Per, Prior, inexact
-from deniable.rounds import FAKES_AGAIN
+from deniable.records import Prior
+from deniable.records.base import Per
+from deniable.records.named import FAKES, REALISTIC_FAKES, inexact
+from deniable.rounds.named import FAKES_AGAIN
 
 Names = str | Iterable[str]
 Protocols = Names | Mapping[int, Names]

@@ -32,7 +32,8 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_count
 from deniable.frames import DEGREES
 from deniable.plan import InvalidPlan, list_questions
-from deniable.randomness import device, report_id
+from deniable.randomness import device
+from deniable.randomness.words import report_id
 from deniable.study import Plan
 from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
 from deniable.wire import Report, Wire

@@ -16,7 +16,7 @@ from deniable.formatting import format_count
 
 if TYPE_CHECKING:
     from deniable.audit import Audit
-    from deniable.records import Per
+    from deniable.records.base import Per
 
 FAILED, SUSPICIOUS = 3, 4
 """The exit codes of an audit that failed, and of one that shows far less than a right client would."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.law import Law, Marginal, Walsh
+from deniable.law import Law, Marginal
+from deniable.law.pairs import Walsh
 
 _FEW = 200  # reports: fewer are drawn one by one, where counts have no law of their own
 _CELLS = 1 << 24  # supports that are drawn one by one at most

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deniable.mechanisms import Linear
 from deniable.mechanisms.sets import SetShape
-from deniable.randomness import FULL
+from deniable.randomness.draws import FULL
 from deniable.records import Sample, Single
 
 

@@ -112,7 +112,7 @@ def state_shown(
     Such a count follows a binomial law that is cut off below the threshold. The share is the one whose median
     is the count; all are cut at 0 and 1.
 
-    >>> from deniable import linear
+    >>> from deniable.mechanisms import linear
     >>> [round(float(share), 6) for share in state_shown(linear(50, 2.0), 2178, 16_000, 2128)]
     [0.027157, 0.004977, 0.042513]
     """
@@ -160,7 +160,7 @@ def find_threshold(mechanism: Linear, n: int, tail: float) -> int:
 def count_share(mechanism: Linear, n: int, share: Fraction) -> int:
     """The least count of n reports whose plain share is at least this.
 
-    >>> from deniable import linear
+    >>> from deniable.mechanisms import linear
     >>> count_share(linear(50, 2.0), 16_000, Fraction(1, 50))
     2125
     """
@@ -172,7 +172,8 @@ def count_share(mechanism: Linear, n: int, share: Fraction) -> int:
 def decide(mechanism: Linear, reports: Array, codes: npt.ArrayLike, alpha: float = 0.05) -> Decision:
     """Which of some candidates are real, by reports that did not choose them.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> m = linear(bits=30, epsilon=4.0)
     >>> made = decide(m, m.privatize([5] * 800 + [6] * 200, seeded(1)), [5, 6, 7])
     >>> made.codes[made.shown]
@@ -207,7 +208,8 @@ def decide_extensions(
 
     All possible extensions are candidates, and those that chance does not explain are listed.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> m = linear(bits=20, epsilon=4.0)
     >>> made = decide_extensions((m, m.privatize([5] * 800 + [6] * 200, seeded(1))), np.array([0, 1]), 16)
     >>> made.codes, made.candidates
@@ -227,7 +229,8 @@ def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: floa
 
     The list must not be chosen from these reports: chance is counted for what it names, and nothing else.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> m = linear(bits=30, epsilon=4.0)
     >>> made = decide_listed((m, m.privatize([5] * 100, seeded(1))), range(10))
     >>> made.codes[made.shown], bool(made.low[0] <= 1.0 <= made.high[0])

@@ -51,7 +51,8 @@ class _Read(NamedTuple):
 def count_codes(mechanism: Linear, reports: Array, codes: Integers) -> Integers:
     """How many of the reports support each of some codes.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> m = linear(bits=30, epsilon=4.0)
     >>> sent = m.privatize([5] * 1000, seeded(1))
     >>> count_codes(m, sent, np.array([5, 6]))

@@ -22,7 +22,7 @@ def detection_limit(
     `levels` are the mechanisms of the levels and, last, of the final group; `weights` say how often each is
     drawn. It is the share at which the powers of all groups have the product one half.
 
-    >>> from deniable import linear
+    >>> from deniable.mechanisms import linear
     >>> levels = [linear(bits, 2.0) for bits in (20, 35, 50, 50)]  # the specification's
     >>> f"{detection_limit(levels, (7, 7, 7, 4), 100_000):.3%}"
     '2.579%'
@@ -53,7 +53,7 @@ def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -
 def listed_limit(final: Linear, n: int, words: int = 1000, alpha: float = 0.05) -> float:
     """The share at which a value of a public list is found half of the time, if all are in the final group.
 
-    >>> from deniable import linear
+    >>> from deniable.mechanisms import linear
     >>> f"{listed_limit(linear(50, 2.0), 100_000, words=1000):.2%}"
     '1.05%'
     """

@@ -39,7 +39,8 @@ class Discovery:
     `low` and `high` are 95 % intervals of single values, given that they are shown. `low_at_once` and
     `high_at_once` hold for all candidates at once, shown or not, with probability 1 - `alpha`.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> from deniable.discovery import decide_listed
     >>> m = linear(bits=30, epsilon=4.0)
     >>> decided = decide_listed((m, m.privatize([5] * 900 + [6] * 100, seeded(1))), range(10))

@@ -32,7 +32,8 @@ def discover(
     extends the prefixes that survive and decides which codes are real: its people chose no prefix. Where the
     last level reports whole codes, it decides which of them are. Codes that no value has are no candidates.
 
-    >>> from deniable import linear, seeded
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
     >>> levels = [linear(bits, 4.0) for bits in (10, 20)]
     >>> people = np.array([77_777] * 600 + [123_456] * 400)
     >>> sent = [(m, m.privatize(people >> (20 - m.bits), seeded(m.bits))) for m in levels]

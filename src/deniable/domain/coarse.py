@@ -18,7 +18,7 @@ from deniable.domain.text import Unlisted
 from deniable.domain.view import View
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.randomness import WordArray
+from deniable.randomness.draws import WordArray
 
 MOST_DIVISOR = (1 << 53) - 1
 """Every language holds integers up to here exactly."""

@@ -16,8 +16,9 @@ from deniable.arrays import Integers
 from deniable.domain.answer import SELF, quote
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import checked_values
-from deniable.randomness import WordArray, below
+from deniable.mechanisms.checks import checked_values
+from deniable.randomness import below
+from deniable.randomness.draws import WordArray
 
 NO_ANSWER = -1
 """The code of a missing answer."""

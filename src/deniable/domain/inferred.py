@@ -34,8 +34,9 @@ def inferred_domain(name: str, column: object, declared: Sequence[str] | None = 
     """
     if has_locations(column):
         raise InvalidParameter(
-            f"{name!r} has pairs, maybe locations: metric={{{name!r}: dn.per_meter(level=2.0, radius=200)}} "
-            "makes them cells of a Grid with an epsilon per meter; or name the Grid yourself"
+            f"{name!r} has pairs, maybe locations: metric={{{name!r}: "
+            f"dn.metric.per_meter(level=2.0, radius=200)}} makes them cells of a Grid with an "
+            "epsilon per meter; or name the Grid yourself"
         )
     if declared is not None and len(declared) > 1:
         return as_domain(list(declared), name)

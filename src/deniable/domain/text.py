@@ -25,7 +25,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.mechanisms.checks import integers
-from deniable.randomness import WordArray
+from deniable.randomness.draws import WordArray
 from deniable.randomness.toeplitz import MOST_BITS
 
 FEWEST_BITS = 8

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.law import nearer_sums
+from deniable.law.pairs import nearer_sums
 
 
 def clip(frequencies: Floats) -> Floats:

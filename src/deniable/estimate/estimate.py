@@ -18,7 +18,8 @@ from deniable.estimate.bins import Bins
 from deniable.exact import number
 from deniable.formatting import format_count, format_digits
 from deniable.frames import Backend, frame_of
-from deniable.law import Convention, Law, Marginal, Moments
+from deniable.law import Law, Marginal, Moments
+from deniable.law.checks import Convention
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, final
 from deniable.discovery import WHOLE, detection_limit, listed_limit
 from deniable.domain import Text, Unlisted
 from deniable.formatting import say_found
-from deniable.mechanisms import ExactMechanism, Linear
+from deniable.mechanisms import Linear
+from deniable.mechanisms.base import ExactMechanism
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -65,7 +65,7 @@ def mle(
     of the number of reports unless given (8 to 256), and twice as many for the reports. Means and quantiles
     of the result are from 0 to 1.
 
-    >>> from deniable.likelihood import GeometricChannel
+    >>> from deniable.metric.line import GeometricChannel
     >>> from deniable.mechanisms import Tally
     >>> channel = GeometricChannel(n=4, epsilon=0.6931471805599453)
     >>> result = mle(channel, Tally(10, [5, 0, 0, 3, 2]))

@@ -32,8 +32,9 @@ def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Report
     """The shares of the people who sent these reports: row i of each round is person i."""
     if not isinstance(mechanism, Repeated):
         raise InvalidParameter(
-            "linked rounds are for mechanisms that keep a first answer, such as dn.l_grr or dn.loloha; fresh "
-            f"reports of the same people are independent, got {type(mechanism).__name__}"
+            "linked rounds are for mechanisms that keep a first answer, such as dn.rounds.l_grr or "
+            "dn.rounds.loloha; fresh reports of the same people are independent, got "
+            f"{type(mechanism).__name__}"
         )
     reports_by_round = [np.asarray(reports) for reports in rounds]
     if not reports_by_round:

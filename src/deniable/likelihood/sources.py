@@ -14,7 +14,8 @@ from deniable.exact import whole_number
 from deniable.law import Law, Marginal, Matrix, Moments
 from deniable.likelihood.problem import Celled, Counted, Problem, Table
 from deniable.likelihood.rows import Kept
-from deniable.mechanisms import Tally, unmasked
+from deniable.mechanisms import Tally
+from deniable.mechanisms.checks import unmasked
 from deniable.metric import ContinuousWave, Mean, PlanarLaplace
 from deniable.records import RecordMechanism
 
@@ -108,7 +109,8 @@ def build_table(source: object) -> Table:
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"the likelihood of {source!r:.60} is not known here: give a mechanism, as in "
-            "mle(dn.geometric(5, 1.0), tally), or a channel as a table of probabilities, a row for each value"
+            "mle(dn.metric.geometric(5, 1.0), tally), or a channel as a table of probabilities, a row for "
+            "each value"
         ) from None
     return Table(numbers)
 

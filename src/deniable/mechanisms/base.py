@@ -22,11 +22,12 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up, times_up, whole_number
 from deniable.formatting import format_count, format_loss, format_percent
-from deniable.law import ReportLaw
+from deniable.law.contract import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import Rows, Words, checked_source
+from deniable.randomness import Words
+from deniable.randomness.words import Rows, checked_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

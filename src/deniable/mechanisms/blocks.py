@@ -17,7 +17,8 @@ from deniable.errors import InvalidReport
 from deniable.mechanisms.base import BLOCK, ExactMechanism
 from deniable.mechanisms.checks import in_domain, restore_reports, unmasked
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import Rows, WordArray
+from deniable.randomness.draws import WordArray
+from deniable.randomness.words import Rows
 
 # with less work than this numpy is done before a compiler would be: 65,536 reports, or fewer large ones
 COMPILE = 1 << 21

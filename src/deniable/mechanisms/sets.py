@@ -13,11 +13,12 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats
 from deniable.errors import InvalidReport
 from deniable.estimate import Estimate
-from deniable.law import Law, Marginal, ReportLaw
+from deniable.law import Law, Marginal
+from deniable.law.contract import ReportLaw
 from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import Rows
+from deniable.randomness.words import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,38 +1,48 @@
 """Reports metric values: ordered ones, cells, numbers. What they lose depends on their distance."""
 
-from deniable.metric.base import MOST_ENTRIES as MOST_ENTRIES
-from deniable.metric.base import Channel as Channel
-from deniable.metric.base import MetricMechanism as MetricMechanism
-from deniable.metric.globe import PlanarLaplace as PlanarLaplace
-from deniable.metric.globe import great_circle as great_circle
-from deniable.metric.globe import per_meter as per_meter
-from deniable.metric.globe import planar_laplace as planar_laplace
-from deniable.metric.means import Duchi as Duchi
-from deniable.metric.means import Hybrid as Hybrid
-from deniable.metric.means import Mean as Mean
-from deniable.metric.means import MeanEstimate as MeanEstimate
-from deniable.metric.means import Piecewise as Piecewise
-from deniable.metric.means import duchi as duchi
-from deniable.metric.means import hybrid as hybrid
-from deniable.metric.means import piecewise as piecewise
-from deniable.metric.numbers import Averaged as Averaged
-from deniable.metric.numbers import Averages as Averages
-from deniable.metric.numbers import averaged as averaged
-from deniable.metric.ordered import Geometric as Geometric
-from deniable.metric.ordered import geometric as geometric
-from deniable.metric.planar import PlanarGeometric as PlanarGeometric
-from deniable.metric.planar import ProductGeometric as ProductGeometric
-from deniable.metric.planar import planar_geometric as planar_geometric
-from deniable.metric.remapping import optimal_remap as optimal_remap
-from deniable.metric.remapping import remap_to as remap_to
-from deniable.metric.smooth import SmoothWave as SmoothWave
-from deniable.metric.smooth import smooth_wave as smooth_wave
-from deniable.metric.table import DISTANCED as DISTANCED
-from deniable.metric.table import Distanced as Distanced
-from deniable.metric.tabled import Tabled as Tabled
-from deniable.metric.tabled import exponential as exponential
-from deniable.metric.tabled import tight_constraints as tight_constraints
-from deniable.metric.waves import ContinuousWave as ContinuousWave
-from deniable.metric.waves import SquareWave as SquareWave
-from deniable.metric.waves import Wave as Wave
-from deniable.metric.waves import square_wave as square_wave
+from deniable.metric.base import Channel, MetricMechanism
+from deniable.metric.globe import PlanarLaplace, great_circle, per_meter, planar_laplace
+from deniable.metric.means import Duchi, Hybrid, Mean, MeanEstimate, Piecewise, duchi, hybrid, piecewise
+from deniable.metric.numbers import Averaged
+from deniable.metric.ordered import Geometric, geometric
+from deniable.metric.planar import PlanarGeometric, ProductGeometric, planar_geometric
+from deniable.metric.remapping import optimal_remap, remap_to
+from deniable.metric.smooth import SmoothWave
+from deniable.metric.tabled import Tabled, exponential, tight_constraints
+from deniable.metric.waves import ContinuousWave, SquareWave, square_wave
+
+__all__ = [
+    "Averaged",
+    "Channel",
+    "ContinuousWave",
+    "Duchi",
+    "Geometric",
+    "Hybrid",
+    "Mean",
+    "MeanEstimate",
+    "MetricMechanism",
+    "Piecewise",
+    "PlanarGeometric",
+    "PlanarLaplace",
+    "ProductGeometric",
+    "SmoothWave",
+    "SquareWave",
+    "Tabled",
+    "duchi",
+    "exponential",
+    "geometric",
+    "great_circle",
+    "hybrid",
+    "optimal_remap",
+    "per_meter",
+    "piecewise",
+    "planar_geometric",
+    "planar_laplace",
+    "remap_to",
+    "square_wave",
+    "tight_constraints",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.randomness import WordArray
 from deniable.randomness.compilation import compiled
+from deniable.randomness.draws import WordArray
 from deniable.randomness.kernels import SPAN, ZERO, Address, below, draw
 
 _TOP = np.uint64(63)

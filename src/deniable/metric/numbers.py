@@ -16,10 +16,12 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
 from deniable.formatting import format_percent
-from deniable.law import Convention, ReportLaw
+from deniable.law.checks import Convention
+from deniable.law.contract import ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally
 from deniable.metric.means import LAST_POSITION, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
-from deniable.randomness import Rows, WordArray
+from deniable.randomness.draws import WordArray
+from deniable.randomness.words import Rows
 
 MOST_OUTPUTS = 1 << 12
 """Reports of a number are counted by what they say, so that a plan's have few different ones."""

@@ -24,7 +24,8 @@ from deniable.metric.certified import (
     rate_at_peaks,
     unit_loss,
 )
-from deniable.randomness import FULL, Rows, WordArray
+from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness.words import Rows
 
 Distances = npt.ArrayLike | Callable[[int, int], float]
 

@@ -20,7 +20,7 @@ from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
 from deniable.frames import file_kind, files
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,
@@ -55,7 +55,8 @@ from deniable.plan.strict_json import (
     refuse_long,
 )
 from deniable.plan.texts import Texts
-from deniable.records import RecordMechanism, Sample, as_record_mechanism
+from deniable.records import RecordMechanism, Sample
+from deniable.records.single import as_record_mechanism
 from deniable.tickets import PublicKey
 
 VERSION = 2

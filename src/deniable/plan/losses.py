@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, final
 
 from deniable.formatting import format_html_table, format_loss
+from deniable.mechanisms import Losses
 from deniable.plan.metric_losses import UnitLoss
 from deniable.plan.strict_json import (
     LARGEST_INTEGER,
@@ -18,7 +19,6 @@ from deniable.plan.strict_json import (
     checked_list,
     checked_string,
 )
-from deniable.rounds import Losses
 
 NANO = 10**9
 """Losses are stated in units of 1 / NANO nat."""

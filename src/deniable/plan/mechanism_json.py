@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any, final
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan.strict_json import (
     InvalidPlan,
     Json,
@@ -19,7 +19,8 @@ from deniable.plan.strict_json import (
     mechanism_from_dict,
     mechanism_to_dict,
 )
-from deniable.records import RECORD_MECHANISMS, Blank, Fake, Guessed, Imitated, Prior, RecordMechanism
+from deniable.records import Blank, Fake, Guessed, Imitated, Prior, RecordMechanism
+from deniable.records.kinds import RECORD_MECHANISMS
 
 
 @final

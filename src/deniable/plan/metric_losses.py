@@ -15,11 +15,11 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.formatting import format_loss, format_up
-from deniable.mechanisms import ExactMechanism, Per
+from deniable.mechanisms.base import ExactMechanism, Per
 from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.strict_json import MOST_BINS, MOST_CELLS
-from deniable.randomness import cell
+from deniable.randomness.draws import cell
 from deniable.records import RecordMechanism
 
 Unit = Literal["step", "kilometer"]
@@ -52,7 +52,8 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Geometric 
         return None
     if domain.epsilon is None:
         what = (
-            "epsilon, per meter, such as dn.per_meter(level=2.0, radius=200); in a file, level and radius"
+            "epsilon, per meter, such as dn.metric.per_meter(level=2.0, radius=200); in a file, level "
+            "and radius"
             if isinstance(domain, Grid)
             else "epsilon, what a report may lose per unit of its numbers, such as 0.1 per year"
         )

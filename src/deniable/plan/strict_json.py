@@ -14,17 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deniable.errors import DeniableError, InvalidParameter, not_among
-from deniable.mechanisms import (
-    Direct,
-    ExactMechanism,
-    Hadamard,
-    Hashed,
-    Linear,
-    PackedSubset,
-    Pooled,
-    Subset,
-    Unary,
-)
+from deniable.mechanisms import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric import (
     Averaged,
     Duchi,
@@ -35,7 +26,7 @@ from deniable.metric import (
     PlanarGeometric,
     SmoothWave,
 )
-from deniable.randomness import FULL, WordArray
+from deniable.randomness.draws import FULL, WordArray
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 
 Json = dict[str, Any]

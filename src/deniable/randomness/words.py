@@ -373,7 +373,9 @@ def system() -> Words:
 def checked_source(words: Words | None) -> Words:
     """The given source, or the operating system's."""
     if words is not None and not isinstance(words, Words):
-        raise InvalidParameter(f"words come from a source such as dn.system() or dn.seeded(7), got {words!r}")
+        raise InvalidParameter(
+            f"words come from a source such as dn.randomness.system() or dn.seeded(7), got {words!r}"
+        )
     return System() if words is None else words
 
 

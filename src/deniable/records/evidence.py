@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from deniable.exact import power_up
-from deniable.mechanisms import RoundShape
-from deniable.randomness import FULL, cell
+from deniable.mechanisms.sets import RoundShape
+from deniable.randomness.draws import FULL, cell
 
 
 class Rounds(NamedTuple):

@@ -14,10 +14,13 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, power_up, times_up, whole_number
-from deniable.law import Marginal, Mixed
-from deniable.mechanisms import ExactMechanism, Losses
+from deniable.law import Marginal
+from deniable.law.pairs import Mixed
+from deniable.mechanisms import Losses
+from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.losses import MOST_REPORTS
-from deniable.randomness import Rows, cell
+from deniable.randomness.draws import cell
+from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism, quote_names
 from deniable.records.checks import check_parts, list_parts
 from deniable.records.evidence import Evidence
@@ -56,7 +59,8 @@ class Faked(RecordMechanism):
         for fake in self.fakes:
             if not isinstance(fake, Fake):
                 raise InvalidParameter(
-                    f"a part of Faked is a fake, such as dn.Blank(mechanism), got {type(fake).__name__}"
+                    "a part of Faked is a fake, such as dn.records.Blank(mechanism), "
+                    f"got {type(fake).__name__}"
                 )
         check_parts(self.parts)
         if len({part.repeated for part in self.parts}) > 1:

@@ -16,9 +16,10 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
-from deniable.law import ReportLaw
-from deniable.mechanisms import ExactMechanism, in_domain
-from deniable.randomness import Rows
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.checks import in_domain
+from deniable.randomness.words import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, quote_names
 from deniable.records.checks import check_parts
 from deniable.records.reports import Cut, Records, Span, cut_evenly

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.mechanisms import worth_compiling
-from deniable.randomness import Rows, below
+from deniable.mechanisms.blocks import worth_compiling
+from deniable.randomness import below
+from deniable.randomness.words import Rows
 
 
 def group_people(attributes: npt.NDArray[np.integer], columns: Integers) -> list[tuple[Integers, Integers]]:

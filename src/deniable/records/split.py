@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law import Marginal, ReportLaw
-from deniable.mechanisms import ExactMechanism, Losses, add_losses
-from deniable.randomness import Rows
+from deniable.law import Marginal
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms import Losses
+from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.losses import add_losses
+from deniable.randomness.words import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, quote_names
 from deniable.records.checks import list_parts
 from deniable.records.fakes import Fake
@@ -32,7 +35,8 @@ class Split(RecordMechanism):
     A part is the mechanism of one attribute, or a record mechanism of several: a `Sample` or a `Faked`. The
     parts are independent, so that their ratios per record multiply, and per attribute the largest counts.
 
-    >>> from deniable import Sample, grr
+    >>> from deniable import grr
+    >>> from deniable.records import Sample
     >>> m = Split((grr(4, 1.0), Sample((grr(3, 0.5), grr(2, 0.5)))))
     >>> m.d, m.reported, round(m.loss(), 4), round(m.loss(per="attribute"), 4)
     (3, 2, 1.5, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.randomness import WordArray
+from deniable.randomness.draws import WordArray
 
 _ROWS = 128  # rows of a table that are compared at a time
 

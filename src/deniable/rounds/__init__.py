@@ -1,14 +1,11 @@
 """Asks again and again without giving the answer away: what is kept, and what is fresh."""
 
-from deniable.mechanisms import Losses
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
+from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.rounds.named import (
-    FAKES_AGAIN,
     allomfree,
     dbitflip,
-    fake_again,
     l_duchi,
     l_grr,
     l_osue,
@@ -20,16 +17,12 @@ from deniable.rounds.named import (
 )
 
 __all__ = [
-    "FAKES_AGAIN",
     "BitFlip",
     "HashedMemoized",
-    "Losses",
     "Memoized",
     "MemoizedMean",
-    "Repeated",
     "allomfree",
     "dbitflip",
-    "fake_again",
     "l_duchi",
     "l_grr",
     "l_osue",
@@ -39,3 +32,7 @@ __all__ = [
     "l_sue",
     "loloha",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,8 +16,10 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed, named_protocol
-from deniable.metric import DISTANCED, Distanced, MetricMechanism
+from deniable.mechanisms import Mechanism, SetMechanism, Summed
+from deniable.mechanisms.protocols import Protocol, named_protocol
+from deniable.metric import MetricMechanism
+from deniable.metric.table import DISTANCED, Distanced
 from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
 from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly

@@ -19,18 +19,10 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
-from deniable.law import Law, Marginal, ReportLaw
-from deniable.mechanisms import (
-    Direct,
-    ExactMechanism,
-    Hadamard,
-    Mechanism,
-    Pooled,
-    SetMechanism,
-    Summed,
-    Tally,
-    Unary,
-)
+from deniable.law import Law, Marginal
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms import Direct, Hadamard, Mechanism, Pooled, SetMechanism, Summed, Tally, Unary
+from deniable.mechanisms.base import ExactMechanism
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
 from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism

@@ -20,7 +20,7 @@ from deniable.explain import references
 from deniable.explain.summary import describe_plan, summarize_plan, write_html
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.document import Ask, PlanDocument
 from deniable.plan.labels import LabeledMechanism
@@ -30,7 +30,8 @@ from deniable.plan.protection import Protection
 from deniable.plan.strict_json import InvalidPlan
 from deniable.plan.texts import Texts
 from deniable.randomness import Words
-from deniable.records import RecordMechanism, as_record_mechanism
+from deniable.records import RecordMechanism
+from deniable.records.single import as_record_mechanism
 from deniable.reports.privatize import encode_answers, make_reports, privatize_answers
 from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round, tally_reports
 from deniable.study.result import Result, WindowResults
@@ -421,9 +422,9 @@ class Plan:
         """The most likely shares of one attribute's values, or of all attributes', with a certificate.
 
         From tallies, each attribute is found alone: `dn.mle` for a tally of this plan. From reports with
-        fakes all attributes are found together, by the likelihood of whole reports: `dn.mle_record`. For a
-        metric attribute what is most likely is often the better histogram, since its unbiased shares scatter
-        widely.
+        fakes all attributes are found together, by the likelihood of whole reports:
+        `dn.likelihood.mle_record`. For a metric attribute what is most likely is often the better
+        histogram, since its unbiased shares scatter widely.
         """
         from deniable.results.most_likely import find_likely
 
@@ -433,9 +434,10 @@ class Plan:
     def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
         """The most likely shares from several rounds of the same people, whose answers do not change.
 
-        Row i of the reports of every round is person i. What people keep is summed over: `dn.mle_rounds`. A
-        collector does not know who sent what, so that only simulated people, and people who say who they are,
-        have linked rounds; otherwise each round has the shares of its own, `plan.mle`.
+        Row i of the reports of every round is person i. What people keep is summed over:
+        `dn.likelihood.mle_rounds`. A collector does not know who sent what, so that only simulated people,
+        and people who say who they are, have linked rounds; otherwise each round has the shares of its own,
+        `plan.mle`.
         """
         from deniable.results.most_likely import find_from_rounds
 

@@ -114,7 +114,7 @@ class Result(Mapping[str, Any]):
 
     def quantile(self, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
         """The number below which this share of the people is who answered, with its interval:
-        `dn.quantile_of` by the bins of a range.
+        `dn.summaries.quantile_of` by the bins of a range.
 
         In a bin people are taken to be spread evenly. A bin without an end is infinitely far out. On a scale
         of whole numbers it is between the first and the last of them.

@@ -31,7 +31,7 @@ from deniable.plan.document import Ask, checked_people
 from deniable.plan.known_groups import read_known
 from deniable.plan.maps import Map
 from deniable.plan.texts import Texts
-from deniable.records import Per
+from deniable.records.base import Per
 from deniable.study.attributes import Inquiry
 from deniable.study.checks import check_choices, check_survey, refuse_known, refuse_overspent
 from deniable.study.choices import checked_error, exclude_unasked

@@ -36,3 +36,7 @@ __all__ = [
     "sum_of",
     "total_variation",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

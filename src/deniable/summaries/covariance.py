@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
-from deniable.law import Law, Moments, nearer_sizes, nearer_sums
+from deniable.law import Law, Moments
+from deniable.law.pairs import nearer_sizes, nearer_sums
 
 _ALIKE = 1e-9  # a part of the variances on one side that may be rounding
 

@@ -27,9 +27,10 @@ from deniable.estimate import (
 )
 from deniable.exact import number
 from deniable.formatting import format_digits
-from deniable.law import Moments, finite
+from deniable.law import Moments
+from deniable.law.checks import finite
 from deniable.likelihood import Likelihood
-from deniable.mechanisms import checked_values
+from deniable.mechanisms.checks import checked_values
 from deniable.summaries.covariance import error_of, known_squares
 from deniable.summaries.totals import cumulate, rising, weigh
 

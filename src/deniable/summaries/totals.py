@@ -16,7 +16,8 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import monotone
-from deniable.law import Moments, nearer_sums
+from deniable.law import Moments
+from deniable.law.pairs import nearer_sums
 from deniable.summaries.covariance import balance, bit_variances, nearer_variances
 
 _ROUNDED = 1e-9  # a part of the mean square that may be rounding; no sum of shares varies so little

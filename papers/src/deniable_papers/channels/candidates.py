@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.likelihood import GeometricChannel, mle
+from deniable.likelihood import mle
 from deniable.mechanisms import Tally
+from deniable.metric.line import GeometricChannel
 from deniable_papers.channels.risk import risk
 
 ALL_OF_IT = 1 - 1e-6
@@ -187,9 +188,10 @@ def exponential(n: int, epsilon: float) -> Weakening:
 
 
 def calibrated_exponential(n: int, epsilon: float) -> Weakening:
-    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise: `dn.exponential` in floats.
+    """e^(-b d), scaled to rows of one, with the largest b that keeps the promise.
 
-    Scales are concave along the line, so that the loss is that of the first step, and it grows with b.
+    `dn.metric.exponential` is the exact one. Scales are concave along the line, so that the loss
+    is that of the first step, and it grows with b.
     """
     from scipy.optimize import brentq
 

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.randomness import FULL, Words
+from deniable.randomness import Words
+from deniable.randomness.draws import FULL
 
 Parameters = dict[str, Any]
 """The weights of a network, by the name of their part."""

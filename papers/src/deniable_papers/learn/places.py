@@ -141,7 +141,7 @@ def privatize_places(
 
     >>> import deniable as dn
     >>> county = Grid(south=40.0, west=-75.7, north=40.4, east=-75.0, rows=44, columns=59)
-    >>> epsilon = dn.per_meter(0.693, radius=1000)
+    >>> epsilon = dn.metric.per_meter(0.693, radius=1000)
     >>> found = privatize_places([(40.12, -75.35)] * 2, county, epsilon, dn.seeded(1))
     >>> found.locations.round(3).tolist()
     [[40.141, -75.338], [40.15, -75.326]]

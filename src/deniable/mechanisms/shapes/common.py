@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.randomness import FULL, WordArray, below, cell, chance
+from deniable.randomness import below, chance
+from deniable.randomness.draws import FULL, WordArray, cell
 
 
 def set_numbers(shape: object, **numbers: int) -> None:

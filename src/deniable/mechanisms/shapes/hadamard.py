@@ -11,11 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.law import Law, Walsh, checked_prior, walsh_transform
+from deniable.law import Law
+from deniable.law.checks import checked_prior
+from deniable.law.pairs import Walsh, walsh_transform
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
-from deniable.randomness import FULL, Rows, WordArray, chance
+from deniable.randomness import chance
+from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness.words import Rows
 
 
 @final

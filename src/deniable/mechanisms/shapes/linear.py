@@ -13,12 +13,15 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Law, ReportLaw
+from deniable.law import Law
+from deniable.law.contract import ReportLaw
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.checks import checked_words
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import FULL, Rows, WordArray, cell, toeplitz
+from deniable.randomness import toeplitz
+from deniable.randomness.draws import FULL, WordArray, cell
+from deniable.randomness.words import Rows
 
 _LISTED = 16  # codes of so many bits can be listed, as tests do
 

@@ -19,8 +19,9 @@ from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers
-from deniable.randomness import FULL, DrawnRows, Rows, System, SystemRows, WordArray
+from deniable.randomness.draws import FULL, WordArray
 from deniable.randomness.simulated import SeededRows
+from deniable.randomness.words import DrawnRows, Rows, System, SystemRows
 
 
 @final
