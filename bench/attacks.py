@@ -20,7 +20,7 @@ from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.values import guess_values
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable_papers.studies.reidentification import SURVEYS, draw_surveys
 from deniable_papers.trained import trained_attribute
 

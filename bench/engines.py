@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.reports.reports import Reports
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ import deniable as dn
 import queueing
 from deniable.collect.counting import Known
 from deniable.engines.counting import count_by
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import averaged
 from deniable.plot import figure
 from deniable.study import Plan

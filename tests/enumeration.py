@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.mechanisms import Direct, Unary
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
 from deniable.metric.waves import Wave
 from deniable.randomness.words import DrawnRows

@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.arrays import Array, Floats
 from deniable.estimate import MeanEstimate
 from deniable.law.contract import ReportLaw
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 
 

@@ -15,10 +15,9 @@ from typing import Any
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
 from deniable.plan.strict_json import mechanism_to_dict
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch

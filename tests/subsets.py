@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import deniable as dn
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import SubsetShape
 
 
 def listed(mechanism: SubsetShape) -> dn.mechanisms.Subset:

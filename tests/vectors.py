@@ -17,10 +17,10 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Domain
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.metric.numbers import MEANS, averaged
 from deniable.plan import canonical, metric_mechanism
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import Device
 from deniable.records import RecordMechanism, Sample, Split

@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.likelihood import mle
-from deniable.metric.line import GeometricChannel
+from deniable.likelihood import GeometricChannel, mle
 from deniable.simulate.population import zipf
 from deniable_papers.channels import (
     BestChannel,

@@ -9,8 +9,7 @@ from tests import statistics
 import deniable as dn
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import ExactMechanism, SubsetShape
 from deniable_papers.studies.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
 
 K, PEOPLE, FAKES = 12, 40_000, 4000

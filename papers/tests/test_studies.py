@@ -26,7 +26,7 @@ import deniable as dn
 from deniable import data
 from deniable.data import published
 from deniable.errors import DataUnavailable
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.measure import measure_record_errors

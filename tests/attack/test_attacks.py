@@ -30,8 +30,7 @@ from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.values import guess_values
 from deniable.estimate import bounded
 from deniable.explain.references import name_protocol
-from deniable.mechanisms import PROTOCOLS, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
 from tests import enumeration, statistics
 
 PEOPLE = 100_000
@@ -415,7 +414,7 @@ def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
         "plan": dn.smp(KS, 2.0, "olh", attributes=2),
     }
     mechanism = mechanisms[name]
-    source: dn.Plan | dn.RecordMechanism = mechanism
+    source: dn.Plan | dn.records.RecordMechanism = mechanism
     reports: object = mechanism.privatize(table, dn.seeded(4))
     if name == "plan":
         source = dn.Plan.of(

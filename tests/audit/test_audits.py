@@ -26,8 +26,8 @@ from deniable.audit.repeats import Ids
 from deniable.audit.run import Run
 from deniable.audit.setting import make_setting
 from deniable.commands.audit import audit_client
+from deniable.mechanisms import SubsetShape
 from deniable.mechanisms.base import Per
-from deniable.mechanisms.shapes import SubsetShape
 from deniable.records.reports import cut_evenly
 from deniable.study import Plan
 from deniable.wire import Report, Wire

@@ -37,9 +37,8 @@ from deniable.explain import explain
 from deniable.formatting import format_count, format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import MetricMechanism
-from deniable.records import Faked, RecordMechanism, Sample, Split, rsfd, rsrfd, smp, spl
+from deniable.records import Faked, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd, smp, spl
 from deniable.records.base import Per
-from deniable.records.named import equal_part
 from deniable.rounds import BitFlip, allomfree
 from tests import enumeration
 

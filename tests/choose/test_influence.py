@@ -14,7 +14,7 @@ from deniable.choose import Considered, Objective, consider, warn_influence, war
 from deniable.choose.influence import MUCH
 from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.results import Estimates
 from deniable.results.findings import Findings
 from deniable.show.text import write_text

@@ -19,7 +19,7 @@ from deniable.choose.task import Allowed, checked_task
 from deniable.law.contract import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric.numbers import averaged
-from deniable.records.named import equal_part
+from deniable.records import equal_part
 from deniable.study import Result
 from tests.statistics import REPEAT_REPORTS, REPEATS, spread
 

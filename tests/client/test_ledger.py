@@ -162,7 +162,7 @@ def test_a_client_knows_what_another_program_has_allowed_or_spent(tmp_path: Path
 def test_programs_that_answer_at_once_share_one_limit(tmp_path: Path) -> None:
     """Eight programs ask for 1 nat each, at once: four of them get it."""
     lines = (
-        "import sys; from deniable import AboveCap, Client, Ledger, Plan\n"
+        "import sys; from deniable import Client, Ledger, Plan; from deniable.client import AboveCap\n"
         "try: Client(Plan.read(sys.argv[1]), ledger=Ledger(sys.argv[2])).report("
         f"{ANSWER!r})\n"
         "except AboveCap: print('refused')"

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array, Integers
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.simulated import RememberingRows, fixed, remembering
 from deniable.randomness.words import Device, Rows, SystemRows
 from deniable.records import (
@@ -33,8 +34,18 @@ from deniable.records import (
     rsrfd,
     smp,
 )
-from deniable.rounds import HashedMemoized, Memoized, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import (
+    HashedMemoized,
+    Memoized,
+    Repeated,
+    allomfree,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_soue,
+    l_sue,
+    loloha,
+)
 from tests import statistics
 from tests.records.test_records import compile_loops
 

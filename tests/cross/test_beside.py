@@ -19,8 +19,7 @@ from deniable.cross.table import compare_tables
 from deniable.estimate.intervals import reach_of
 from deniable.explain.table_precision import count_people
 from deniable.law import Law
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.reports.reports import Tallies
 from deniable.study import Plan, Result
 from tests import statistics

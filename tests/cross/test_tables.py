@@ -15,8 +15,7 @@ from deniable.cross import CrossTable
 from deniable.cross.hypothesis import find_dependence, find_power, find_trend
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.summaries.ratios import find_fieller_ends
 
 Spread = Callable[[Floats], Floats]

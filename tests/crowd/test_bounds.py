@@ -19,7 +19,7 @@ from deniable.crowd.clones import Clones
 from deniable.crowd.coins import Coins
 from deniable.crowd.supports import find_support
 from deniable.exact import exp_down
-from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms import SetShape
 from deniable.records import Sample
 from deniable.study import Plan
 

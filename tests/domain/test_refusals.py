@@ -132,9 +132,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "cost is a table of 2 by 2 distances",
     ),
     "one side": (
-        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=2),
+        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=2),  # type: ignore[arg-type]
         r"such as \(20, 30\), got 2",
-    ),  # type: ignore[arg-type]
+    ),
     "sides below 0": (
         lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)),
         "must be an integer of at least 1, got -1",

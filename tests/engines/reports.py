@@ -9,8 +9,7 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
-from deniable.mechanisms import grr, hr, olh, oue, plh, ss, sue
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
 from deniable.metric.numbers import averaged
 from deniable.metric.smooth import smooth_wave
 from deniable.metric.tabled import exponential

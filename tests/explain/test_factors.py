@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import deniable as dn
 from deniable.explain.guesses import guess_factor, guess_factor_by, list_answer_guesses
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.shapes import Hadamard
 from tests import enumeration
 

@@ -19,7 +19,7 @@ from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace
 from deniable.learn import tails as tails_of
 from deniable.learn.noise import WIDE, Thresholds
 from deniable.learn.tails import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests import statistics
 

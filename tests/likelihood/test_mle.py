@@ -39,6 +39,7 @@ from deniable.likelihood.rows import Dense, Kept, Stacked, Supports, pack_bits
 from deniable.likelihood.solution import Search
 from deniable.likelihood.solving import choice
 from deniable.metric.line import Decaying, GeometricChannel
+from deniable.metric.numbers import averaged
 from deniable.records import RecordMechanism
 from tests.metric.test_mechanisms import staircase
 
@@ -887,7 +888,7 @@ def test_laws_by_themselves() -> None:
         (dn.law.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
         (mechanism.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
         (
-            metric.averaged("duchi", 1.0),
+            averaged("duchi", 1.0),
             dn.Tally(9, np.array([4, 5])),
             "reports of a number give its mean only: use plan",
         ),

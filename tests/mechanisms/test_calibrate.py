@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.exact import solve
 from deniable.mechanisms import Direct, Subset, Unary, calibrate
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.rounds import Memoized
 
 FIRST = calibrate.symmetric(20, 30.0)

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.mechanisms.shapes import SubsetShape
-from deniable.randomness.draws import FULL
+from deniable.mechanisms import SubsetShape
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.faults import shape_of

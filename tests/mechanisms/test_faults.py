@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 import deniable as dn
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import SubsetShape
 from tests import statistics
 from tests.faults import (
     FloatLoss,

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests.cases import check_each
 from tests.mechanisms.test_every_mechanism import EVERY, EXACT, MAKERS, as_bytes, compile_loops, made

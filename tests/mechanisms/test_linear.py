@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.randomness import toeplitz
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL, toeplitz
 from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.cases import check_each

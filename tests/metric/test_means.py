@@ -14,7 +14,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.metric import Duchi, Hybrid, Mean, Piecewise, SquareWave, duchi, hybrid, piecewise, square_wave
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests import statistics
 from tests.enumeration import exact_log

@@ -39,7 +39,7 @@ from deniable.metric import (
 )
 from deniable.metric.smooth import smooth_wave
 from deniable.metric.waves import Wave
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import DrawnRows
 from tests import statistics

@@ -33,7 +33,7 @@ from deniable.metric import (
 from deniable.metric.globe import EARTH
 from deniable.metric.shells import _folded_sums, planar_noise
 from deniable.plan import unit_loss
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from tests import statistics
 
 POINTS = 100_000

@@ -26,10 +26,10 @@ import deniable as dn
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import DeniableWarning, FileMissing, InvalidParameter, InvalidReport, InvalidValue
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import PlanDocument
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Records, Sample, Split
 from deniable.records import named as many

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.mechanisms import PROTOCOLS
-from deniable.mechanisms.protocols import Protocol, recognize
+from deniable.mechanisms import PROTOCOLS, Protocol
+from deniable.mechanisms.protocols import recognize
 from deniable.plan import strict_json as notation
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.wire import PREFIX, Report, Wire
 from deniable.wire import json as wire_json
 from tests import faults

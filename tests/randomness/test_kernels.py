@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import PRIME
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests.mechanisms.test_every_mechanism import compile_loops
 from tests.subsets import listed, packed

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.errors import WordsExhausted
-from deniable.randomness.draws import FULL, cell
+from deniable.randomness import FULL, cell
 from deniable.randomness.simulated import Seeded, fixed
 from tests import statistics
 
@@ -216,8 +216,8 @@ def test_different_secrets_give_different_words() -> None:
     )
     assert (
         dn.randomness.keyed(SECRET, "a").take(4).tolist()
-        == dn.randomness.keyed(bytearray(SECRET), "a").take(4).tolist()
-    )  # type: ignore[arg-type]
+        == dn.randomness.keyed(bytearray(SECRET), "a").take(4).tolist()  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize("secret", [b"", b"short", bytes(15), "x" * 32, None])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Guessed, Imitated, Prior
 from tests.enumeration import cells, fake_law, part_law, sampled_fake_law
 

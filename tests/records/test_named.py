@@ -14,8 +14,19 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Array
-from deniable.records import Blank, Faked, Guessed, Imitated, RecordMechanism, rsfd, rsrfd, smp, spl
-from deniable.records.named import amplified, equal_part
+from deniable.records import (
+    Blank,
+    Faked,
+    Guessed,
+    Imitated,
+    RecordMechanism,
+    equal_part,
+    rsfd,
+    rsrfd,
+    smp,
+    spl,
+)
+from deniable.records.named import amplified
 from tests.enumeration import law_of, log, true_ratio
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]

@@ -17,8 +17,8 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.errors import NotExact
-from deniable.mechanisms.base import ExactMechanism
-from deniable.randomness.draws import FULL
+from deniable.mechanisms import ExactMechanism
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.records import (
     Blank,
@@ -670,9 +670,9 @@ def test_a_masked_table_is_refused() -> None:
         (lambda: dn.records.Split(3), "parts are a list of mechanisms, got int"),  # type: ignore[arg-type]
         (lambda: dn.records.Sample(dn.grr(2, 1.0)), "parts are a list of mechanisms, got Direct"),  # type: ignore[arg-type]
         (
-            lambda: dn.records.Faked((dn.grr(2, 1.0), dn.grr(3, 1.0))),
+            lambda: dn.records.Faked((dn.grr(2, 1.0), dn.grr(3, 1.0))),  # type: ignore[arg-type]
             "a part of Faked is a fake, such as dn.records.Blank",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: dn.grr(3, 1.0).loss(2), "takes nothing; leave the argument out"),  # type: ignore[call-arg]
         (lambda: dn.metric.geometric(9, 0.5).loss(3), r"give the distance to loss_at\(distance\)"),  # type: ignore[call-arg]
     ],

@@ -13,7 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.client import composed_loss
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.rounds import Memoized
 from deniable.rounds.named import FAKES_AGAIN

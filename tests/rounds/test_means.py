@@ -14,7 +14,7 @@ from deniable.attack.repeats import chance_after
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.means import LAST_POSITION
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.words import DrawnRows
 from deniable.rounds import MemoizedMean, l_duchi
 from tests import statistics

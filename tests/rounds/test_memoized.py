@@ -18,13 +18,14 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import log_up
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed, remembering
 from deniable.randomness.words import DrawnRows
 from deniable.rounds import (
     BitFlip,
     HashedMemoized,
     Memoized,
+    Repeated,
     dbitflip,
     l_grr,
     l_osue,
@@ -34,7 +35,6 @@ from deniable.rounds import (
     loloha,
 )
 from deniable.rounds.changes import MOST_ROUNDS, bound_changes
-from deniable.rounds.memoized import Repeated
 from tests import statistics
 from tests.enumeration import (
     WORDS,

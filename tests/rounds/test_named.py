@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.rounds import Memoized, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import Memoized, Repeated, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 CALIBRATIONS: tuple[Literal["exact"], Literal["published"]] = ("exact", "published")
 ALL: dict[str, Callable[[int, float, float], Repeated]] = {

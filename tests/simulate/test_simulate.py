@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.mechanisms.protocols import Protocol
+from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism
 from deniable.metric.numbers import averaged
 from deniable.simulate import measure as simulate

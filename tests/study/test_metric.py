@@ -28,7 +28,7 @@ from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometri
 from deniable.metric.numbers import averaged
 from deniable.metric.shells import planar_noise
 from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.reports import Tallies
 from deniable.study import Plan

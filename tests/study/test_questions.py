@@ -24,7 +24,7 @@ from deniable.audit.pairs import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares

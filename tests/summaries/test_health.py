@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.collect.health import GROWTH
 from deniable.exact import PRIME
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import SubsetShape
 from deniable.records import Records
 from deniable.reports.reports import Reports
 from deniable.results import health

@@ -19,8 +19,8 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent, format_points
 from deniable.likelihood.fakes import compute_fake_likelihoods, prepare_likelihoods
-from deniable.mechanisms import Summed
-from deniable.mechanisms.base import BLOCK, ExactMechanism
+from deniable.mechanisms import ExactMechanism, Summed
+from deniable.mechanisms.base import BLOCK
 from deniable.records import Faked, RecordMechanism, Records
 from deniable.records.single import as_record_mechanism
 from deniable.study import Plan

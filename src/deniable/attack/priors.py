@@ -12,7 +12,7 @@ from deniable.arrays import Floats
 from deniable.attack.likelihoods import HALVES, Part, Source, names_of, parts_of, values_of
 from deniable.errors import DeniableWarning, InvalidParameter, find_nearest
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.law.checks import checked_prior
+from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms import Tally
 from deniable.metric import (

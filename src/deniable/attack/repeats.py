@@ -19,7 +19,7 @@ from deniable.attack.likelihoods import CELLS, Chance, Part, by_cell, by_value, 
 from deniable.attack.pools import make_pool
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law.checks import checked_prior
+from deniable.law import checked_prior
 from deniable.law.law import binomial
 from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
 from deniable.metric import Averaged

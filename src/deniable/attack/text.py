@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deniable.errors import InvalidParameter
 from deniable.formatting import shorten_names
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.records import RecordMechanism, Sample, Single, Split
 from deniable.records.single import as_record_mechanism
 from deniable.study import Plan

@@ -18,11 +18,9 @@ from deniable.audit.program import Program
 from deniable.audit.setting import ROUNDS, Claimed
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import whole_number
-from deniable.mechanisms import Mechanism
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Mechanism
 from deniable.metric import MetricMechanism
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 from deniable.records import RecordMechanism
 from deniable.study import Plan
 

@@ -15,9 +15,8 @@ from deniable.arrays import Integers
 from deniable.audit.copies import Copies, run_copies
 from deniable.client import Client
 from deniable.errors import InvalidParameter
-from deniable.randomness import Words
+from deniable.randomness import Words, checked_source
 from deniable.randomness.simulated import remembering
-from deniable.randomness.words import checked_source
 from deniable.study import Plan
 from deniable.wire import Report, Wire
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.study import Plan
 from deniable.wire import PREFIX, VERSION, Wire
 

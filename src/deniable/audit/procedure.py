@@ -17,8 +17,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import Show
 from deniable.mechanisms.base import Per
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 from deniable.study import Plan
 
 LEVEL = 0.9999

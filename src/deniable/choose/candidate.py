@@ -13,7 +13,7 @@ from deniable.choose.objective import Objective
 from deniable.choose.reading import SHARES, Reading
 from deniable.formatting import format_count, format_loss, format_points
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.records import Prior, RecordMechanism
 from deniable.records.base import Per
 from deniable.records.single import as_record_mechanism

@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_revealed, the_same
 from deniable.formatting import format_percent, format_percent_down
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.metric import MetricMechanism
 
 _FAR = 0.5  # of the way from a blind guess to certainty

@@ -9,15 +9,13 @@ from typing import final
 
 from deniable.choose.candidate import most_revealed
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import PROTOCOLS, alh, ass, aue
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
 from deniable.metric.smooth import smooth_wave
 from deniable.records import Fake, Prior
 from deniable.records.named import FAKES, REALISTIC_FAKES
-from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from deniable.rounds.named import fake_again
 
 PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")

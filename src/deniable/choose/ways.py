@@ -13,9 +13,9 @@ from deniable.choose.options import AT_ONCE, CAPPED, CLASSICAL, Option, fake, gi
 from deniable.choose.task import BLOCKS, SINGLE, UNEQUAL, Task, count_reported
 from deniable.errors import InvalidParameter
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms.base import ExactMechanism
-from deniable.records import Fake, Faked, Prior, RecordMechanism, Sample, Single, Split
-from deniable.records.named import equal_part, largest_budget
+from deniable.mechanisms import ExactMechanism
+from deniable.records import Fake, Faked, Prior, RecordMechanism, Sample, Single, Split, equal_part
+from deniable.records.named import largest_budget
 from deniable.records.sample import MOST_WEIGHT
 
 _MOST_COUNTED = 1 << 32

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
-from deniable.mechanisms.base import ExactMechanism, checked_per
+from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import checked_per
 from deniable.records import RecordMechanism
 from deniable.records.base import Per
 from deniable.study import Plan

@@ -14,8 +14,7 @@ from deniable.commands.shared.console import short
 from deniable.commands.shared.options import REAL, WHOLE
 from deniable.errors import InvalidParameter, NotExact
 from deniable.formatting import format_percent
-from deniable.mechanisms import PROTOCOLS, lh, rr, ue
-from deniable.mechanisms.protocols import Protocol
+from deniable.mechanisms import PROTOCOLS, Protocol, lh, rr, ue
 from deniable.metric import MetricMechanism
 from deniable.metric.table import DISTANCED, Distanced
 

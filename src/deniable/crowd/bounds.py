@@ -19,7 +19,7 @@ from deniable.crowd.supports import Support, find_support
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_up
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.records import RecordMechanism, Single
 
 Bound = Literal["least", "clones", "blanket", "exact", "closed"]

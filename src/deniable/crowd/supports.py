@@ -6,9 +6,8 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from deniable.mechanisms import Linear
-from deniable.mechanisms.sets import SetShape
-from deniable.randomness.draws import FULL
+from deniable.mechanisms import Linear, SetShape
+from deniable.randomness import FULL
 from deniable.records import Sample, Single
 
 

@@ -20,8 +20,7 @@ from deniable.arrays import Array
 from deniable.errors import suggest_install
 from deniable.estimate import Estimate
 from deniable.formatting import format_percent
-from deniable.mechanisms import PROTOCOLS, ss
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import PROTOCOLS, SubsetShape, ss
 from deniable.randomness import system
 from deniable.randomness.simulated import seeded
 from deniable.simulate import plot

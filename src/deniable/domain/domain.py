@@ -16,7 +16,7 @@ from deniable.arrays import Integers
 from deniable.domain.answer import SELF, quote
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon
-from deniable.mechanisms.checks import checked_values
+from deniable.mechanisms import checked_values
 from deniable.randomness import below
 from deniable.randomness.draws import WordArray
 

@@ -17,8 +17,18 @@ from deniable.arrays import Integers
 from deniable.engines.form import WORD_BYTES, Column
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Tally, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    Linear,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Tally,
+    Unary,
+)
 from deniable.mechanisms.channels import ChannelMechanism
 from deniable.rounds import BitFlip
 

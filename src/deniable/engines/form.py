@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array
 from deniable.errors import InvalidParameter, InvalidReport, not_among
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.records import RecordMechanism
 
 PLAN, ROUND, ID = "plan", "round", "id"

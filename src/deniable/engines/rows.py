@@ -14,8 +14,7 @@ from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, REASONS, Column, Counted, TableForm, from_columns
 from deniable.engines.words import Flags, PackedWords, pack_words
 from deniable.errors import InvalidReport
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.records import Records
 
 if TYPE_CHECKING:

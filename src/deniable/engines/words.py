@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.engines.form import WORD_BYTES, Column, from_columns
-from deniable.mechanisms import PackedSubset, Tally, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, PackedSubset, Tally, Unary
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.shapes import bits
 

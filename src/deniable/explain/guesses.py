@@ -21,12 +21,10 @@ from deniable.domain import Categories, Product
 from deniable.explain.level_precision import name_levels
 from deniable.explain.text_questions import list_unlisted
 from deniable.formatting import format_count, format_percent, format_points, format_table
-from deniable.law import Law
-from deniable.law.checks import checked_prior
+from deniable.law import Law, checked_prior
 from deniable.law.law import binomial
-from deniable.mechanisms import SetMechanism, olh
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.shapes import Hadamard, Pooled, SubsetShape, Unary
+from deniable.mechanisms import ExactMechanism, SetMechanism, SubsetShape, olh
+from deniable.mechanisms.shapes import Hadamard, Pooled, Unary
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
 from deniable.plan.document import PlanDocument

@@ -20,7 +20,7 @@ from deniable.estimate import Estimate
 from deniable.explain.text_questions import find_unlisted
 from deniable.formatting import format_count, format_percent, round_digits, shorten_names
 from deniable.law import Law
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, list_levels
 from deniable.plan.levels import find_divisor, find_tree
 from deniable.ranges import RangeEstimate, Scatter

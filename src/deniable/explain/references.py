@@ -7,8 +7,7 @@ from functools import cache, singledispatch
 from pathlib import Path
 
 from deniable import crowd
-from deniable.mechanisms import PROTOCOLS, Direct, Linear, Unary, linear
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, Linear, Unary, linear
 from deniable.mechanisms.protocols import recognize, reference_of
 from deniable.metric import (
     Averaged,

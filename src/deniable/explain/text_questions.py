@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, final
 from deniable.discovery import WHOLE, detection_limit, listed_limit
 from deniable.domain import Text, Unlisted
 from deniable.formatting import say_found
-from deniable.mechanisms import Linear
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Linear
 
 if TYPE_CHECKING:
     from fractions import Fraction

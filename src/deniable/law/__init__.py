@@ -1,5 +1,6 @@
 """Computes what a report says: the law of its support, its moments, or its matrix."""
 
+from deniable.law.checks import checked_prior, finite
 from deniable.law.law import Law
 from deniable.law.marginal import Marginal
 from deniable.law.matrix import Matrix
@@ -10,6 +11,8 @@ __all__ = [
     "Marginal",
     "Matrix",
     "Moments",
+    "checked_prior",
+    "finite",
 ]
 
 

@@ -11,8 +11,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon
 from deniable.learn.columns import Column
 from deniable.mechanisms import PROTOCOLS, SetMechanism
-from deniable.records import RecordMechanism, Sample, Single, Split
-from deniable.records.named import equal_part
+from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 
 Budget = Literal["split", "sample"] | Mapping[Any, float]
 Output = Literal["value", "support"]

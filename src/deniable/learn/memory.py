@@ -19,9 +19,9 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import round_up
 from deniable.learn.repeats import Repeats
-from deniable.randomness import Words
+from deniable.randomness import Words, checked_source
 from deniable.randomness.draws import WordArray
-from deniable.randomness.words import DrawnRows, System, checked_source
+from deniable.randomness.words import DrawnRows, System
 from deniable.records import Records
 from deniable.study import Plan
 

@@ -12,9 +12,8 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.randomness import Words
-from deniable.randomness.draws import FULL, WordArray
-from deniable.randomness.words import checked_source
+from deniable.randomness import FULL, Words, checked_source
+from deniable.randomness.draws import WordArray
 
 WIDE = FULL * FULL
 """The number of different pairs of words: a weight w means a probability of w / WIDE."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deniable.errors import InvalidParameter
-from deniable.randomness.words import checked_source
+from deniable.randomness import checked_source
 
 _CHOICES: dict[str, tuple[str | None, ...]] = {"output": ("value", "support"), "memo": (None, "index")}
 

@@ -26,8 +26,7 @@ from deniable.learn.tables import (
     refuse_same_names,
     refuse_unnamed,
 )
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 from deniable.study import Plan
 
 _PEOPLE = 1000

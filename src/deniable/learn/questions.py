@@ -18,8 +18,7 @@ from deniable.domain import Categories, Domain, Product, Range
 from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import PROTOCOLS, adaptive
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, adaptive
 from deniable.records import RecordMechanism, Sample
 from deniable.records.named import inexact
 from deniable.study import Plan

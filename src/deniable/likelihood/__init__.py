@@ -2,8 +2,10 @@
 
 from deniable.likelihood.fitting import mle, mle_groups, mle_record, mle_rounds
 from deniable.likelihood.result import Likelihood
+from deniable.metric.line import GeometricChannel
 
 __all__ = [
+    "GeometricChannel",
     "Likelihood",
     "mle",
     "mle_groups",

@@ -13,12 +13,11 @@ from deniable.likelihood.geometric import GeometricChannel, GridChannel
 from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Table
 from deniable.likelihood.sources import check_outputs
-from deniable.mechanisms import Tally
-from deniable.mechanisms.checks import checked_values
+from deniable.mechanisms import Tally, checked_values
 from deniable.metric import Geometric, MetricMechanism, ProductGeometric
 from deniable.metric.base import MOST_ENTRIES
 from deniable.metric.waves import Wave
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 
 _DENSE = 1000  # cells whose table is small
 

@@ -29,7 +29,7 @@ from deniable.likelihood.wholes import Attribute, build_whole_problem
 from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
 from deniable.records import Faked, Records
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import Repeated
 
 METHODS = tuple(LIMITS)
 """The methods that can be asked for by name."""

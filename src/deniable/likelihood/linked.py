@@ -21,8 +21,7 @@ from deniable.likelihood.problem import Reported
 from deniable.likelihood.rows import Rows, Stacked, Supports, pack_bits
 from deniable.likelihood.supports import MOST_BYTES, pack_layers
 from deniable.randomness.simulated import remembering
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _AT_ONCE = 1 << 21
 _EVEN = 0.01  # how much of all values alike the first guess has

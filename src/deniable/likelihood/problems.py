@@ -26,8 +26,7 @@ from deniable.likelihood.sources import (
     refuse_source,
 )
 from deniable.likelihood.supports import merge_equal, pack_layers
-from deniable.mechanisms import Mechanism, SetMechanism, Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Mechanism, SetMechanism, Tally
 from deniable.metric import Averaged, Channel, MetricMechanism
 from deniable.randomness.simulated import seeded
 from deniable.rounds import MemoizedMean

@@ -17,7 +17,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count
-from deniable.law.checks import finite
+from deniable.law import finite
 from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
 from deniable.likelihood.rows import Rows, Stacked, normal, shared

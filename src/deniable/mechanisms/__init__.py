@@ -1,10 +1,12 @@
 """Turns one answer into a report: the contract, the shapes, and the protocols that choose their numbers."""
 
-from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.base import ExactMechanism, Mechanism
 from deniable.mechanisms.channels import ChannelMechanism
+from deniable.mechanisms.checks import checked_k, checked_values, checked_words
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.protocols import (
     PROTOCOLS,
+    Protocol,
     adaptive,
     blh,
     grr,
@@ -22,8 +24,18 @@ from deniable.mechanisms.protocols import (
     ue,
 )
 from deniable.mechanisms.robust import alh, ass, athe, aue
-from deniable.mechanisms.sets import SetMechanism
-from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms.sets import SetMechanism, SetShape
+from deniable.mechanisms.shapes import (
+    Direct,
+    Hadamard,
+    Hashed,
+    Linear,
+    PackedSubset,
+    Pooled,
+    Subset,
+    SubsetShape,
+    Unary,
+)
 from deniable.mechanisms.summed import Summed
 from deniable.mechanisms.tally import Tally
 
@@ -31,6 +43,7 @@ __all__ = [
     "PROTOCOLS",
     "ChannelMechanism",
     "Direct",
+    "ExactMechanism",
     "Hadamard",
     "Hashed",
     "Linear",
@@ -38,8 +51,11 @@ __all__ = [
     "Mechanism",
     "PackedSubset",
     "Pooled",
+    "Protocol",
     "SetMechanism",
+    "SetShape",
     "Subset",
+    "SubsetShape",
     "Summed",
     "Tally",
     "Unary",
@@ -49,6 +65,9 @@ __all__ = [
     "athe",
     "aue",
     "blh",
+    "checked_k",
+    "checked_values",
+    "checked_words",
     "grr",
     "hr",
     "lh",

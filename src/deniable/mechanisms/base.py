@@ -26,8 +26,8 @@ from deniable.law.contract import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import Words
-from deniable.randomness.words import Rows, checked_source
+from deniable.randomness import Words, checked_source
+from deniable.randomness.words import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

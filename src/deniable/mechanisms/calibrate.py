@@ -24,7 +24,7 @@ from deniable.mechanisms.shapes import (
     keep_ratio,
 )
 from deniable.mechanisms.shapes.pooled import MOST_BUCKETS, MOST_VALUES
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.toeplitz import MOST_BITS, MOST_ROWS
 
 _LARGEST = FULL - 1

@@ -9,7 +9,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import whole_number
 from deniable.frames import codes_for
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 
 
 def checked_values(values: npt.ArrayLike, k: int) -> Integers:

@@ -27,7 +27,7 @@ from deniable.mechanisms.sets import SetMechanism, name_shapes
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
 from deniable.mechanisms.shapes.pooled import MOST_VALUES, find_pool
 from deniable.mechanisms.summed import Summed
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 
 
 def grr(k: int, epsilon: float) -> Direct:

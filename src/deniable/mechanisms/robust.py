@@ -19,7 +19,7 @@ from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.search import least, minimum
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes import Hashed, PackedSubset, Subset, Unary
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 
 S = TypeVar("S", bound=SetShape)
 Score = Callable[[SetShape], float]

@@ -18,8 +18,7 @@ from deniable.law import Moments
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.checks import checked_k, checked_values, unmasked
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 
 _BLOCK = 1 << 17
 _FARTHEST = -700.0  # nats, within what floats hold

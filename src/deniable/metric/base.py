@@ -20,8 +20,8 @@ from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
 from deniable.exact import times_up as counted_up
 from deniable.formatting import format_count, format_loss, format_up
-from deniable.law import Matrix, Moments
-from deniable.law.checks import Convention, checked_prior, finite
+from deniable.law import Matrix, Moments, checked_prior, finite
+from deniable.law.checks import Convention
 from deniable.law.contract import ReportLaw
 from deniable.mechanisms import ChannelMechanism, Losses, Tally
 from deniable.metric.certified import divided_up, times_up

@@ -11,7 +11,8 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, log_up, positive_epsilon
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 
 FLOOR = 1 << 34
 """Outputs of a table have at least this many of the 2^64 words: rounding one moves a loss by less than 1e-10.

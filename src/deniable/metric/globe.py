@@ -14,8 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidValue, NotExact
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_up
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 
 EARTH = 6_371_008.8
 """The mean radius of the Earth, in meters."""

@@ -13,7 +13,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.checks import finite
+from deniable.law import finite
 
 SMALL = 300
 """Up to here a table of all pairs is faster than a compiled loop, and quicker to begin."""

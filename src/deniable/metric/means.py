@@ -18,14 +18,13 @@ from deniable.estimate import MeanEstimate as MeanEstimate
 from deniable.estimate import clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.mechanisms import Tally
+from deniable.mechanisms import Tally, checked_words
 from deniable.mechanisms.calibrate import largest
-from deniable.mechanisms.checks import checked_words, floats, restore_reports, unmasked
+from deniable.mechanisms.checks import floats, restore_reports, unmasked
 from deniable.mechanisms.shapes.common import set_numbers, smallest
 from deniable.metric.waves import MOST_BINS, best_keep, checked_window, in_window, window_ratio
-from deniable.randomness import Words
-from deniable.randomness.draws import FULL, WordArray
-from deniable.randomness.words import checked_source
+from deniable.randomness import FULL, Words, checked_source
+from deniable.randomness.draws import WordArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

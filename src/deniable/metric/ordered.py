@@ -17,7 +17,8 @@ from deniable.exact import log_up, whole_number
 from deniable.metric.base import MetricMechanism, describe_metric, steps_between
 from deniable.metric.certified import geometric_tails, largest_ratio
 from deniable.metric.line import GeometricChannel
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 if TYPE_CHECKING:

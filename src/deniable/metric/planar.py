@@ -25,7 +25,8 @@ from deniable.metric.base import (
 from deniable.metric.certified import largest_ratio
 from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.metric.shells import ALL_PAIRS, planar_noise, shell_loss
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
-from deniable.law import Matrix
-from deniable.law.checks import checked_prior, finite
+from deniable.law import Matrix, checked_prior, finite
 from deniable.metric.base import Channel, MetricMechanism
 from deniable.metric.globe import checked_locations, unit_vectors
 

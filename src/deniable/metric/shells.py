@@ -12,7 +12,8 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 
 # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
 _FLOOR = 2.0**-32

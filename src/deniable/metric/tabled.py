@@ -24,7 +24,8 @@ from deniable.metric.certified import (
     rate_at_peaks,
     unit_loss,
 )
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 Distances = npt.ArrayLike | Callable[[int, int], float]

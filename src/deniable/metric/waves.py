@@ -15,13 +15,14 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue, NotExact
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_loss
+from deniable.mechanisms import checked_words
 from deniable.mechanisms.calibrate import largest
-from deniable.mechanisms.checks import checked_words, floats
+from deniable.mechanisms.checks import floats
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.metric.base import MetricMechanism
-from deniable.randomness import Words, below, chance
-from deniable.randomness.draws import FULL, WordArray, cell
-from deniable.randomness.words import Rows, checked_source
+from deniable.randomness import FULL, Words, below, cell, chance, checked_source
+from deniable.randomness.draws import WordArray
+from deniable.randomness.words import Rows
 
 MOST_BINS = 1 << 20
 

@@ -20,7 +20,7 @@ from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
 from deniable.frames import file_kind, files
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,

@@ -10,8 +10,7 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.domain import NO_ANSWER, Domain, refuse_missing
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import NO_ANSWER_LABEL
 from deniable.plan.metric_losses import describe_unit_loss
 from deniable.randomness import Words

@@ -15,8 +15,7 @@ from typing import final
 from deniable.discovery import WHOLE, cut_levels, divide_people
 from deniable.domain import Coarse, Range, Unlisted
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import linear
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, linear
 from deniable.plan.attribute import Attribute
 from deniable.ranges import Tree, plan_tree
 from deniable.ranges.tree import MOST_FANOUT

@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any, final
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.strict_json import (
     InvalidPlan,
     Json,

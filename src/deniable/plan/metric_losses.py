@@ -15,11 +15,12 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.formatting import format_loss, format_up
-from deniable.mechanisms.base import ExactMechanism, Per
+from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms.base import Per
 from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.shells import planar_noise
 from deniable.plan.strict_json import MOST_BINS, MOST_CELLS
-from deniable.randomness.draws import cell
+from deniable.randomness import cell
 from deniable.records import RecordMechanism
 
 Unit = Literal["step", "kilometer"]

@@ -14,8 +14,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deniable.errors import DeniableError, InvalidParameter, not_among
-from deniable.mechanisms import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    Linear,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Unary,
+)
 from deniable.metric import (
     Averaged,
     Duchi,
@@ -26,7 +35,8 @@ from deniable.metric import (
     PlanarGeometric,
     SmoothWave,
 )
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 
 Json = dict[str, Any]

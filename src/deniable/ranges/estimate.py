@@ -17,8 +17,7 @@ from deniable.estimate import Bins, Estimate, normal_quantile
 from deniable.estimate.consistency import monotone
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count
-from deniable.law import Law
-from deniable.law.checks import finite
+from deniable.law import Law, finite
 from deniable.ranges.cumulative import CumulativeShares
 from deniable.ranges.influence import bound_influence
 from deniable.ranges.scatter import Scatter

@@ -3,7 +3,7 @@
 from deniable.records.base import RecordMechanism
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
-from deniable.records.named import rsfd, rsrfd, smp, spl
+from deniable.records.named import Calibration, equal_part, rsfd, rsrfd, smp, spl
 from deniable.records.reports import Records
 from deniable.records.sample import Sample
 from deniable.records.single import Single
@@ -11,6 +11,7 @@ from deniable.records.split import Split
 
 __all__ = [
     "Blank",
+    "Calibration",
     "Fake",
     "Faked",
     "Guessed",
@@ -21,6 +22,7 @@ __all__ = [
     "Sample",
     "Single",
     "Split",
+    "equal_part",
     "rsfd",
     "rsrfd",
     "smp",

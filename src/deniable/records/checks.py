@@ -7,7 +7,7 @@ from typing import Any
 
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 
 
 def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from deniable.exact import power_up
 from deniable.mechanisms.sets import RoundShape
-from deniable.randomness.draws import FULL, cell
+from deniable.randomness import FULL, cell
 
 
 class Rounds(NamedTuple):

@@ -16,10 +16,9 @@ from deniable.errors import InvalidParameter
 from deniable.exact import log_up, power_up, times_up, whole_number
 from deniable.law import Marginal
 from deniable.law.pairs import Mixed
-from deniable.mechanisms import Losses
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import MOST_REPORTS
-from deniable.randomness.draws import cell
+from deniable.randomness import cell
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism, quote_names
 from deniable.records.checks import check_parts, list_parts

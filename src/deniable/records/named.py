@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import PROTOCOLS, grr, oue, sue
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, ExactMechanism, grr, oue, sue
 from deniable.records.checks import checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
@@ -27,6 +26,9 @@ from deniable.records.sample import Sample
 from deniable.records.split import Split
 
 Calibration = Literal["record", "attribute", "published"]
+"""What epsilon bounds: the loss of the whole record, that of one attribute, or what the publication of RS+FD
+states, which a record can exceed.
+"""
 _CALIBRATIONS = ("record", "attribute", "published")
 
 

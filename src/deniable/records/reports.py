@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Array, Integers
 from deniable.formatting import format_count
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 
 
 @final

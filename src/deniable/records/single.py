@@ -10,7 +10,7 @@ from typing import Any, final
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism
 from deniable.records.reports import Records

@@ -16,8 +16,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms import Losses
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import add_losses
 from deniable.randomness.words import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, quote_names

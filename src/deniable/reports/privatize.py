@@ -12,8 +12,7 @@ from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, people_of
 from deniable.errors import InvalidParameter
 from deniable.frames import columns_of
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 from deniable.reports.answers import encode_columns, gather_columns
 from deniable.reports.reports import Reports
 

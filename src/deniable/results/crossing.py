@@ -37,8 +37,7 @@ from deniable.explain.question_pairs import (
     sum_source,
 )
 from deniable.law import Law
-from deniable.mechanisms import Tally
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.attribute import Attribute, list_questions
 from deniable.plan.known_groups import Known
 from deniable.records import Records

@@ -396,8 +396,8 @@ def _find_bins(estimates: Estimates, name: str) -> Bins:
     if isinstance(domain, Grid):
         raise InvalidParameter(
             f"{name!r} is a location: with grid = result.domains[{name!r}], ask "
-            f"dn.summaries.mean_of(result[{name!r}], grid.centers[:, 0]) for its latitude, and [:, 1] for its "
-            "longitude"
+            f"dn.summaries.mean_of(result[{name!r}], grid.centers[:, 0]) for its latitude, and [:, 1] for "
+            "its longitude"
         )
     if isinstance(estimate, MeanEstimate) or not isinstance(domain, Range):
         raise InvalidParameter(f"{name!r} is not a range of numbers, so it has no mean and no quantiles")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.metric import MetricMechanism
 from deniable.results.most_likely import find_likely
 from deniable.results.possible_shares import Question

@@ -2,7 +2,7 @@
 
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
 from deniable.rounds.named import (
     allomfree,
     dbitflip,
@@ -21,6 +21,7 @@ __all__ = [
     "HashedMemoized",
     "Memoized",
     "MemoizedMean",
+    "Repeated",
     "allomfree",
     "dbitflip",
     "l_duchi",

@@ -16,10 +16,8 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import times_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
-from deniable.mechanisms import Losses, Tally, Unary
-from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.randomness import below
-from deniable.randomness.draws import FULL
+from deniable.mechanisms import Losses, Tally, Unary, checked_k, checked_words
+from deniable.randomness import FULL, below
 from deniable.randomness.words import Rows
 from deniable.rounds.memoized import Repeated
 

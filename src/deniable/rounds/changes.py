@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from deniable.exact import log_up, round_up
 from deniable.mechanisms import Direct, Unary
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 
 MOST_ROUNDS = 12
 """More rounds than this are bounded: each further one by the loss of a fresh report of what is kept."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample
 from deniable.records.checks import checked_sizes
 from deniable.rounds.bitflip import BitFlip

@@ -16,8 +16,8 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, NotExact, not_among
 from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Mechanism, SetMechanism, Summed
-from deniable.mechanisms.protocols import Protocol, named_protocol
+from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed
+from deniable.mechanisms.protocols import named_protocol
 from deniable.metric import MetricMechanism
 from deniable.metric.table import DISTANCED, Distanced
 from deniable.records import RecordMechanism

@@ -21,8 +21,17 @@ from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms import Direct, Hadamard, Mechanism, Pooled, SetMechanism, Summed, Tally, Unary
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Mechanism,
+    Pooled,
+    SetMechanism,
+    Summed,
+    Tally,
+    Unary,
+)
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
 from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism

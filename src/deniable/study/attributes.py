@@ -13,7 +13,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.explain.turnout import count_answered, infer_answered
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute
 from deniable.plan.levels import Leveled, divide_levels, find_leveled
 from deniable.plan.metric_losses import metric_mechanism

@@ -14,11 +14,10 @@ from deniable.domain import Unlisted
 from deniable.errors import InvalidParameter
 from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.references import name_protocol
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute
 from deniable.plan.levels import Leveled
-from deniable.records import RecordMechanism, Sample, Single, Split
-from deniable.records.named import equal_part
+from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.sample import MOST_WEIGHT
 from deniable.study.importance import weigh_attribute
 

@@ -20,7 +20,7 @@ from deniable.explain import references
 from deniable.explain.summary import describe_plan, summarize_plan, write_html
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing
 from deniable.plan.document import Ask, PlanDocument
 from deniable.plan.labels import LabeledMechanism

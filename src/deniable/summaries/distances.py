@@ -19,7 +19,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import number, whole_number
-from deniable.law.checks import finite
+from deniable.law import finite
 from deniable.likelihood import Likelihood
 
 Shares = npt.ArrayLike | Estimate | Likelihood

@@ -16,8 +16,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.mechanisms import Linear
-from deniable.randomness import toeplitz
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL, toeplitz
 from deniable.summaries.health import ONE_FUNCTION, Check
 from deniable.summaries.tails import cells_noticed, compare_cells, pool_cells, several
 

@@ -21,9 +21,7 @@ from deniable.exact import PRIME
 from deniable.formatting import format_digits
 from deniable.law import Law, Marginal, Moments
 from deniable.law.pairs import walsh_transform
-from deniable.mechanisms import Hadamard, Hashed, Pooled
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape
 from deniable.rounds import HashedMemoized
 from deniable.summaries.covariance import known_squares
 from deniable.summaries.tails import (

@@ -27,10 +27,9 @@ from deniable.estimate import (
 )
 from deniable.exact import number
 from deniable.formatting import format_digits
-from deniable.law import Moments
-from deniable.law.checks import finite
+from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
-from deniable.mechanisms.checks import checked_values
+from deniable.mechanisms import checked_values
 from deniable.summaries.covariance import error_of, known_squares
 from deniable.summaries.totals import cumulate, rising, weigh
 

@@ -18,16 +18,16 @@ from deniable.exact import PRIME
 from deniable.mechanisms import (
     ChannelMechanism,
     Direct,
+    ExactMechanism,
     Hadamard,
     Hashed,
     Linear,
     PackedSubset,
     Pooled,
     Subset,
+    SubsetShape,
     Unary,
 )
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.shapes import SubsetShape
 from deniable.metric import Averaged, Geometric, PlanarGeometric, SmoothWave
 from deniable.rounds import BitFlip
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.likelihood import mle
+from deniable.likelihood import GeometricChannel, mle
 from deniable.mechanisms import Tally
-from deniable.metric.line import GeometricChannel
 from deniable_papers.channels.risk import risk
 
 ALL_OF_IT = 1 - 1e-6

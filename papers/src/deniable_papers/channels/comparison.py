@@ -18,7 +18,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.law.checks import checked_prior
+from deniable.law import checked_prior
 from deniable_papers.channels import candidates
 from deniable_papers.channels.candidates import Candidate, Tabled
 from deniable_papers.channels.optimum import MOST_SEARCHED, MOST_TESTED, lower_bound, optimum

@@ -17,10 +17,8 @@ from scipy.special import ndtri
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.law.checks import finite
-from deniable.randomness import Words
-from deniable.randomness.draws import FULL
-from deniable.randomness.words import checked_source
+from deniable.law import finite
+from deniable.randomness import FULL, Words, checked_source
 from deniable_papers.learn.gradients import GradientNoise
 from deniable_papers.learn.network import Parameters, make_network, run_all, run_network
 

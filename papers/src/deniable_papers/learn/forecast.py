@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
-from deniable.law.checks import finite
+from deniable.law import finite
 
 LAGS = (1, 2, 3, 4, 5, 6, 47, 48, 49, 335, 336, 337)
 """The last three hours of half hours, and the same time a day and a week before."""

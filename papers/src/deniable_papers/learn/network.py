@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.randomness import Words
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL, Words
 
 Parameters = dict[str, Any]
 """The weights of a network, by the name of their part."""

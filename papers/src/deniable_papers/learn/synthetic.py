@@ -10,8 +10,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
-from deniable.randomness import Words
-from deniable.randomness.words import checked_source
+from deniable.randomness import Words, checked_source
 from deniable_papers.learn.unions import checked_days, read_cells
 
 _COLUMNS = ("person", "day")

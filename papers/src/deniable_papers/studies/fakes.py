@@ -13,8 +13,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, Hadamard, Hashed, Pooled, Unary
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import Direct, Hadamard, Hashed, Pooled, SubsetShape, Unary
 from deniable.randomness.simulated import seeded
 from deniable_papers.studies.recovery import supported_by_chance
 

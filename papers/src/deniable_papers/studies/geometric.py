@@ -20,10 +20,9 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
-from deniable.likelihood import mle
+from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.threads import few_threads
 from deniable.mechanisms import Tally
-from deniable.metric.line import GeometricChannel
 from deniable.simulate.population import checked_people, numbers_from, uniform, zipf
 from deniable.summaries import line_wasserstein, smoothed_kl
 from deniable.summaries.metrics import mean_squared_error

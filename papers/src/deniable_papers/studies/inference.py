@@ -13,8 +13,7 @@ from deniable.attack import profile, sampled_attribute
 from deniable.attack.sampling import Assumed, estimate_marginals
 from deniable.attack.values import guess_values
 from deniable.data import Dataset
-from deniable.mechanisms import PROTOCOLS
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.randomness import Words
 from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd, rsrfd

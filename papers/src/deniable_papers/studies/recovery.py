@@ -15,10 +15,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.formatting import format_percent
 from deniable.law import Moments
-from deniable.mechanisms import Direct, Hadamard, Hashed, Pooled
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.checks import checked_values
-from deniable.mechanisms.shapes import SubsetShape
+from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape, checked_values
 from deniable.rounds import HashedMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]

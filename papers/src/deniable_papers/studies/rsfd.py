@@ -19,10 +19,8 @@ from typing import final
 
 from deniable.data import Dataset
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import adaptive
-from deniable.mechanisms.base import ExactMechanism
-from deniable.records import RecordMechanism, Sample, Split, rsfd
-from deniable.records.named import Calibration, equal_part
+from deniable.mechanisms import ExactMechanism, adaptive
+from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
 from deniable_papers.studies.sweep import (
     DATASETS,
     RUNS,

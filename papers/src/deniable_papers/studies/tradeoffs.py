@@ -38,7 +38,7 @@ from deniable.mechanisms import (
     ue,
 )
 from deniable.mechanisms.calibrate import theta_for
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import dirichlet, numbers_from
 from deniable.summaries.metrics import mean_squared_error

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from deniable.errors import InvalidParameter
-from deniable.randomness import below, chance
-from deniable.randomness.draws import FULL, WordArray, cell
+from deniable.randomness import FULL, below, cell, chance
+from deniable.randomness.draws import WordArray
 
 
 def set_numbers(shape: object, **numbers: int) -> None:

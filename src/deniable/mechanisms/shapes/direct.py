@@ -16,7 +16,8 @@ from deniable.law import Law
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 _FEW_VALUES = 1 << 12  # whose counts, four times, stay in a near cache

@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.law import Law
-from deniable.law.checks import checked_prior
+from deniable.law import Law, checked_prior
 from deniable.law.pairs import Walsh, walsh_transform
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
-from deniable.randomness import chance
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL, chance
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 

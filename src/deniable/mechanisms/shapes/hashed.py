@@ -17,7 +17,8 @@ from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
 from deniable.randomness.words import Rows
 

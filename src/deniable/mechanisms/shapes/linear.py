@@ -19,8 +19,8 @@ from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.checks import checked_words
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers
 from deniable.mechanisms.tally import Tally
-from deniable.randomness import toeplitz
-from deniable.randomness.draws import FULL, WordArray, cell
+from deniable.randomness import FULL, cell, toeplitz
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 _LISTED = 16  # codes of so many bits can be listed, as tests do

@@ -14,14 +14,13 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.law import Law
-from deniable.law.checks import checked_prior
+from deniable.law import Law, checked_prior
 from deniable.law.lines import Lines
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.randomness import below
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL, below
+from deniable.randomness.draws import WordArray
 from deniable.randomness.pool import HashPool
 from deniable.randomness.words import Rows
 

@@ -21,8 +21,8 @@ from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers, smallest
-from deniable.randomness import below, chance
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL, below, chance
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 

@@ -19,7 +19,8 @@ from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import RoundShape
 from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers
-from deniable.randomness.draws import FULL, WordArray
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.simulated import SeededRows
 from deniable.randomness.words import DrawnRows, Rows, System, SystemRows
 

@@ -16,8 +16,7 @@ from deniable.cross.spread import OneReport, fix_total
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex
 from deniable.likelihood import mle
-from deniable.mechanisms import adaptive
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
 from deniable_papers.studies.stated import StatedPoint, compare

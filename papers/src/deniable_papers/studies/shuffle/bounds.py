@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deniable.crowd import Bound, shuffled
-from deniable.mechanisms import grr, olh, oue
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms import ExactMechanism, grr, olh, oue
 from deniable_papers.studies.stated import StatedPoint, compare
 
 DELTA = 1e-6

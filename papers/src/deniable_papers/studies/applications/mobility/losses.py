@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.exact import round_up, times_up
-from deniable.rounds.memoized import Repeated
+from deniable.rounds import Repeated
 from deniable_papers.studies.applications.mobility.reports import AttributeReports
 from deniable_papers.studies.applications.mobility.week import DURATION, Week
 
