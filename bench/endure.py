@@ -37,7 +37,7 @@ from tests.keys import signing_key  # noqa: E402
 
 from deniable.client import Client, NotSent  # noqa: E402
 from deniable.collect.intake import hash_invitation  # noqa: E402
-from deniable.collect.offers import Times  # noqa: E402
+from deniable.collect.schedule import Times  # noqa: E402
 from deniable.collect.store import Store, open_store  # noqa: E402
 from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from deniable.collect.access import MAIN, Actor, draw_token, hash_token
+from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.reading import fetch_tallies
-from deniable.collect.refusals import REASONS
 from deniable.collect.store import Store, open_store
 from deniable.errors import DeniableError, InvalidParameter
 from tests import services

@@ -18,8 +18,8 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable.collect import files, reading
+from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
-from deniable.collect.refusals import REASONS
 from deniable.reports import Tallies
 from deniable.results.findings import Findings
 from deniable.study import Plan

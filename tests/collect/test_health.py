@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.collect import arrivals, health, messages
+from deniable.collect import health, messages
 from deniable.collect.app import Collector, Settings
-from deniable.collect.arrivals import MinuteCounts
+from deniable.collect.health import MinuteCounts
 from deniable.collect.intake import Served
 from deniable.collect.store import open_store
 from deniable.results.health import Arrivals
@@ -184,7 +184,7 @@ def test_a_burst_is_found(tmp_path: Path) -> None:
     """Some people a minute, and then 300 fakes at once. Minutes take 0.06 seconds here. A machine that stops
     for a second makes no alarm of this, since nobody sends anything meanwhile.
     """
-    quick = hook(tmp_path, "from deniable.collect import arrivals\narrivals.MINUTE = 0.06\n")
+    quick = hook(tmp_path, "from deniable.collect import health\nhealth.MINUTE = 0.06\n")
     with collecting(tmp_path, [POISONED], PYTHONPATH=quick) as running:
         people = iter(reports_of(POISONED, 2000))
 
@@ -291,7 +291,7 @@ def test_minutes_keep_no_single_report() -> None:
 
 def test_a_full_minute_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     some = bodies_of(150)
-    monkeypatch.setattr(arrivals, "_HELD", 120 * len(some[0]))
+    monkeypatch.setattr(health, "_HELD", 120 * len(some[0]))
     clock = Seconds()
     minutes = MinuteCounts({POISONED.id: Served(POISONED)}, 100, clock)
     minutes.add(POISONED.id, 1, some)
@@ -305,7 +305,7 @@ def test_a_minute_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The last reports of a night are forgotten, too: none come after them, and nobody asks. A minute takes
     0.5 seconds here, so that a slow machine adds within one.
     """
-    monkeypatch.setattr(arrivals, "MINUTE", 0.5)
+    monkeypatch.setattr(health, "MINUTE", 0.5)
     url = f"sqlite:///{tmp_path}/reports.db"
     some = bodies_of(150)
 

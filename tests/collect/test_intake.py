@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.collect.intake import BINARY, JSON, Intake, Served, read_admission
 from deniable.collect.limits import Limits
-from deniable.collect.refusals import Refusal
+from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.plan import canonical
 from deniable.study import Plan

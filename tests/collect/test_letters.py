@@ -13,8 +13,7 @@ import pytest
 import segno
 
 import deniable as dn
-from deniable.collect.letter_texts import TEXTS
-from deniable.collect.letters import MOST, Addresses, Letter, write_page
+from deniable.collect.letters import MOST, TEXTS, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.explain.consent import generate_consent
 from deniable.messages import LANGUAGES, read_messages

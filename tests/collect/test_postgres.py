@@ -9,8 +9,7 @@ import pytest
 
 from deniable.collect import sweeping
 from deniable.collect.database import Pool
-from deniable.collect.packed import Packed
-from deniable.collect.postgres import _MANY, Postgres, _choose_positions
+from deniable.collect.postgres import _MANY, Packed, Postgres, _choose_positions
 from deniable.collect.store import Arrival, open_store
 from tests import services
 from tests.store_worker import SPLIT, arrivals

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from deniable.collect.database import StoreUnavailable
-from deniable.collect.readiness import DOUBT, PAUSE, PROOF, Readiness
+from deniable.collect.writer import DOUBT, PAUSE, PROOF, Readiness
 from tests import services
 from tests.collector import BINARY, HTTP, Running, collecting, hook, small_plan, some_reports
 
@@ -119,7 +119,7 @@ def wait_for(done: Callable[[], bool]) -> None:
 @pytest.fixture
 def patient(tmp_path: Path) -> str:
     """A path from which Python starts with trials whenever somebody asks."""
-    text = "import deniable.collect.readiness as readiness\nreadiness.PAUSE = readiness.PROOF = 0.0\n"
+    text = "import deniable.collect.writer as readiness\nreadiness.PAUSE = readiness.PROOF = 0.0\n"
     return hook(tmp_path, text)
 
 

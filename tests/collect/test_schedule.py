@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import deniable as dn
-from deniable.collect.offers import Times
-from deniable.collect.schedule import Every, Schedule, read_length, refuse_schedule
+from deniable.collect.schedule import Every, Schedule, Times, read_length, refuse_schedule
 from deniable.collect.store import open_store
 from deniable.errors import InvalidParameter
 from tests.running import Run

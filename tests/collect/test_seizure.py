@@ -17,7 +17,7 @@ from typing import ClassVar, final
 import pytest
 
 import deniable as dn
-from deniable.collect import schema, sweeping
+from deniable.collect import database, sweeping
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, StoreUnavailable, open_store
@@ -404,7 +404,7 @@ def test_a_store_of_an_earlier_version_is_rewritten(
         return seizure.read_postgres(seizure.seize_postgres(cluster, url))
 
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
+        patched.setattr(database, "MIGRATIONS", database.MIGRATIONS[:4])
         old = open_store(url)
         for name in names:
             with old._database.transaction(write=True):

@@ -27,10 +27,9 @@ import uvloop
 import deniable as dn
 from deniable.collect import serving
 from deniable.collect.app import Collector, Settings
-from deniable.collect.connections import Connections
 from deniable.collect.intake import Served
-from deniable.collect.limits import Held, Limits, Pace, Room
-from deniable.collect.refusals import Refusal
+from deniable.collect.limits import Connections, Held, Limits, Pace, Room
+from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Capacity, Writer
 from deniable.errors import suggest_install

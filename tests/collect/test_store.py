@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.collect import counting, recount, schema, sweeping
+from deniable.collect import counting, database, recount, sweeping
+from deniable.collect.counting import Sums
 from deniable.collect.intake import hash_invitation
-from deniable.collect.offers import Offer, Times
+from deniable.collect.schedule import Offer, Times
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
-from deniable.collect.sums import Sums
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.reports import Tallies
 from deniable.study import Plan
@@ -574,25 +574,25 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
     old.add(arrivals(SPLIT, 10, 1), 0.0)
     old.close()
     later = (
-        *schema.MIGRATIONS,
+        *database.MIGRATIONS,
         ("ALTER TABLE rounds ADD COLUMN note {bytes}", "UPDATE rounds SET scrubbed = note WHERE 1 = 0"),
     )
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", later)
+        patched.setattr(database, "MIGRATIONS", later)
         new = open_store(url)
         with new._database.transaction():
             assert new._database.run("SELECT note FROM rounds") == [(None,)] * 3
             assert new._database.run("SELECT version FROM deniable") == [(len(later),)]
         assert new.add(arrivals(SPLIT, 10, 1), 0.0) == ["counted before"] * 10
         new.close()
-        patched.setattr(schema, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
+        patched.setattr(database, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
         with pytest.raises(DeniableError, match="nothing"):
             open_store(url)
-        patched.setattr(schema, "MIGRATIONS", later)
+        patched.setattr(database, "MIGRATIONS", later)
         open_store(url).close()
-    known = len(schema.MIGRATIONS)
+    known = len(database.MIGRATIONS)
     message = rf"newer Deniable \(store version {known + 1}; this one knows {known}\)"
-    with pytest.raises(schema.NewerStore, match=message):
+    with pytest.raises(database.NewerStore, match=message):
         open_store(url)
 
 
@@ -601,7 +601,7 @@ def test_a_store_of_the_first_version_keeps_its_tallies(make: Make, monkeypatch:
     url, some = make(), arrivals(SPLIT, 100, 1)
     known, found = counting.Known(1, SPLIT), [one.bodies[0] for one in some]
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        patched.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
         old = open_store(url)
         nothing = known.sums.write(known.sums.zero())
         tallies = known.sums.write(known.count(known.wire.reports(found)))

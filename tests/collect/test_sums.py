@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.collect.sums import Sums
+from deniable.collect.counting import Sums
 from deniable.mechanisms import Pooled, hr, plh
 from deniable.records import Split
 

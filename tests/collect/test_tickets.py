@@ -26,8 +26,8 @@ import pytest
 
 import deniable as dn
 from deniable.client import NotSent, delivery
+from deniable.collect.handlers import Signatures
 from deniable.collect.intake import hash_invitation
-from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store, StoreUnavailable, open_store
 from deniable.commands.shared.stores import register_plan
 from deniable.errors import DeniableError, InvalidParameter

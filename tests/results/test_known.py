@@ -14,7 +14,7 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.audit.setting import make_setting
-from deniable.collect.sums import Sums
+from deniable.collect.counting import Sums
 from deniable.cross import CrossTable
 from deniable.cross.spread import GroupedReport, OneReport
 from deniable.explain.table_precision import count_people

@@ -18,9 +18,9 @@ import pytest
 
 import deniable as dn
 from deniable.client import AboveCap, Client
+from deniable.collect.counting import Sums
 from deniable.collect.results import as_csv, as_parquet, estimated
 from deniable.collect.store import Arrival, open_store
-from deniable.collect.sums import Sums
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.explain.device_limit import find_accepted, round_limit, warn_limit

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck
 from deniable.collect.app import Collector, Settings
 from deniable.collect.intake import Admission, Intake, Served
 from deniable.collect.limits import Limits
-from deniable.collect.refusals import REASONS
+from deniable.collect.messages import REASONS
 from deniable.collect.store import Store, open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, Literal, final, get_args
 
 from deniable.collect.database import Database
-from deniable.collect.offers import Times
+from deniable.collect.schedule import Times
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_time
 

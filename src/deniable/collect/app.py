@@ -17,19 +17,16 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 
 from deniable.collect import sweeping
-from deniable.collect.arrivals import MinuteCounts
-from deniable.collect.connections import Connections
 from deniable.collect.handlers import Handlers, Runtime
+from deniable.collect.health import MinuteCounts
 from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
-from deniable.collect.limits import Gone, Held, Limits, Pace, Receive, Room, network_of
-from deniable.collect.messages import Problem, Receipts
+from deniable.collect.limits import Connections, Gone, Held, Limits, Pace, Receive, Room, network_of
+from deniable.collect.messages import Problem, Receipts, Refusal
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
-from deniable.collect.readiness import Readiness
-from deniable.collect.refusals import Refusal
 from deniable.collect.store import Arrival, Store, StoreUnavailable
 from deniable.collect.sweeping import Sweeper
-from deniable.collect.writer import Busy, Writer
+from deniable.collect.writer import Busy, Readiness, Writer
 from deniable.wire import Refused
 
 Scope = MutableMapping[str, Any]

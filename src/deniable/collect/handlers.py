@@ -6,10 +6,10 @@ import asyncio
 import hmac
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeVar, final
@@ -21,16 +21,12 @@ from starlette.responses import FileResponse, Response
 
 from deniable.collect import discovery, messages, metrics, results
 from deniable.collect.access import MAIN, Access, Actor, hash_token
-from deniable.collect.arrivals import MinuteCounts
 from deniable.collect.files import File, accepts_gzip, read_files
-from deniable.collect.health import Key, Looks
+from deniable.collect.health import Key, Looks, MinuteCounts
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
+from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation, describe
-from deniable.collect.parameters import read_choice, read_level, read_round, read_whole
-from deniable.collect.refusals import Refusal
-from deniable.collect.responses import UNSTORED, respond, respond_cached, respond_file
-from deniable.collect.signatures import Signatures
 from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
@@ -38,6 +34,7 @@ from deniable.estimate.consistency import NAMES
 from deniable.reports import Reports, Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
+from deniable.tickets import SigningKey
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
@@ -47,6 +44,10 @@ _SMALL = 4096  # bytes of a message that is not a report
 _WORDS = 1 << 20  # bytes of a public list
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _FOREVER = "public, max-age=31536000, immutable"
+UNSTORED = {"cache-control": "no-store"}
+"""The header of what no browser keeps."""
+REMEMBERED = 1000
+"""Signatures, of a few hundred bytes each: an exchange is repeated soon, if at all."""
 
 
 @final
@@ -437,3 +438,74 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def read_whole(text: str, name: str) -> int:
+    """A whole number of at most nine digits."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Refusal("parameter", f"{name} must be a whole number.")
+    return int(text)
+
+
+def read_round(request: Request) -> int | None:
+    """The number of the round, where one is asked for."""
+    text = request.query_params.get("round")
+    return None if text is None else read_whole(text, "round")
+
+
+def read_level(request: Request) -> float:
+    """The level of intervals, 0.95 unless another is asked for."""
+    try:
+        level = float(request.query_params.get("level", "0.95"))
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise Refusal("parameter", "level must be a number between 0 and 1, such as 0.95.")
+    return level
+
+
+def read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
+    """One of the words that are allowed, the first of them unless another is asked for."""
+    choice = request.query_params.get(name, allowed[0])
+    if choice not in allowed:
+        raise Refusal("parameter", not_among(choice, f"a {name}", allowed))
+    return choice
+
+
+def respond(message: object) -> Response:
+    """A message, which no browser keeps."""
+    return Response(msgspec.json.encode(message), media_type="application/json", headers=UNSTORED)
+
+
+def respond_file(content: bytes, kind: str, name: str) -> Response:
+    """A file to save under a name, which no browser keeps."""
+    disposition = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=UNSTORED | disposition)
+
+
+def respond_cached(
+    request: Request, file: File, etag: str, how: str, more: Mapping[str, str] | None = None
+) -> Response:
+    """A file that browsers keep; nothing but its tag where a browser has it already."""
+    headers = {"etag": etag, "cache-control": how, **(more or {})}
+    if etag in request.headers.get("if-none-match", ""):
+        headers.pop("content-encoding", None)
+        return Response(status_code=304, headers=headers)
+    return Response(file.content, media_type=file.kind, headers=headers)
+
+
+@final
+class Signatures:
+    """A signature takes milliseconds, in which nothing else moves: repeated exchanges must not ask for many.
+
+    A message has one signature, so that the one that is remembered is the one that would be made.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._sign = lru_cache(REMEMBERED)(SigningKey.sign)
+
+    async def sign(self, key: SigningKey, blinded: bytes) -> bytes:
+        """The blind signature of a message."""
+        async with self._turn:
+            return await asyncio.to_thread(self._sign, key, blinded)

@@ -12,7 +12,7 @@ from typing import final
 import msgspec
 
 from deniable.collect.limits import Limits, longest_json, longest_report
-from deniable.collect.refusals import Refusal
+from deniable.collect.messages import Refusal
 from deniable.collect.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.study import Plan

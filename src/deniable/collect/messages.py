@@ -1,11 +1,54 @@
-"""Defines the collector's messages, and says what their fields mean."""
+"""Defines the collector's messages, says what their fields mean, and why a request is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
+
+from deniable.errors import DeniableError
+
+REASONS: Mapping[str, tuple[int, str]] = {
+    "malformed": (400, "This cannot be read."),
+    "request": (400, "This is no request of HTTP/1.1, or one that can be read in two ways."),
+    "version": (400, "The report was made by another version."),
+    "form": (
+        400,
+        "The report is not in its canonical form; it was changed, or not made by a client of this plan.",
+    ),
+    "size": (400, "The report is too long or too short for its plan."),
+    "round": (400, "The plan has no such round."),
+    "parameter": (400, "A parameter is wrong."),
+    "token": (401, "This takes a token, and a valid one; send it as: Authorization: Bearer …"),
+    "invitation": (
+        403,
+        "This plan takes one report for each invitation, and this one is missing, unknown or used.",
+    ),
+    "ticket": (
+        403,
+        "This plan takes one report for each ticket, and this one is missing, not valid or used; an "
+        "invitation is exchanged for one.",
+    ),
+    "role": (403, "This token does not allow this; ask an operator."),
+    "plan": (404, "No such plan is collected here."),
+    "path": (404, "There is nothing here."),
+    "method": (405, "This cannot be done here."),
+    "slow": (408, "The request took too long to arrive."),
+    "closed": (409, "The round is not open."),
+    "few": (409, "There are too few reports so far."),
+    "large": (413, "The message is longer than anything that is taken here."),
+    "type": (415, "Send application/octet-stream or application/json."),
+    "head": (431, "The head of the request is longer than anything that is taken here."),
+    "rate": (429, "There are too many requests from here; wait a little."),
+    "busy": (503, "There is more to do than can be done now; send it again in a moment."),
+    "store": (503, "The store cannot be reached now; send it again in a moment."),
+    "fault": (503, "This went wrong on our side; nothing was counted."),
+}
+"""Every reason of refusal: its status, and what it means."""
+
+LONGEST = 300  # characters of a sentence, which may name what was sent
 
 
 def explain(text: str) -> msgspec.Meta:
@@ -401,3 +444,112 @@ class Status(Message, frozen=True):
     """Whether the collector runs."""
 
     status: Literal["ok"]
+
+
+class Refusal(DeniableError):
+    """An answer that refuses: a word for machines, a sentence for people, and headers."""
+
+    def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self.reason = reason
+        self.status, meaning = REASONS[reason]
+        self.detail = (detail or meaning)[:LONGEST]
+        self.headers = dict(headers or {})
+        if self.status in (429, 503):
+            self.headers.setdefault("retry-after", "1")
+        if self.status == 401:
+            self.headers.setdefault("www-authenticate", "Bearer")
+        super().__init__(self.detail)
+
+
+class CrossCell(Message, frozen=True):
+    """Two answers: their share of all people, and that of the row's people with the column's answer."""
+
+    row: str
+    column: str
+    cell: Annotated[float, explain("The unbiased share of all people, which may be below 0.")]
+    cell_stderr: float
+    share: Annotated[float | None, explain("The share of the row's people; null where none is seen there.")]
+    shown: Annotated[float, explain("A possible share within the interval, as people read it.")]
+    low: float
+    high: float
+    stderr: Annotated[float | None, explain("To first order; null where nobody is seen in the row.")]
+    known: Annotated[bool, explain("Whether the interval leaves anything out.")]
+
+
+class CrossTest(Message, frozen=True):
+    """Whether the two answers depend on each other, or whether any cell changed."""
+
+    statistic: float
+    degrees: int
+    p: Annotated[
+        float | None,
+        explain(
+            "How often chance alone has such a statistic; null where there is no test, as of few reports."
+        ),
+    ]
+    verdict: Annotated[
+        Literal["found", "not found", "cannot tell"],
+        explain('At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything.'),
+    ]
+    detectable: Annotated[
+        float | None,
+        explain("The difference or change of a row's share that four of five such studies find."),
+    ]
+    sentence: str
+
+
+class Cross(Message, frozen=True):
+    """A table of two questions that were asked together."""
+
+    plan: str
+    round: int | None
+    of: str
+    by: str
+    n: int
+    level: float
+    rows: list[str]
+    columns: list[str]
+    cells: list[CrossCell]
+    method: Annotated[
+        Literal["unbiased", "most likely", "projected"], explain("How the shares that are shown were found.")
+    ]
+    note: Annotated[str, explain("What to know about the shares that are shown; empty where nothing is.")]
+    test: CrossTest
+
+
+class CellChange(Message, frozen=True):
+    """How much larger a share of a row's people is than in the earlier round, and that of all people."""
+
+    row: str
+    column: str
+    earlier: Annotated[float | None, explain("The earlier share; null where nobody is seen in the row.")]
+    later: Annotated[float | None, explain("The later share; null where nobody is seen in the row.")]
+    difference: Annotated[float | None, explain("Later less earlier; null where one of them is not known.")]
+    stderr: Annotated[float | None, explain("To first order; null where nothing is known.")]
+    low: float
+    high: float
+    known: Annotated[bool, explain("Whether something is known of both shares.")]
+    cell_difference: float
+    cell_stderr: float
+    cell_low: float
+    cell_high: float
+
+
+class CrossChange(Message, frozen=True):
+    """The change of a table since an earlier round."""
+
+    plan: str
+    round: int | None
+    since: int
+    of: str
+    by: str
+    n: Annotated[
+        list[int], explain("Reports that hold both answers: in the earlier round, and in the later.")
+    ]
+    level: float
+    people: Annotated[
+        Literal["others", "same"] | None, explain("Who is taken to have answered; null where nothing is.")
+    ]
+    validity: Annotated[str, explain("For whom the intervals hold, in words.")]
+    cells: list[CellChange]
+    test: CrossTest

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import final
 
 from deniable.collect.health import Key, Look
-from deniable.collect.refusals import REASONS
+from deniable.collect.messages import REASONS
 from deniable.collect.sweeping import Traces
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -8,10 +8,10 @@ from typing import Any, final
 
 import msgspec
 
-from deniable.collect import messages, table_messages
+from deniable.collect import messages
 from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
-from deniable.collect.refusals import REASONS
+from deniable.collect.messages import REASONS
 from deniable.estimate.consistency import NAMES
 
 VERSION = "1"
@@ -205,7 +205,7 @@ OPERATIONS = (
         "GET",
         "/plans/{id}/cross",
         "How the answers to one question depend on another that was asked together with it",
-        {200: _json(table_messages.Cross)},
+        {200: _json(messages.Cross)},
         _READ,
         roles=_READERS,
         query={
@@ -220,7 +220,7 @@ OPERATIONS = (
         "GET",
         "/plans/{id}/cross/change",
         "How such a table changed since an earlier round, with the interval that is valid for who answered",
-        {200: _json(table_messages.CrossChange)},
+        {200: _json(messages.CrossChange)},
         _READ,
         roles=_READERS,
         query={

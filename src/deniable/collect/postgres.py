@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+import struct
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, final
 
 import numpy as np
 import psycopg
 from psycopg import conninfo, errors
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import Dumper
+from psycopg.pq import Format, TransactionStatus
 
 from deniable.collect.database import Cleared, Database, Exposure, Pool
-from deniable.collect.exposure import find_exposures
-from deniable.collect.packed import Packed, PackedDumper
 from deniable.errors import InvalidParameter
 
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
@@ -67,6 +68,37 @@ _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another "
     "search_path",
 }
+Run = Callable[..., list[Any]]
+"""Runs a statement, with ? for each value, and gives the rows."""
+
+_NAMES_STATEMENTS = "the server's log names statements and their times"
+_LEAST_TELLING: Mapping[str, tuple[str, str]] = {
+    "log_statement": ("none", _NAMES_STATEMENTS),
+    "log_duration": ("off", _NAMES_STATEMENTS),
+    "log_min_duration_statement": ("-1", _NAMES_STATEMENTS),
+    "log_min_duration_sample": ("-1", _NAMES_STATEMENTS),
+    "log_transaction_sample_rate": ("0", _NAMES_STATEMENTS),
+    "auto_explain.log_min_duration": ("-1", _NAMES_STATEMENTS),
+    "pgaudit.log": ("none", _NAMES_STATEMENTS),
+    "track_commit_timestamp": ("off", "the server keeps the time of every transaction"),
+    "archive_mode": ("off", "the server archives its log, which has the time and invitation of every report"),
+    "wal_keep_size": ("0", "the server keeps its log, which has the time and invitation of every report"),
+    "wal_init_zero": ("on", "new files of the server's log begin with what the disk held"),
+    "log_lock_waits": ("off", _NAMES_STATEMENTS),
+    "wal_recycle": ("off", "the server uses files of its log again with what they held"),
+}
+"""The value of each setting that tells least, and what another one does."""
+_KEEPS_LOG = ("archive_mode", "wal_keep_size", "wal_recycle")
+"""Settings by which the log stays although a sweep dropped it."""
+
+_RIGHTS = (
+    "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'usage'), "
+    "has_function_privilege('pg_switch_wal()', 'execute') AND (SELECT bool_or(rolsuper AND rolname = "
+    "current_user OR rolname = 'pg_checkpoint' AND pg_has_role(current_user, oid, 'usage')) FROM pg_roles)"
+)
+_BYTEA, _ARRAY = 17, 1001  # the numbers of PostgreSQL's types
+_HEAD = struct.Struct(">iiIii")  # dimensions, whether there are nulls, type, length, the first position
+_LENGTH = struct.Struct(">i")
 
 
 @final
@@ -348,3 +380,66 @@ def _choose_positions(pools: Sequence[Pool]) -> list[int]:
 def _translate(sql: str) -> bytes:
     """Write each ? as psycopg's binary placeholder."""
     return sql.replace("?", "%b").encode()
+
+
+def find_exposures(run: Run) -> list[Exposure]:
+    """Each setting, role or replica that keeps what sweeps clear."""
+    names = list(_LEAST_TELLING)
+    rows = run("SELECT name, setting FROM pg_settings WHERE name = ANY(?) ORDER BY name", names)
+    exposures = [
+        Exposure(f"{_LEAST_TELLING[name][1]}; set {name} = {_LEAST_TELLING[name][0]}", name in _KEEPS_LOG)
+        for name, setting in rows
+        if setting != _LEAST_TELLING[name][0]
+    ]
+    [(slots, replicas)] = run(
+        "SELECT (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_stat_replication)"
+    )
+    if slots or replicas:
+        text = (
+            f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation of "
+            "every report; do without them, or treat them as this server"
+        )
+        exposures.append(Exposure(text, keeps_log=True))
+    [(sees_readers, drops_log)] = run(_RIGHTS)
+    if not sees_readers:
+        text = (
+            "a sweep cannot see who reads, and takes old rows for cleared that others still see; GRANT "
+            "pg_read_all_stats to this user"
+        )
+        exposures.append(Exposure(text, keeps_log=False))
+    if not drops_log:
+        text = (
+            "a sweep cannot drop the server's log, which has the time and invitation of every report; GRANT "
+            "pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user"
+        )
+        exposures.append(Exposure(text, keeps_log=True))
+    return exposures
+
+
+@final
+@dataclass(frozen=True)
+class Packed:
+    """A value of the type `bytea[]`."""
+
+    raw: bytes
+
+    @staticmethod
+    def of(values: Sequence[bytes]) -> Packed:
+        """Pack values, of which there is at least one."""
+        pieces = [_HEAD.pack(1, 0, _BYTEA, len(values), 1)]
+        for value in values:
+            pieces.append(_LENGTH.pack(len(value)))
+            pieces.append(value)
+        return Packed(b"".join(pieces))
+
+
+@final
+class PackedDumper(Dumper):
+    """Hands it to psycopg as it is."""
+
+    format = Format.BINARY
+    oid = _ARRAY
+
+    def dump(self, obj: Packed) -> bytes:
+        """Give the bytes that are sent."""
+        return obj.raw

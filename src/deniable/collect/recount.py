@@ -1,16 +1,18 @@
-"""Reads reports again in blocks, to check that the tallies are theirs and to scrub them."""
+"""Reads stored reports again in blocks: to check the tallies, to scrub reports, and to make a history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from deniable.arrays import Integers
 from deniable.collect.counting import Known
 from deniable.collect.database import Database
+from deniable.collect.registry import Registry, add_tallies
 from deniable.formatting import format_count
+from deniable.reports import Tallies
 
 BLOCK = 10_000
 """Reports that are held in memory at a time."""
@@ -81,23 +83,6 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
     ]
 
 
-def add_tallies(database: Database, known: Known, number: int | None = None) -> dict[int, Integers]:
-    """The tallies of each round, or of one: those of all collectors together."""
-    sql = (
-        "SELECT rounds.number, tallies.sums FROM rounds LEFT JOIN tallies ON tallies.plan = rounds.plan AND "
-        "tallies.round = rounds.number WHERE rounds.plan = ? "
-    )
-    if number is None:
-        rows = database.run(f"{sql}ORDER BY rounds.number", known.key)
-    else:
-        rows = database.run(f"{sql}AND rounds.number = ?", known.key, number)
-    totals: dict[int, Integers] = {}
-    for round_number, raw in rows:
-        row = known.sums.zero() if raw is None else known.sums.read(raw)
-        totals[round_number] = totals[round_number] + row if round_number in totals else row
-    return totals
-
-
 def _check(database: Database, known: Known, number: int, total: Integers, gone: Integers) -> Iterator[str]:
     counted, empty, twice, after = known.sums.zero(), 0, 0, b""
     while block := rows(database, known.key, number, after, BLOCK, scrubbed=True):
@@ -166,3 +151,41 @@ def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes 
         number,
     )
     return last
+
+
+class _Kept(NamedTuple):
+    """Rows of tallies, and what they were made from: reports, scrubbed ones, and the connection's number."""
+
+    reports: int
+    scrubbed: int
+    connection: int
+    rows: list[Integers]
+
+
+@final
+class Histories:
+    """The histories of the rounds that were asked for. One is made again once a tenth more reports came."""
+
+    def __init__(self, database: Database, registry: Registry) -> None:
+        self._database, self._registry = database, registry
+        self._kept: dict[tuple[str, int], _Kept] = {}
+
+    def read(self, plan_id: str, number: int) -> list[Tallies]:
+        """The tallies of growing numbers of reports, by random id; the last are of all, as they are now."""
+        database, key, blocks = self._database, (plan_id, number), None
+        # nothing is decoded within the transaction: while one is open, the store cannot be swept
+        with database.transaction():
+            known = self._registry.load(plan_id)
+            now = self._registry.add_tallies(known, number)[number]
+            sql = "SELECT scrubbed FROM rounds WHERE plan = ? AND number = ?"
+            [(raw,)] = database.run(sql, known.key, number)
+            n, state = int(now[0]), (known.sums.read_n(raw), database.connections)
+            kept = self._kept.get(key)
+            if kept is None or kept[1:3] != state or not 10 * kept.reports <= 10 * n < 11 * kept.reports:
+                blocks = read_first_reports(database, known.key, number)
+        if blocks is not None:
+            kept = _Kept(n, *state, list(tally_first_reports(known, blocks)))
+            self._kept[key] = kept
+        assert kept is not None
+        rows = [*[row for row in kept.rows if row[0] < n], *[now] * bool(n)]
+        return [known.sums.tallies(row, number) for row in rows]

@@ -1,17 +1,21 @@
-"""Keeps the plans of a store and their rounds. Every method runs within a transaction of the caller."""
+"""Keeps the plans of a store, their rounds, and invitations as hashes.
+
+Every method and function runs within a transaction of the caller.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import final
+from collections.abc import Iterable, Mapping
+from typing import Literal, final
 
 from deniable.arrays import Integers
-from deniable.collect import recount
-from deniable.collect.counting import Known, Locked, State
+from deniable.collect.counting import Known, Locked
 from deniable.collect.database import Database, StoreUnavailable
-from deniable.collect.offers import Offer, Registered, Round, Times, no_round
+from deniable.collect.schedule import Offer, Registered, Round, Times, no_round
 from deniable.errors import InvalidParameter
 from deniable.study import Plan
+
+TokenTable = Literal["invitations", "exchanges", "tickets"]
 
 
 @final
@@ -59,7 +63,7 @@ class Registry:
             raise StoreUnavailable(
                 f"{self._database.name} has been replaced by another one, which has other plans; try again"
             )
-        rounds = {number: State(*times) for _, _, number, *times in rows if number is not None}
+        rounds = {number: Times(number, *times) for _, _, number, *times in rows if number is not None}
         return Locked(bool(rows[0][1]), rounds)
 
     def register(self, plan: Plan, invited: bool) -> None:
@@ -112,7 +116,7 @@ class Registry:
         """The rounds of a plan, in order."""
         sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
         rows = self._database.run(sql, known.key)
-        totals = recount.add_tallies(self._database, known)
+        totals = add_tallies(self._database, known)
         return [
             Round(number, opens, closes, int(totals[number][0]), known.sums.read_n(gone))
             for number, opens, closes, gone in rows
@@ -120,7 +124,7 @@ class Registry:
 
     def add_tallies(self, known: Known, number: int | None = None) -> dict[int, Integers]:
         """The tallies of each round, or of one, which must have been made."""
-        totals = recount.add_tallies(self._database, known, number)
+        totals = add_tallies(self._database, known, number)
         if number is not None and not totals:
             raise no_round(known.plan, number)
         return totals
@@ -128,6 +132,38 @@ class Registry:
     def count_reports(self, known: Known, number: int | None = None) -> int:
         """How many reports were counted, in one round or in all."""
         return sum(int(row[0]) for row in self.add_tallies(known, number).values())
+
+    def add_invitations(self, known: Known, hashes: Iterable[bytes]) -> None:
+        """Let in one report for each of these: SHA-256 hashes of random tokens, in order."""
+        sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
+        self._database.many(sql, [(known.key, hashed) for hashed in hashes])
+
+    def exchange_invitation(self, known: Known, invitation: bytes, blinded: bytes) -> bool:
+        """Exchange an unused invitation for one signature; return whether this was done."""
+        there = self._database.present("invitations", {"plan": known.key}, "hash", [invitation])
+        if not there or not self._database.use_invitations(known.key, [invitation]):
+            return False
+        new = "INSERT INTO exchanges (plan, hash, blinded) VALUES (?, ?, ?)"
+        self._database.run(new, known.key, invitation, blinded)
+        return True
+
+    def was_exchanged(self, known: Known, invitation: bytes, blinded: bytes) -> bool:
+        """Whether the invitation was exchanged before, for the same message."""
+        sql = "SELECT blinded FROM exchanges WHERE plan = ? AND hash = ?"
+        return [bytes(message) for (message,) in self._database.run(sql, known.key, invitation)] == [blinded]
+
+    def withdraw_invitations(self, known: Known) -> tuple[int, int]:
+        """Withdraw unused invitations and answers to exchanges; return how many of each there were."""
+        left = self.count_rows(known, "invitations")
+        exchanged = self.count_rows(known, "exchanges")
+        self._database.run("DELETE FROM invitations WHERE plan = ?", known.key)
+        self._database.run("DELETE FROM exchanges WHERE plan = ?", known.key)
+        return left, exchanged
+
+    def count_rows(self, known: Known, table: TokenTable) -> int:
+        """How many invitations are unused or exchanged, or how many tickets let in a report."""
+        [(count,)] = self._database.run(f"SELECT COUNT(*) FROM {table} WHERE plan = ?", known.key)
+        return int(count)
 
     def _refuse_shared_key(self, plan: Plan) -> None:
         """Refuse a plan whose ticket key another plan has: its tickets would let in reports of both."""
@@ -140,3 +176,26 @@ class Registry:
                     "with a key of its own",
                     "ticket-key",
                 )
+
+
+def add_tallies(database: Database, known: Known, number: int | None = None) -> dict[int, Integers]:
+    """The tallies of each round, or of one: those of all collectors together."""
+    sql = (
+        "SELECT rounds.number, tallies.sums FROM rounds LEFT JOIN tallies ON tallies.plan = rounds.plan AND "
+        "tallies.round = rounds.number WHERE rounds.plan = ? "
+    )
+    if number is None:
+        rows = database.run(f"{sql}ORDER BY rounds.number", known.key)
+    else:
+        rows = database.run(f"{sql}AND rounds.number = ?", known.key, number)
+    totals: dict[int, Integers] = {}
+    for round_number, raw in rows:
+        row = known.sums.zero() if raw is None else known.sums.read(raw)
+        totals[round_number] = totals[round_number] + row if round_number in totals else row
+    return totals
+
+
+def refuse_other_hashes(hashes: Iterable[bytes]) -> None:
+    """Refuse what cannot be the hash of a token."""
+    if any(len(hashed) != 32 for hashed in hashes):
+        raise InvalidParameter("an invitation is kept as the SHA-256 of its token, which has 32 bytes")

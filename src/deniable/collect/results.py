@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeVar, final
 import msgspec
 
 from deniable.collect import messages
-from deniable.collect.messages import Estimates, Fit, Mean, Noise, Quantile, Respondents, Row
-from deniable.collect.refusals import Refusal
+from deniable.collect.messages import Estimates, Fit, Mean, Noise, Quantile, Refusal, Respondents, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count

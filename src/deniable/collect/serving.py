@@ -21,9 +21,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from deniable.collect.app import Collector
 from deniable.collect.certificates import Certificate
-from deniable.collect.connections import Connections
-from deniable.collect.messages import Problem
-from deniable.collect.refusals import Refusal
+from deniable.collect.limits import Connections
+from deniable.collect.messages import Problem, Refusal
 from deniable.errors import DeniableError, InvalidParameter
 
 HEAD_SECONDS = 10.0

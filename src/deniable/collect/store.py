@@ -23,13 +23,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
-from deniable.collect import counting, invitations, recount, sweeping
+from deniable.collect import counting, recount, sweeping
 from deniable.collect.access import Accesses, Actor, log_action, log_round
 from deniable.collect.counting import Arrival, Outcome
 from deniable.collect.database import Database, Exposure, StoreUnavailable
-from deniable.collect.history import Histories
-from deniable.collect.offers import Offer, Registered, Round, Times
-from deniable.collect.registry import Registry
+from deniable.collect.recount import Histories
+from deniable.collect.registry import Registry, TokenTable, refuse_other_hashes
+from deniable.collect.schedule import Offer, Registered, Round, Times
 from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.reports import Tallies
@@ -167,9 +167,9 @@ class Store:
     def invite(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> None:
         """Let in one report for each of these: SHA-256 hashes of random tokens."""
         ordered = sorted(hashes)
-        invitations.refuse_other_hashes(ordered)
+        refuse_other_hashes(ordered)
         with self._database.transaction(write=True):
-            invitations.add_invitations(self._database, self._registry.load(plan_id), ordered)
+            self._registry.add_invitations(self._registry.load(plan_id), ordered)
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
@@ -184,8 +184,8 @@ class Store:
             if not known.takes_tickets:
                 raise InvalidParameter(f"plan {plan_id[:12]} takes invitations as they are, without tickets")
             self._registry.lock(known, shared=True)
-            if not invitations.exchange_invitation(database, known, invitation, blinded):
-                return invitations.was_exchanged(database, known, invitation, blinded)
+            if not self._registry.exchange_invitation(known, invitation, blinded):
+                return self._registry.was_exchanged(known, invitation, blinded)
         self._note(1, 0)
         return True
 
@@ -205,7 +205,7 @@ class Store:
         with self._database.transaction(write=True):
             known = self._registry.load(plan_id)
             self._registry.lock(known)  # what is being counted is counted first
-            left, exchanged = invitations.withdraw_invitations(self._database, known)
+            left, exchanged = self._registry.withdraw_invitations(known)
             log_action(self._database, by, "withdrew invitations", plan_id, f"{left:,}")
         if left or exchanged:
             self.traces.add(left + exchanged, 0)
@@ -359,6 +359,6 @@ class Store:
         if self.traces.add(new, size):
             self.tidy()
 
-    def _count_rows(self, table: invitations.Table, plan_id: str) -> int:
+    def _count_rows(self, table: TokenTable, plan_id: str) -> int:
         with self._database.transaction():
-            return invitations.count_rows(self._database, self._registry.load(plan_id), table)
+            return self._registry.count_rows(self._registry.load(plan_id), table)

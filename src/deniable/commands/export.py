@@ -15,7 +15,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.collect.offers import Round
+    from deniable.collect.schedule import Round
     from deniable.collect.store import Store
     from deniable.frames import Show
     from deniable.reports import Reports
@@ -152,7 +152,7 @@ def _count_rows(path: Path) -> int:
 
 def _export_file(address: str, plan_file: Path | None, number: int | None, out: Path) -> None:
     """Write the reports of one round to one file."""
-    from deniable.collect.offers import no_round
+    from deniable.collect.schedule import no_round
 
     with open_existing(address) as opened:
         plan = choose_plan(opened, plan_file)

@@ -24,8 +24,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
-    from deniable.collect.offers import Times
-    from deniable.collect.schedule import Every
+    from deniable.collect.schedule import Every, Times
     from deniable.study import Plan
 
 
@@ -115,7 +114,7 @@ def show_rounds(
     if opens is None and (start, end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     with suggest_extra():
-        from deniable.collect.offers import Times, no_round
+        from deniable.collect.schedule import Times, no_round
 
     if opens is not None and opens > (read.document.rounds or 1):
         raise no_round(read, opens)
@@ -195,7 +194,7 @@ def _seconds(moment: datetime | None, zone: tzinfo | None) -> float | None:
 def _print_rounds(
     plan: Plan, rounds: Sequence[Times], zone: tzinfo | None, as_json: bool, planned: bool = False
 ) -> None:
-    from deniable.collect.offers import Round
+    from deniable.collect.schedule import Round
 
     now = time.time()
     facts: list[dict[str, Any]] = [
@@ -239,7 +238,7 @@ def _format_local(seconds: float | None, zone: tzinfo | None) -> str:
 
 def _close_round(before: Mapping[int, Times], number: int, now: float) -> list[Times]:
     """A round as it is when it closes now; nothing, where it is closed."""
-    from deniable.collect.offers import Times
+    from deniable.collect.schedule import Times
 
     if number not in before:
         opened = (
@@ -259,7 +258,7 @@ def _open_round(before: Times | None, number: int, now: float) -> list[Times]:
     """A round as it is when it opens now; nothing, where it is open without an end, and one with an end loses
     it.
     """
-    from deniable.collect.offers import Times
+    from deniable.collect.schedule import Times
 
     if before is not None and before.closes is None and before.is_open(now):
         click.echo(f"round {number} is open already; it stays as it is", err=True)

@@ -15,7 +15,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.collect.offers import Round
+    from deniable.collect.schedule import Round
 
 _which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
 _round = click.option("--round", "number", type=ROUND, help="The round.")
@@ -110,7 +110,7 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     the reports themselves cannot be made afterwards.
     """
     from deniable.collect.discovery import list_unfound
-    from deniable.collect.offers import no_round
+    from deniable.collect.schedule import no_round
 
     with open_existing(store) as opened:
         plan = choose_plan(opened, plan_file)

@@ -28,8 +28,7 @@ from deniable.formatting import format_count
 from deniable.tickets import derive_invitation, draw_code
 
 if TYPE_CHECKING:
-    from deniable.collect.letter_plans import Announced
-    from deniable.collect.letters import Letter
+    from deniable.collect.letters import Announced, Letter
     from deniable.study import Plan
 
 
@@ -152,8 +151,7 @@ def make_tokens(
     with suggest_extra():
         from deniable.collect.counting import bind_group
         from deniable.collect.intake import hash_invitation
-        from deniable.collect.letter_plans import Announced, choose_language
-        from deniable.collect.letters import Addresses, Letter, write_page
+        from deniable.collect.letters import Addresses, Announced, Letter, choose_language, write_page
 
     people = Addresses() if addresses is None else Addresses.read(addresses)
     number = len(people.rows) if count is None else count
@@ -261,8 +259,7 @@ def _warn_of_address(url: str) -> None:
 
 
 def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:
-    from deniable.collect.letter_plans import announce_plans, rate_plans
-    from deniable.collect.letters import Letter
+    from deniable.collect.letters import Letter, announce_plans, rate_plans
 
     titles = [title for plan in plans if (title := plan.title(language))]
     senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))

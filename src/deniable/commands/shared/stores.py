@@ -16,7 +16,7 @@ from deniable.formatting import format_members
 
 if TYPE_CHECKING:
     from deniable.collect.access import Actor
-    from deniable.collect.offers import Times
+    from deniable.collect.schedule import Times
     from deniable.collect.store import Store
     from deniable.study import Plan
 
