@@ -211,13 +211,13 @@ class Handlers:
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
         number, tallies = await self._tallies(served, number)
-        return respond(await asyncio.to_thread(results.between, served.plan, tallies, number, query, level))
+        return respond(await self._read(results.between, served.plan, tallies, number, query, level))
 
     async def show_cross(self, request: Request) -> Response:
         served, number, level = self._plan(request), read_round(request), read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         number, tallies = await self._tallies(served, number)
-        return respond(await asyncio.to_thread(results.crossed, served.plan, tallies, number, of, by, level))
+        return respond(await self._read(results.crossed, served.plan, tallies, number, of, by, level))
 
     async def show_cross_change(self, request: Request) -> Response:
         served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
@@ -230,7 +230,7 @@ class Handlers:
         who: Literal["others", "same"] | None = None
         if people != "unknown":
             who = "others" if people == "others" else "same"
-        return respond(await asyncio.to_thread(results.changed, served.plan, rounds, pair, level, who))
+        return respond(await self._read(results.changed, served.plan, rounds, pair, level, who))
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
@@ -410,7 +410,7 @@ class Handlers:
         return number, results.enough(tallies, self._minimum)
 
     async def _read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
-        """Ask the store in a thread; its refusals are about the request."""
+        """Ask the store or estimate, in a thread; what is refused there is a parameter of the request."""
         try:
             return await asyncio.to_thread(verb, *arguments)
         except (InvalidParameter, InvalidValue) as problem:

@@ -125,6 +125,15 @@ class Rounds(Message, frozen=True):
     rounds: list[Round]
 
 
+Among = Annotated[
+    str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
+]
+ReportsAbout = Annotated[int, explain("How many reports are about this attribute.")]
+MovedFrom = Annotated[
+    float | None, explain("The unbiased share, if what is shown is more than two standard errors from it.")
+]
+
+
 class Row(Message, frozen=True, omit_defaults=True):
     """The share of one value of an attribute, or of neighboring values; a number has no rows."""
 
@@ -142,19 +151,14 @@ class Row(Message, frozen=True, omit_defaults=True):
     stderr: Annotated[float, explain("The standard error of the unbiased estimate.")]
     unbiased_low: float
     unbiased_high: float
-    moved_from: Annotated[
-        float | None,
-        explain("The unbiased share, if what is shown is more than two standard errors from it."),
-    ]
-    n: Annotated[int, explain("How many reports are about this attribute.")]
+    moved_from: MovedFrom
+    n: ReportsAbout
     projected: float | None = None
     low_together: Annotated[
         float | None,
         explain("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
-    among: Annotated[
-        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
-    ] = None
+    among: Among = None
 
 
 class Mean(Message, frozen=True, omit_defaults=True):
@@ -173,14 +177,12 @@ class Mean(Message, frozen=True, omit_defaults=True):
     stderr: float
     unbiased_low: float
     unbiased_high: float
-    n: Annotated[int, explain("How many reports are about this attribute.")]
+    n: ReportsAbout
     moved_from: Annotated[
         float | None,
         explain("The unbiased mean, if what is shown is more than two standard errors from it."),
     ]
-    among: Annotated[
-        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
-    ] = None
+    among: Among = None
 
 
 class Quantile(Message, frozen=True, omit_defaults=True):
@@ -193,10 +195,8 @@ class Quantile(Message, frozen=True, omit_defaults=True):
     high: float | None
     stderr: float | None
     noisy: Annotated[bool, explain("Whether the interval is longer than half of the range, and a bin.")]
-    n: Annotated[int, explain("How many reports are about this attribute.")]
-    among: Annotated[
-        str | None, explain("Whom it is about, where that is not everybody: those who answered, for example.")
-    ] = None
+    n: ReportsAbout
+    among: Among = None
 
 
 class Noise(Message, frozen=True):
@@ -349,10 +349,7 @@ class Between(Message, frozen=True):
     unbiased: Annotated[float, explain("The unbiased share, which may be below 0.")]
     stderr: float
     noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
-    moved_from: Annotated[
-        float | None,
-        explain("The unbiased share, if what is shown is more than two standard errors from it."),
-    ]
+    moved_from: MovedFrom
 
 
 class History(Message, frozen=True):

@@ -62,11 +62,11 @@ class Operation:
     """An operation of the collector."""
 
     name: str
-    method: str
-    path: str
+    route: str
+    """Its method and path."""
     summary: str
-    answers: Mapping[int, Mapping[str, Any]]
-    """By status: the types of content, and the message or schema of each."""
+    answers: type[messages.Message] | Mapping[int, Mapping[str, Any]]
+    """A message, or by status: the types of content, and the message or schema of each."""
     refuses: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
     """Who may do it; without a role, everybody."""
@@ -76,6 +76,16 @@ class Operation:
     limits: str = ""
     """The limit, in words."""
 
+    @property
+    def method(self) -> str:
+        """The method of HTTP, such as GET."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path, with the names of its parts in braces."""
+        return self.route.partition(" ")[2]
+
 
 def _json(message: Any) -> dict[str, Any]:
     return {"application/json": message}
@@ -83,44 +93,28 @@ def _json(message: Any) -> dict[str, Any]:
 
 _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 _SMOOTH: dict[str, Any] = {"enum": ["false", "true"], "default": "false"}
+_TEXT = {"type": "string"}
+_FIRST_ROUND = {**_ROUND, "default": 1}
 _REPORTED = (
-    "malformed",
-    "version",
-    "form",
-    "size",
-    "round",
-    "plan",
-    "closed",
-    "invitation",
-    "ticket",
-    "large",
-    "type",
-    "store",
+    *("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "ticket"),
+    *("large", "type", "store"),
 )
 _READ = ("plan", "parameter", "few", "store")
-_HTML = {200: {"text/html; charset=utf-8": {"type": "string"}}}
+_HTML = {200: {"text/html; charset=utf-8": _TEXT}}
+_ESTIMATES = {**_json(messages.Estimates), CSV: _TEXT, PARQUET: _BYTES}
 
 OPERATIONS = (
-    Operation(
-        "list_plans",
-        "GET",
-        "/plans",
-        "The plans that are collected here",
-        {200: _json(messages.Plans)},
-        ("store",),
-    ),
+    Operation("list_plans", "GET /plans", "The plans that are collected here", messages.Plans, ("store",)),
     Operation(
         "show_plan",
-        "GET",
-        "/plans/{id}",
+        "GET /plans/{id}",
         "A plan: what a device needs",
         {200: _json(_PLAN), 304: {}},
         ("plan",),
     ),
     Operation(
         "add_report",
-        "POST",
-        "/reports",
+        "POST /reports",
         "Send a report; it is on disk when the answer comes, and counted once however often it is sent",
         {201: _json(messages.Receipt), 200: _json(messages.Receipt)},
         _REPORTED,
@@ -130,10 +124,9 @@ OPERATIONS = (
     ),
     Operation(
         "add_batch",
-        "POST",
-        "/reports/batch",
+        "POST /reports/batch",
         "Send several reports; each one is counted or refused by itself",
-        {200: _json(messages.Receipts)},
+        messages.Receipts,
         ("malformed", "large", "type", "store"),
         takes={"application/octet-stream": _BYTES, "application/json": {"type": "array", "items": _REPORT}},
         invitation=True,
@@ -141,8 +134,7 @@ OPERATIONS = (
     ),
     Operation(
         "sign_blinded",
-        "POST",
-        "/plans/{id}/signatures",
+        "POST /plans/{id}/signatures",
         "Exchange an invitation for the blind signature of a ticket; the same message gets the same again",
         {200: {"application/octet-stream": _BYTES}},
         ("plan", "parameter", "form", "invitation", "large", "type", "store"),
@@ -150,32 +142,23 @@ OPERATIONS = (
         invitation=True,
         limits="A blinded message, as long as the modulus of the plan's ticket key.",
     ),
-    Operation(
-        "list_rounds",
-        "GET",
-        "/plans/{id}/rounds",
-        "A plan's rounds",
-        {200: _json(messages.Rounds)},
-        ("plan", "store"),
-    ),
+    Operation("list_rounds", "GET /plans/{id}/rounds", "A plan's rounds", messages.Rounds, ("plan", "store")),
     Operation(
         "set_round",
-        "PUT",
-        "/plans/{id}/rounds/{number}",
+        "PUT /plans/{id}/rounds/{number}",
         "Say when a round opens and closes",
-        {200: _json(messages.Rounds)},
+        messages.Rounds,
         ("plan", "round", "parameter", "large", "store"),
-        roles=_OPERATORS,
+        _OPERATORS,
         takes=_json(messages.Times),
     ),
     Operation(
         "show_estimates",
-        "GET",
-        "/plans/{id}/estimates",
+        "GET /plans/{id}/estimates",
         "Every attribute's shares, with error bars; of one round, or of the only one that has reports",
-        {200: {**_json(messages.Estimates), CSV: {"type": "string"}, PARQUET: _BYTES}},
+        {200: _ESTIMATES},
         _READ,
-        roles=_READERS,
+        _READERS,
         query={
             "round": _ROUND,
             "level": _LEVEL,
@@ -186,47 +169,33 @@ OPERATIONS = (
     ),
     Operation(
         "show_range",
-        "GET",
-        "/plans/{id}/range",
+        "GET /plans/{id}/range",
         "The share of the people from one number to under another; without an end, up to that of all values",
-        {200: _json(messages.Between)},
+        messages.Between,
         _READ,
-        roles=_READERS,
-        query={
-            "name": {"type": "string"},
-            "low": {"type": "string"},
-            "high": {"type": "string"},
-            "round": _ROUND,
-            "level": _LEVEL,
-        },
+        _READERS,
+        query={"name": _TEXT, "low": _TEXT, "high": _TEXT, "round": _ROUND, "level": _LEVEL},
     ),
     Operation(
         "show_cross",
-        "GET",
-        "/plans/{id}/cross",
+        "GET /plans/{id}/cross",
         "How the answers to one question depend on another that was asked together with it",
-        {200: _json(messages.Cross)},
+        messages.Cross,
         _READ,
-        roles=_READERS,
-        query={
-            "of": {"type": "string"},
-            "by": {"type": "string"},
-            "round": _ROUND,
-            "level": _LEVEL,
-        },
+        _READERS,
+        query={"of": _TEXT, "by": _TEXT, "round": _ROUND, "level": _LEVEL},
     ),
     Operation(
         "show_cross_change",
-        "GET",
-        "/plans/{id}/cross/change",
+        "GET /plans/{id}/cross/change",
         "How such a table changed since an earlier round, with the interval that is valid for who answered",
-        {200: _json(messages.CrossChange)},
+        messages.CrossChange,
         _READ,
-        roles=_READERS,
+        _READERS,
         query={
-            "of": {"type": "string"},
-            "by": {"type": "string"},
-            "round": {**_ROUND, "default": 1},
+            "of": _TEXT,
+            "by": _TEXT,
+            "round": _FIRST_ROUND,
             "since": _ROUND,
             "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
             "level": _LEVEL,
@@ -234,111 +203,86 @@ OPERATIONS = (
     ),
     Operation(
         "show_history",
-        "GET",
-        "/plans/{id}/history",
+        "GET /plans/{id}/history",
         "How the estimates of a round narrow with more reports",
-        {200: _json(messages.History)},
+        messages.History,
         ("plan", "parameter", "store"),
-        roles=_READERS,
-        query={"round": {**_ROUND, "default": 1}, "level": _LEVEL, "smooth": _SMOOTH},
+        _READERS,
+        query={"round": _FIRST_ROUND, "level": _LEVEL, "smooth": _SMOOTH},
     ),
     Operation(
         "show_tallies",
-        "GET",
-        "/plans/{id}/tallies",
+        "GET /plans/{id}/tallies",
         "The counts from which everything is estimated",
-        {200: _json(messages.Counted)},
+        messages.Counted,
         _READ,
-        roles=_OPERATORS,
+        _OPERATORS,
         query={"round": _ROUND},
     ),
     Operation(
         "show_report_health",
-        "GET",
-        "/plans/{id}/health",
+        "GET /plans/{id}/health",
         "Whether reports look as honest ones do, at the last look: there is one for every 5 % more",
-        {200: _json(messages.ReportHealth)},
+        messages.ReportHealth,
         _READ,
-        roles=_READERS,
+        _READERS,
         query={"round": _ROUND},
     ),
     Operation(
         "export_reports",
-        "GET",
-        "/plans/{id}/reports",
+        "GET /plans/{id}/reports",
         "The reports of a round (1 unless said) as the Parquet file that deniable estimate reads",
         {200: {PARQUET: _BYTES}},
         _READ,
-        roles=_OPERATORS,
-        query={"round": {**_ROUND, "default": 1}, "format": {"enum": ["parquet"], "default": "parquet"}},
+        _OPERATORS,
+        query={"round": _FIRST_ROUND, "format": {"enum": ["parquet"], "default": "parquet"}},
     ),
     Operation(
         "show_limits",
-        "GET",
-        "/plans/{id}/discover",
+        "GET /plans/{id}/discover",
         "How common a text or code must be to be found among the reports of a round",
-        {200: _json(messages.TextLimits)},
+        messages.TextLimits,
         _READ,
-        roles=_READERS,
+        _READERS,
         query={"round": _ROUND},
     ),
     Operation(
         "discover_values",
-        "POST",
-        "/plans/{id}/discover",
+        "POST /plans/{id}/discover",
         "The texts or codes of a question that many people have, from the reports of a round; it is logged",
-        {200: _json(messages.Discovered)},
+        messages.Discovered,
         (*_READ, "large"),
-        roles=_OPERATORS,
+        _OPERATORS,
         takes=_json(messages.Sought),
-        query={"round": {**_ROUND, "default": 1}, "name": {"type": "string"}},
+        query={"round": _FIRST_ROUND, "name": _TEXT},
         limits="A public list of at most 1,048,576 bytes, or none.",
     ),
     Operation(
-        "show_access",
-        "GET",
-        "/access",
-        "Whose token this is, and what it allows",
-        {200: _json(messages.Access)},
-        roles=ROLES,
+        "show_access", "GET /access", "Whose token this is, and what it allows", messages.Access, (), ROLES
     ),
     Operation(
         "list_actions",
-        "GET",
-        "/actions",
+        "GET /actions",
         "What operators did, the newest first",
-        {200: _json(messages.Actions)},
+        messages.Actions,
         ("store",),
-        roles=_OPERATORS,
+        _OPERATORS,
     ),
-    Operation("show_health", "GET", "/health", "The collector runs", {200: _json(messages.Status)}),
-    Operation(
-        "show_ready",
-        "GET",
-        "/ready",
-        "It runs and can write to its store",
-        {200: _json(messages.Status)},
-        ("store",),
-    ),
+    Operation("show_health", "GET /health", "The collector runs", messages.Status),
+    Operation("show_ready", "GET /ready", "It runs and can write to its store", messages.Status, ("store",)),
     Operation(
         "show_metrics",
-        "GET",
-        "/metrics",
+        "GET /metrics",
         "Counters, in the text format of Prometheus",
-        {200: {"text/plain; version=0.0.4; charset=utf-8": {"type": "string"}}},
+        {200: {"text/plain; version=0.0.4; charset=utf-8": _TEXT}},
         ("store",),
-        roles=("operator", "metrics"),
+        ("operator", "metrics"),
     ),
-    Operation("show_openapi", "GET", "/openapi.json", "This description", {200: _json({"type": "object"})}),
-    Operation("show_survey", "GET", "/", "The survey, in a browser", _HTML, ("path",)),
-    Operation("show_dashboard", "GET", "/dashboard", "The dashboard, in a browser", _HTML, ("path",)),
+    Operation("show_openapi", "GET /openapi.json", "This description", {200: _json({"type": "object"})}),
+    Operation("show_survey", "GET /", "The survey, in a browser", _HTML, ("path",)),
+    Operation("show_dashboard", "GET /dashboard", "The dashboard, in a browser", _HTML, ("path",)),
     Operation(
-        "show_asset",
-        "GET",
-        "/assets/{name}",
-        "A file of the pages",
-        {200: {"*/*": _BYTES}, 304: {}},
-        ("path",),
+        "show_asset", "GET /assets/{name}", "A file of the pages", {200: {"*/*": _BYTES}, 304: {}}, ("path",)
     ),
 )
 
@@ -365,7 +309,8 @@ def describe() -> dict[str, Any]:
 
 def _describe_operation(operation: Operation) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status, content in operation.answers.items():
+    answers = operation.answers
+    for status, content in ({200: _json(answers)} if isinstance(answers, type) else answers).items():
         responses[str(status)] = {"description": "Done" if status != 304 else "As before"} | (
             {"content": _content(content)} if content else {}
         )
@@ -400,7 +345,7 @@ def _needed(operation: Operation) -> tuple[str, ...]:
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    in_path = {"id": _HEX, "number": _ROUND, "name": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$"}}
+    in_path = {"id": _HEX, "number": _ROUND, "name": {**_TEXT, "pattern": "^[A-Za-z0-9._-]+$"}}
     return [
         *(
             {"name": name, "in": "path", "required": True, "schema": schema}

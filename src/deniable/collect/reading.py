@@ -8,10 +8,11 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from deniable.discovery import Discovery, Query
 from deniable.errors import DeniableError, InvalidParameter
@@ -22,6 +23,8 @@ from deniable.study import Plan
 
 if TYPE_CHECKING:
     from deniable.collect.store import Store
+
+Answer = TypeVar("Answer")
 
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
@@ -46,14 +49,11 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
         return _from_collector(plan, _address(source), number, token)
     from deniable.collect.store import open_store
 
-    store = open_store(source, create=False)
-    try:
+    with closing(open_store(source, create=False)) as store:
         refuse_unknown(store, plan)
         if number is None:
             _refuse_several(stored.number for stored in store.rounds(plan.id) if stored.counted)
         return Collected(*store.tallied(plan.id, number))
-    finally:
-        store.close()
 
 
 def fetch_health(plan: Plan, source: str, number: int | None = None, token: str | None = None) -> Health:
@@ -61,20 +61,14 @@ def fetch_health(plan: Plan, source: str, number: int | None = None, token: str 
     if source.startswith(("http://", "https://")):
         address = _address(source)
         raw = _ask(plan, address, "health", number, token)
-        try:
-            return Health.read(json.loads(raw))
-        except (ValueError, TypeError, KeyError):
-            raise _not_a_collector(address, "the health of its reports") from None
+        return _read_answer(raw, Health.read, address, "the health of its reports")
     from deniable.collect.health import look_at
     from deniable.collect.intake import Served
     from deniable.collect.store import open_store
 
-    store = open_store(source, create=False)
-    try:
+    with closing(open_store(source, create=False)) as store:
         result = plan.estimate(store.tallied(plan.id, number)[1])
         return look_at(Served(plan), result, store.bodies(plan.id, number or 1))
-    finally:
-        store.close()
 
 
 def fetch_discovery(
@@ -85,10 +79,7 @@ def fetch_discovery(
     parameters = {} if query.name is None else {"name": query.name}
     sought = {"words": query.words, "alpha": query.alpha, "least": query.least}
     raw = _ask(plan, address, "discover", number, token, parameters, json.dumps(sought).encode())
-    try:
-        return Discovery.from_dict(json.loads(raw))
-    except (ValueError, TypeError, KeyError):
-        raise _not_a_collector(address, "the values that it found") from None
+    return _read_answer(raw, Discovery.from_dict, address, "the values that it found")
 
 
 def refuse_unknown(store: Store, plan: Plan) -> None:
@@ -213,19 +204,21 @@ def _unreachable(source: str, problem: OSError) -> DeniableError:
     )
 
 
-def _not_a_collector(source: str, expected: str) -> DeniableError:
-    return DeniableError(
-        f"what is at {source} is not a collector: it answered something else than {expected}"
-    )
+def _read_answer(raw: bytes, read: Callable[[Any], Answer], source: str, expected: str) -> Answer:
+    """Read the JSON of a collector; what is something else came from no collector."""
+    try:
+        return read(json.loads(raw))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DeniableError(
+            f"what is at {source} is not a collector: it answered something else than {expected}"
+        ) from None
 
 
 def _from_collector(plan: Plan, source: str, number: int | None, token: str | None) -> Collected:
     raw = _ask(plan, source, "tallies", number, token)
-    try:
-        said = json.loads(raw)
-        tallies, answered = Tallies.from_dict(said), said.get("round")
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise _not_a_collector(source, "tallies") from None
+    tallies, answered = _read_answer(
+        raw, lambda said: (Tallies.from_dict(said), said.get("round")), source, "tallies"
+    )
     if tallies.plan_id != plan.id:
         raise DeniableError(f"the collector at {source} answered with the tallies of another plan")
     return Collected(answered if type(answered) is int else number, tallies)

@@ -122,10 +122,7 @@ def between(
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
     result = result_of(plan, tallies)
-    try:
-        [(name, shares)] = answer_queries(result.numbers, [query], level).items()
-    except InvalidParameter as problem:
-        raise Refusal("parameter", str(problem)) from None
+    [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
     share = ShownShare.of(result.numbers, name, query, estimate)
     return messages.Between(
@@ -148,11 +145,7 @@ def crossed(
     plan: Plan, tallies: Tallies, number: int | None, of: str, by: str, level: float
 ) -> dict[str, Any]:
     """The table of `deniable cross`, by the same code."""
-    result = result_of(plan, tallies)
-    try:
-        return {"plan": plan.id, "round": number} | result.cross(of, by, level).about()
-    except InvalidParameter as problem:
-        raise Refusal("parameter", str(problem)) from None
+    return {"plan": plan.id, "round": number} | result_of(plan, tallies).cross(of, by, level).about()
 
 
 def changed(
@@ -165,11 +158,8 @@ def changed(
     """The change of a table from the first of two rounds to the last, by the code of `--change-from`."""
     (since, earlier), (number, later) = rounds.items()
     before, now = (result_of(plan, tallies) for tallies in (earlier, later))
-    try:
-        change = now.cross(*pair, level).change(before.cross(*pair, level), people)
-        return {"plan": plan.id, "round": number, "since": since} | change.about()
-    except InvalidParameter as problem:
-        raise Refusal("parameter", str(problem)) from None
+    change = now.cross(*pair, level).change(before.cross(*pair, level), people)
+    return {"plan": plan.id, "round": number, "since": since} | change.about()
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:
