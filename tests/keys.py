@@ -7,7 +7,7 @@ from functools import cache
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from deniable.tickets import SigningKey
-from deniable.tickets.public import EXPONENT
+from deniable.tickets.keys import EXPONENT
 
 _PRIMES = (
     (

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
-from deniable.design.simulated import draw_answers
+from deniable.design.preview import draw_answers
 from deniable.randomness.simulated import remembering, seeded
 from deniable.results.possible_shares import describe_move
 from deniable.wire import Report, Wire

@@ -34,7 +34,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import InvalidPlan, canonical
 from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket, message_of
-from deniable.tickets.public import EXPONENT
+from deniable.tickets.keys import EXPONENT
 from deniable.wire import to_batch
 from tests import services
 from tests.collect.test_store_faults import Broken

@@ -13,8 +13,7 @@ import pytest
 import deniable as dn
 from deniable.design.app import Designer
 from deniable.design.draft import Draft
-from deniable.design.preview import preview
-from deniable.design.simulated import draw_answers
+from deniable.design.preview import draw_answers, preview
 from deniable.design.workshop import Workshop
 from deniable.study import Plan
 from tests.cases import check_each

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from deniable.collect.serving import listen
 from deniable.commands.design import _open_browser as open_browser
-from deniable.design import serving
+from deniable.design import app
 from tests.collect.test_pages import PATIENCE, check_access
 from tests.collect.test_pages import browser as browser
 from tests.design.samples import KINDS, TEXT
@@ -41,9 +42,9 @@ PAGES = '["job", "hours"], ["mood", "born", "pace"]'
 @contextmanager
 def designing(file: Path) -> Iterator[str]:
     """The server of `deniable design` in this process, which starts sooner; its link."""
-    with serving.listen("127.0.0.1", 0) as taken:
-        designer = serving.make_designer(file, None, taken)
-        server = serving.make_server(designer)
+    with listen("127.0.0.1", 0) as taken:
+        designer = app.make_designer(file, None, taken)
+        server = app.make_server(designer)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
         thread.start()
         try:

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.design.draft import Question
 from deniable.design.forecast import forecast
 from deniable.design.preview import preview
-from deniable.design.unfinished import find_unfinished
+from deniable.design.problems import find_unfinished
 from tests.collect.test_pages import browser as browser
 from tests.collect.test_pages import check_access
 from tests.design.test_page import DESK, designing, opened

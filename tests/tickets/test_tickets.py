@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from deniable.errors import DeniableError, FileMissing, InvalidParameter
 from deniable.tickets import PREFIX_BYTES, Blinding, PublicKey, SigningKey, Ticket, message_of
-from deniable.tickets.public import EXPONENT
+from deniable.tickets.keys import EXPONENT
 from tests.cases import check_each
 from tests.keys import signing_key
 from tests.vectors import FOLDER
@@ -210,7 +210,7 @@ def test_exponents_of_signers_are_random(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.setdefault(modulus, []).append(exponent)
         return pow(base, exponent, modulus)
 
-    monkeypatch.setattr("deniable.tickets.signing.pow", watch, raising=False)
+    monkeypatch.setattr("deniable.tickets.keys.pow", watch, raising=False)
     blinded = Blinding.of(key.public, PLAN, secret_of(1), "invitation").blinded
     assert key.sign(blinded) == key.sign(blinded)
     for prime, exponent in ((key._numbers.p, key._numbers.dmp1), (key._numbers.q, key._numbers.dmq1)):

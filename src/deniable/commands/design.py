@@ -31,15 +31,16 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
     """
     console.refuse_ending(study, [".toml"], "a study")
     with suggest_extra():
-        from deniable.design import serving
-    with serving.listen("127.0.0.1", port) as taken:
-        designer = serving.make_designer(study, people, taken)
+        from deniable.collect.serving import listen
+        from deniable.design import app
+    with listen("127.0.0.1", port) as taken:
+        designer = app.make_designer(study, people, taken)
         link = f"http://127.0.0.1:{taken.getsockname()[1]}/{designer.token}/"
         click.echo(f"design  {link}")
         click.echo("Ctrl+C ends it; only what you save is kept", err=True)
         if not no_browser:
             _open_browser(link)
-        serving.run(designer, taken)
+        app.run(designer, taken)
     click.echo("stopped", err=True)
 
 

@@ -10,9 +10,14 @@ import hmac
 import json
 import logging
 import secrets
+import signal
+import socket
+import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from pathlib import Path
 from typing import Any, final
 
+import uvicorn
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,8 +26,11 @@ from starlette.routing import Route, Router
 
 from deniable.collect.files import read_files
 from deniable.design.draft import Draft
+from deniable.design.forecast import forecast
 from deniable.design.workshop import Changed, Incomplete, Stale, Workshop
+from deniable.domain import Range
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.study.study import Study
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -226,3 +234,42 @@ def _refuse(problem: Exception) -> Response:
         return _json({"reason": "file", "detail": detail}, 500)
     _log.error("a request failed", exc_info=problem)
     return _json({"reason": "fault", "detail": "something went wrong; the shell says more"}, 500)
+
+
+def make_designer(file: Path, people: int | None, taken: socket.socket) -> Designer:
+    """The application for a file, on a port that is taken already."""
+    return Designer(Workshop(file, people), int(taken.getsockname()[1]))
+
+
+def make_server(designer: Designer) -> uvicorn.Server:
+    """A server for the application, which logs nothing."""
+    config = uvicorn.Config(
+        designer,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+def run(designer: Designer, taken: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # the server raises its signal again when it is done; that is the end, not a failure
+        signal.signal(number, _end)
+    threading.Thread(target=_warm_up, daemon=True).start()
+    make_server(designer).run(sockets=[taken])
+
+
+def _warm_up() -> None:
+    """Load what the first forecast needs, while the page is opened."""
+    forecast(Study({"color": ["red", "green"], "age": Range(0, 100, step=10)}, epsilon=1.0).plan(100))
+
+
+def _end(*_: object) -> None:
+    pass

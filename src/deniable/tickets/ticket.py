@@ -1,15 +1,23 @@
-"""Writes a ticket as text, and reads it strictly: one ticket has one text."""
+"""Makes a device's ticket, writes it as text, and reads it strictly: one ticket has one text.
+
+What blinds an invitation is derived from the device's secret, which it keeps anyway, so that nothing is lost
+by a crash. The same secret and invitation give the same blinded message, so the exchange can be repeated
+until its answer arrives.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from dataclasses import dataclass
+from itertools import count
 from typing import final
 
-from deniable.errors import InvalidParameter
-from deniable.tickets.public import PREFIX_BYTES, PublicKey
+from deniable.errors import DeniableError, InvalidParameter
+from deniable.randomness import keyed
+from deniable.tickets.keys import PREFIX_BYTES, SALT_BYTES, PublicKey
 
 _LABEL = b"deniable ticket"
 _TEXT = re.compile(r"[A-Za-z0-9_-]{1,200}\.[A-Za-z0-9_-]{1,700}")
@@ -63,3 +71,46 @@ def _read(text: str) -> bytes:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         return b""
+
+
+@final
+@dataclass(frozen=True)
+class Blinding:
+    """A prepared message and what hides it from the signer; only the device may know it."""
+
+    key: PublicKey
+    plan_id: str
+    prepared: bytes
+    salt: bytes
+    factor: int
+
+    @staticmethod
+    def of(key: PublicKey, plan_id: str, secret: bytes, invitation: str) -> Blinding:
+        """The one of this device for this invitation."""
+
+        def stream(number: int, size: int) -> bytes:
+            words = keyed(secret, plan_id, "ticket", invitation, number).take(-(-size // 8))
+            return words.astype("<u8").tobytes()[:size]
+
+        prefix_and_salt = stream(0, PREFIX_BYTES + SALT_BYTES)
+        factors = (int.from_bytes(stream(number, key.size)) for number in count(1))
+        factor = next(
+            candidate
+            for candidate in factors
+            if 0 < candidate < key.modulus and math.gcd(candidate, key.modulus) == 1
+        )
+        prepared = prefix_and_salt[:PREFIX_BYTES] + message_of(plan_id)
+        return Blinding(key, plan_id, prepared, prefix_and_salt[PREFIX_BYTES:], factor)
+
+    @property
+    def blinded(self) -> bytes:
+        """What is sent to be signed."""
+        return self.key.blind(self.prepared, self.salt, self.factor)
+
+    def unblind(self, blind_signature: bytes) -> Ticket:
+        """The ticket, or a refusal where the signer did not sign what was sent."""
+        if len(blind_signature) == self.key.size:
+            ticket = Ticket(self.prepared, self.key.unblind(blind_signature, self.factor))
+            if ticket.is_valid(self.key, self.plan_id):
+                return ticket
+        raise DeniableError("the answer is no signature by the key in the plan; no report was sent")
