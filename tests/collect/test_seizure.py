@@ -30,7 +30,7 @@ from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
 from tests.keys import signing_key
 from tests.running import run_in
-from tests.seizure import Evidence
+from tests.seizure import Evidence, Written
 from tests.store_worker import FLIPPED, SAMPLED, SPLIT, arrivals
 
 MOST = 2000  # reports, more than a study of a few seconds gets
@@ -206,6 +206,34 @@ def seize_after_one_sweep(study: Study) -> tuple[list[bytes], Evidence]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_swept_is_neither_linked_nor_ordered(kind: str, tmp_path: Path) -> None:
     assert look(Study(kind, tmp_path, 0.6)) == [(0, 0, 0)] * SEIZURES
+
+
+def test_what_is_written_again_is_in_no_order() -> None:
+    """The first writing counts: what only the second one has came later."""
+    names = [bytes([i]) * 16 for i in range(40)]
+    twice = [name for name in names for _ in range(2)]
+    again = Evidence(groups={"rows": [set(names), set(names[:20])]}, sequences=[Written("pages", twice)])
+    later = Evidence(groups={"rows": [set(names[:20]), set(names)]})
+    assert (again.find_ordered(names), later.find_ordered(names)) == ({}, {"rows": set(names)})
+
+
+def test_a_sweep_that_is_under_way_tells_nothing(tmp_path: Path) -> None:
+    """Its transaction has written half of the reports again when the server makes a checkpoint."""
+    half = (
+        "WITH gone AS (DELETE FROM arrivals RETURNING *) INSERT INTO arrivals SELECT * FROM gone ORDER BY 1, "
+        "2, 3 LIMIT 40"
+    )
+    with closing(Crowd("postgres", tmp_path)) as crowd:
+        crowd.collect(80)
+        crowd.sweep()
+        database = crowd.stores[0]._database
+        with database.outside():
+            database.run("BEGIN")
+            database.run(half)
+            found = crowd.seize()
+            database.run("ROLLBACK")
+    assert {80, 40} <= {len(group & set(crowd.names)) for group in found.groups["rows"]}
+    assert found.find_ordered(crowd.names) == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)
