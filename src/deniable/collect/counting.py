@@ -147,7 +147,7 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
     else:
         fresh = batch.some([])
         _decide(outcomes, batch.positions, "closed")
-        _decide(outcomes, batch.positions_of(find_stored(database, batch)), "counted before")
+        _decide(outcomes, batch.positions_of(_find_stored(database, batch)), "counted before")
     if not fresh.ids:
         return
     stored = database.insert(key, number, fresh.ids, fresh.bodies)
@@ -160,10 +160,8 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
         _tally(database, batch, known.count(fresh.reports))
 
 
-def find_stored(database: Database, batch: Batch) -> set[bytes]:
-    """The ids of a batch that are stored; a report that leaves the arrivals meanwhile is found later."""
-    head, ids = {"plan": batch.known.key, "round": batch.round}, list(set(batch.ids))
-    return database.present("arrivals", head, "id", ids) | database.present("reports", head, "id", ids)
+def _find_stored(database: Database, batch: Batch) -> set[bytes]:
+    return database.find_stored(batch.known.key, batch.round, list(set(batch.ids)))
 
 
 def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
@@ -177,7 +175,7 @@ def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:
 
 def _choose_invited(database: Database, batch: Batch, outcomes: list[Outcome]) -> Batch:
     """The reports with an unused invitation or ticket, one for each."""
-    stored = find_stored(database, batch)
+    stored = _find_stored(database, batch)
     batch = _bind_groups(database, batch)
     unused = _find_unused(database, batch)
     first: dict[bytes, int] = {}

@@ -42,7 +42,7 @@ def find_values(
         store.access.log(by, "looked for values", plan.id, f"{where}{what}: refused")
         raise
     store.access.log(by, "looked for values", plan.id, where + what)
-    discovered = discover_values(plan.document, _read_blocks(store, plan, number), query, show=show)
+    discovered = discover_values(plan.document, read_blocks(store, plan, number), query, show=show)
     if _is_search(question, query, discovered):
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
@@ -63,7 +63,8 @@ def _is_search(question: UnlistedQuestion, query: Query, discovered: Discovery) 
     return is_whole and is_open and query.alpha >= usual.alpha
 
 
-def _read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
+def read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
+    """The reports of a round that are not scrubbed, in blocks."""
     wire = Wire(plan)
     return (wire.reports(bodies, number) for bodies in store.bodies(plan.id, number))
 
@@ -103,7 +104,7 @@ def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[st
 
 def _is_held(store: Store, plan: Plan, number: int, question: UnlistedQuestion) -> bool:
     """Whether a round has a report of a question that is not scrubbed; mostly the first block says so."""
-    blocks = (reports.records.columns for reports in _read_blocks(store, plan, number))
+    blocks = (reports.records.columns for reports in read_blocks(store, plan, number))
     return any(len(columns[place]) for columns in blocks for place in question.places)
 
 

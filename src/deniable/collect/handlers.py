@@ -7,7 +7,7 @@ import hmac
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -31,20 +31,21 @@ from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate.consistency import NAMES
-from deniable.reports import Reports, Tallies
+from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
 from deniable.tickets import SigningKey
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
+Sent = TypeVar("Sent", bound=messages.Message)
 
 _ACTIONS = 200  # of the log, which a page shows
 _SMALL = 4096  # bytes of a message that is not a report
 _WORDS = 1 << 20  # bytes of a public list
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 _FOREVER = "public, max-age=31536000, immutable"
-UNSTORED = {"cache-control": "no-store"}
+_UNSTORED = {"cache-control": "no-store"}
 """The header of what no browser keeps."""
 REMEMBERED = 1000
 """Signatures, of a few hundred bytes each: an exchange is repeated soon, if at all."""
@@ -138,11 +139,11 @@ class Handlers:
                     opened,
                 )
             )
-        return respond(messages.Plans(summaries, self._url))
+        return _respond(messages.Plans(summaries, self._url))
 
     async def show_plan(self, request: Request) -> Response:
         served = self._plan(request)
-        return respond_cached(
+        return _respond_cached(
             request, File(served.document, "application/json"), f'"{served.plan.id}"', _FOREVER
         )
 
@@ -150,17 +151,11 @@ class Handlers:
         return await self._rounds(self._plan(request))
 
     async def set_round(self, request: Request) -> Response:
-        served, number = self._plan(request), read_whole(request.path_params["number"], "round")
+        served, number = self._plan(request), _read_whole(request.path_params["number"], "round")
         if not 1 <= number <= served.wire.rounds:
             raise Refusal("round", f"The plan has rounds 1 to {served.wire.rounds}, got {number}.")
-        with Held(Room(_SMALL)) as reserved:
-            raw = await reserved.body(request.receive, _SMALL)
-        try:
-            times = msgspec.json.decode(raw, type=messages.Times)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-            raise Refusal(
-                "parameter", f'Send {{"opens": …, "closes": …}} with times or null: {problem}'
-            ) from None
+        form = '{"opens": …, "closes": …} with times or null'
+        times = _decode(await _read_body(request, _SMALL), messages.Times, form)
         opens, closes = _seconds(times.opens), _seconds(times.closes)
         if opens is None:
             opens = await self._opening(served, number, closes, time.time())
@@ -173,8 +168,7 @@ class Handlers:
             raise Refusal("parameter", "Reports of this plan carry the invitation itself: it has no tickets.")
         if read_kind(request.headers.get("content-type", "").encode("latin-1")) != BINARY:
             raise Refusal("type", "Send the blinded message as application/octet-stream.")
-        with Held(Room(_SMALL)) as reserved:
-            blinded = await reserved.body(request.receive, _SMALL)
+        blinded = await _read_body(request, _SMALL)
         try:
             served.signer.public.check_blinded(blinded)  # before the invitation is used for it
         except InvalidParameter as problem:
@@ -186,55 +180,55 @@ class Handlers:
             raise Refusal("invitation", _NOT_EXCHANGED)
         signature = await self._signatures.sign(served.signer, blinded)
         # closed, so that the report comes by another connection
-        headers = UNSTORED | {"connection": "close"}
+        headers = _UNSTORED | {"connection": "close"}
         return Response(signature, headers=headers, media_type="application/octet-stream")
 
     async def show_estimates(self, request: Request) -> Response:
-        served, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), _read_round(request), _read_level(request)
         project = request.query_params.get("project")
         if project is not None and project not in NAMES:
             raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
-        form = read_choice(request, "format", ("json", "csv", "parquet"))
-        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
+        form = _read_choice(request, "format", ("json", "csv", "parquet"))
+        smooth = _read_choice(request, "smooth", ("false", "true")) == "true"
         number, tallies = await self._tallies(served, number)
         estimate = partial(results.estimated, served.plan, tallies, number, level, project, smooth=smooth)
         estimates = await asyncio.to_thread(estimate)
         if form == "json":
-            return respond(estimates)
+            return _respond(estimates)
         content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
-        return respond_file(
+        return _respond_file(
             content, CSV if form == "csv" else PARQUET, f"estimates-{served.plan.id[:12]}.{form}"
         )
 
     async def show_range(self, request: Request) -> Response:
-        served, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), _read_round(request), _read_level(request)
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
         number, tallies = await self._tallies(served, number)
-        return respond(await self._read(results.between, served.plan, tallies, number, query, level))
+        return _respond(await self._read(results.between, served.plan, tallies, number, query, level))
 
     async def show_cross(self, request: Request) -> Response:
-        served, number, level = self._plan(request), read_round(request), read_level(request)
+        served, number, level = self._plan(request), _read_round(request), _read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         number, tallies = await self._tallies(served, number)
-        return respond(await self._read(results.crossed, served.plan, tallies, number, of, by, level))
+        return _respond(await self._read(results.crossed, served.plan, tallies, number, of, by, level))
 
     async def show_cross_change(self, request: Request) -> Response:
-        served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
-        people = read_choice(request, "people", ("unknown", "others", "same"))
+        served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
+        people = _read_choice(request, "people", ("unknown", "others", "same"))
         pair = request.query_params.get("of", ""), request.query_params.get("by", "")
-        since = read_whole(request.query_params.get("since", ""), "since")
+        since = _read_whole(request.query_params.get("since", ""), "since")
         if not since < number:
             raise Refusal("parameter", f"since names a round before {number}, got {since}.")
         rounds = {wave: (await self._tallies(served, wave))[1] for wave in (since, number)}
         who: Literal["others", "same"] | None = None
         if people != "unknown":
             who = "others" if people == "others" else "same"
-        return respond(await self._read(results.changed, served.plan, rounds, pair, level, who))
+        return _respond(await self._read(results.changed, served.plan, rounds, pair, level, who))
 
     async def show_history(self, request: Request) -> Response:
-        served, number, level = self._plan(request), read_round(request) or 1, read_level(request)
-        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
+        served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
+        smooth = _read_choice(request, "smooth", ("false", "true")) == "true"
         snapshots = await self._read(self._store.history, served.plan.id, number)
 
         def list_estimates() -> Iterator[messages.Estimates]:
@@ -247,24 +241,24 @@ class Handlers:
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
-        return respond(
+        return _respond(
             messages.History(served.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
         )
 
     async def show_tallies(self, request: Request) -> Response:
-        number, tallies = await self._tallies(self._plan(request), read_round(request))
-        return respond(tallies.to_dict() | {"round": number})
+        number, tallies = await self._tallies(self._plan(request), _read_round(request))
+        return _respond(tallies.to_dict() | {"round": number})
 
     async def show_report_health(self, request: Request) -> Response:
         served = self._plan(request)
-        number, tallies = await self._tallies(served, read_round(request))
+        number, tallies = await self._tallies(served, _read_round(request))
         number = number or 1
         look = await self._looks.look(Key(served.plan.id, number), tallies.n)
-        return respond({"plan": served.plan.id, "round": number} | look.health.about())
+        return _respond({"plan": served.plan.id, "round": number} | look.health.about())
 
     async def export_reports(self, request: Request) -> Response:
-        served, number = self._plan(request), read_round(request) or 1
-        read_choice(request, "format", ("parquet",))
+        served, number = self._plan(request), _read_round(request) or 1
+        _read_choice(request, "format", ("parquet",))
         results.require_pyarrow()
         results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
         await self._read(
@@ -272,9 +266,10 @@ class Handlers:
         )
         folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
         path = Path(folder.name) / "reports.parquet"
+        blocks = discovery.read_blocks(self._store, served.plan, number)
         try:
             async with self._exporting:  # one at a time: an export holds as much disk as the reports
-                await self._read(served.plan.write_reports, path, self._blocks(served, number))
+                await self._read(served.plan.write_reports, path, blocks)
         except BaseException:
             folder.cleanup()
             raise
@@ -283,24 +278,20 @@ class Handlers:
             path,
             media_type=PARQUET,
             filename=name,
-            headers=UNSTORED,
+            headers=_UNSTORED,
             background=BackgroundTask(folder.cleanup),
         )
 
     async def show_limits(self, request: Request) -> Response:
         served = self._plan(request)
-        number, tallies = await self._tallies(served, read_round(request))
+        number, tallies = await self._tallies(served, _read_round(request))
         limits = await asyncio.to_thread(discovery.list_limits, served.plan, tallies)
-        return respond(messages.TextLimits(served.plan.id, number, limits))
+        return _respond(messages.TextLimits(served.plan.id, number, limits))
 
     async def discover_values(self, request: Request) -> Response:
-        served, number = self._plan(request), read_round(request) or 1
-        with Held(Room(_WORDS)) as reserved:
-            raw = await reserved.body(request.receive, _WORDS)
-        try:
-            sought = msgspec.json.decode(raw or b"{}", type=messages.Sought)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-            raise Refusal("parameter", f'Send {{"words": [...]}}, or {{}}: {problem}') from None
+        served, number = self._plan(request), _read_round(request) or 1
+        raw = await _read_body(request, _WORDS)
+        sought = _decode(raw or b"{}", messages.Sought, '{"words": [...]}, or {}')
         results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
         name = request.query_params.get("name")
         question = (await self._read(find_question, served.plan.document, name)).name
@@ -309,35 +300,28 @@ class Handlers:
             discovered = await self._read(
                 discovery.find_values, self._store, served.plan, number, query, _actor(request)
             )
-        return respond({"plan": served.plan.id, "round": number, "question": question} | discovered.to_dict())
-
-    def _blocks(self, served: Served, number: int) -> Iterator[Reports]:
-        return (served.wire.reports(bodies, number) for bodies in self._store.bodies(served.plan.id, number))
+        return _respond(
+            {"plan": served.plan.id, "round": number, "question": question} | discovered.to_dict()
+        )
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access
-        return respond(messages.Access(access.name, access.role))
+        return _respond(messages.Access(access.name, access.role))
 
     async def list_actions(self, _: Request) -> Response:
         actions = await self._read(self._store.access.actions, _ACTIONS)
-        return respond(
-            messages.Actions(
-                [
-                    messages.Action(
-                        datetime.fromtimestamp(action.time, UTC),
-                        *(action.who, action.through, action.what, action.plan, action.detail),
-                    )
-                    for action in actions
-                ]
-            )
-        )
+        listed = [
+            messages.Action(**asdict(action) | {"time": datetime.fromtimestamp(action.time, UTC)})
+            for action in actions
+        ]
+        return _respond(messages.Actions(listed))
 
     async def show_health(self, _: Request) -> Response:
-        return respond(messages.Status("ok"))
+        return _respond(messages.Status("ok"))
 
     async def show_ready(self, _: Request) -> Response:
         await self._read(self._check_readiness)
-        return respond(messages.Status("ok"))
+        return _respond(messages.Status("ok"))
 
     async def show_metrics(self, _: Request) -> Response:
         def reports() -> list[tuple[str, int, int]]:
@@ -357,7 +341,7 @@ class Handlers:
         counts = await self._read(reports)
         text = self._metrics.text(self._queue(), counts, await self._read(tickets), self._looks.last)
         self._looks.catch_up(counts)
-        return Response(text, headers=UNSTORED, media_type=metrics.CONTENT_TYPE)
+        return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 
     async def show_openapi(self, _: Request) -> Response:
         return Response(self._openapi, media_type="application/json", headers={"cache-control": "no-cache"})
@@ -378,9 +362,9 @@ class Handlers:
         # files of the pages hold no secret, so their length tells nothing; nothing else is compressed
         vary = {"vary": "accept-encoding"}
         if not accepts_gzip(request.headers.get("accept-encoding", "")):
-            return respond_cached(request, file, file.etag, "no-cache", vary)
+            return _respond_cached(request, file, file.etag, "no-cache", vary)
         file = file.compressed
-        return respond_cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
+        return _respond_cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
 
     def _plan(self, request: Request) -> Served:
         served = self._served.get(request.path_params["id"])
@@ -402,7 +386,7 @@ class Handlers:
             messages.Round(times.number, _moment(times.opens), _moment(times.closes), times.is_open(now))
             for times in rounds
         ]
-        return respond(messages.Rounds(served.plan.id, described))
+        return _respond(messages.Rounds(served.plan.id, described))
 
     async def _tallies(self, served: Served, number: int | None) -> tuple[int | None, Tallies]:
         """The tallies of a round, or of the only one that has reports, and which that is."""
@@ -440,20 +424,33 @@ def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
-def read_whole(text: str, name: str) -> int:
+async def _read_body(request: Request, most: int) -> bytes:
+    with Held(Room(most)) as reserved:
+        return await reserved.body(request.receive, most)
+
+
+def _decode(raw: bytes, kind: type[Sent], form: str) -> Sent:
+    """A message; what is none is refused, with the form that it has."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise Refusal("parameter", f"Send {form}: {problem}") from None
+
+
+def _read_whole(text: str, name: str) -> int:
     """A whole number of at most nine digits."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise Refusal("parameter", f"{name} must be a whole number.")
     return int(text)
 
 
-def read_round(request: Request) -> int | None:
+def _read_round(request: Request) -> int | None:
     """The number of the round, where one is asked for."""
     text = request.query_params.get("round")
-    return None if text is None else read_whole(text, "round")
+    return None if text is None else _read_whole(text, "round")
 
 
-def read_level(request: Request) -> float:
+def _read_level(request: Request) -> float:
     """The level of intervals, 0.95 unless another is asked for."""
     try:
         level = float(request.query_params.get("level", "0.95"))
@@ -464,7 +461,7 @@ def read_level(request: Request) -> float:
     return level
 
 
-def read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
+def _read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
     """One of the words that are allowed, the first of them unless another is asked for."""
     choice = request.query_params.get(name, allowed[0])
     if choice not in allowed:
@@ -472,18 +469,18 @@ def read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
     return choice
 
 
-def respond(message: object) -> Response:
+def _respond(message: object) -> Response:
     """A message, which no browser keeps."""
-    return Response(msgspec.json.encode(message), media_type="application/json", headers=UNSTORED)
+    return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
 
 
-def respond_file(content: bytes, kind: str, name: str) -> Response:
+def _respond_file(content: bytes, kind: str, name: str) -> Response:
     """A file to save under a name, which no browser keeps."""
     disposition = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=UNSTORED | disposition)
+    return Response(content, media_type=kind, headers=_UNSTORED | disposition)
 
 
-def respond_cached(
+def _respond_cached(
     request: Request, file: File, etag: str, how: str, more: Mapping[str, str] | None = None
 ) -> Response:
     """A file that browsers keep; nothing but its tag where a browser has it already."""

@@ -87,8 +87,7 @@ class Sqlite(Database):
         self.run("RELEASE arriving")
         if inserted == len(ids):
             return set()
-        head = {"plan": plan, "round": number}
-        there = self.present("arrivals", head, "id", ids) | self.present("reports", head, "id", ids)
+        there = self.find_stored(plan, number, ids)
         for rows in lengths.values():
             self._insert(plan, number, [row for row in rows if row[0] not in there])
         return there
@@ -202,8 +201,7 @@ class Sqlite(Database):
             self.run("BEGIN IMMEDIATE")
         except sqlite3.OperationalError:  # another process writes
             return False
-        for change in ("version + 1", "version - 1"):  # what does not change is not written
-            self.run(f"UPDATE deniable SET version = {change}")
+        self.write_nothing()
         self.run("COMMIT")
         return self._truncate_log()
 

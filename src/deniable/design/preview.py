@@ -16,7 +16,6 @@ from deniable.domain import NO_ANSWER, Domain, Product, Range, Text, Unlisted, V
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.explain import question_pairs
-from deniable.explain.question_pairs import find_domain, find_margins
 from deniable.plan import Attribute
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.randomness.simulated import remembering, seeded
@@ -395,11 +394,11 @@ def list_tables(
 def _count(plan: Plan, answers: Mapping[str, Integers], of: str, by: str) -> Floats:
     """How many simulated people are in each cell."""
     codes = [_find_codes(plan, answers, name) for name in (by, of)]
-    sizes = [find_domain(plan.document, name).k for name in (by, of)]
+    sizes = [question_pairs.find_domain(plan.document, name).k for name in (by, of)]
     is_answered = (codes[0] >= 0) & (codes[1] >= 0)
     cells = np.zeros(sizes)
     np.add.at(cells, (codes[0][is_answered], codes[1][is_answered]), 1.0)
-    rows, columns = find_margins(plan.document, of, by)
+    rows, columns = question_pairs.find_margins(plan.document, of, by)
     return np.asarray(rows.sums @ cells @ columns.sums.T)
 
 
