@@ -44,11 +44,9 @@ _ACTIONS = 200  # of the log, which a page shows
 _SMALL = 4096  # bytes of a message that is not a report
 _WORDS = 1 << 20  # bytes of a public list
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_REMEMBERED = 1000  # signatures, of a few hundred bytes each: an exchange is repeated soon, if at all
+_UNSTORED = {"cache-control": "no-store"}  # of what no browser keeps
 _FOREVER = "public, max-age=31536000, immutable"
-_UNSTORED = {"cache-control": "no-store"}
-"""The header of what no browser keeps."""
-REMEMBERED = 1000
-"""Signatures, of a few hundred bytes each: an exchange is repeated soon, if at all."""
 
 
 @final
@@ -500,7 +498,7 @@ class Signatures:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
-        self._sign = lru_cache(REMEMBERED)(SigningKey.sign)
+        self._sign = lru_cache(_REMEMBERED)(SigningKey.sign)
 
     async def sign(self, key: SigningKey, blinded: bytes) -> bytes:
         """The blind signature of a message."""

@@ -30,13 +30,13 @@ from deniable.study import Plan, Result
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""
-
-_log = logging.getLogger("deniable.collect")
 MINUTE = 60.0
 """Seconds."""
 DAY = 1440
 """Minutes that are counted."""
+
 _HELD = 1 << 20  # bytes of the reports of one minute; more of them are only counted
+_log = logging.getLogger("deniable.collect")
 
 
 class Key(NamedTuple):

@@ -23,8 +23,6 @@ from deniable.plan.protection import Level
 from deniable.plan.texts import Text
 from deniable.study import Plan
 
-_RATINGS: Mapping[Level, str] = {"well": "rate_well", "a little": "rate_little", "hardly": "rate_hardly"}
-"""The messages of the survey page that say how well a plan protects answers."""
 Layout = Literal["letters", "cards"]
 MOST = 10_000
 """More letters than this are refused: no browser prints such a page."""
@@ -35,6 +33,8 @@ _PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
 _NAMING = ("title", "name", "first name", "last name", "surname")
 _PLACING = (("street",), ("address",), ("postcode", "zip", "town", "city"), ("country",))  # a line each
 _LANGUAGE = "language"
+_RATINGS: Mapping[Level, str] = {"well": "rate_well", "a little": "rate_little", "hardly": "rate_hardly"}
+"""The messages of the survey page that say how well a plan protects answers."""
 _STYLE = """
 @page { margin: 20mm }
 * { box-sizing: border-box }

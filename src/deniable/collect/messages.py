@@ -67,6 +67,21 @@ class Problem(Message, frozen=True):
     detail: str
 
 
+class Refusal(DeniableError):
+    """An answer that refuses: a word for machines, a sentence for people, and headers."""
+
+    def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self.reason = reason
+        self.status, meaning = REASONS[reason]
+        self.detail = (detail or meaning)[:LONGEST]
+        self.headers = dict(headers or {})
+        if self.status in (429, 503):
+            self.headers.setdefault("retry-after", "1")
+        if self.status == 401:
+            self.headers.setdefault("www-authenticate", "Bearer")
+        super().__init__(self.detail)
+
+
 class Receipt(Message, frozen=True):
     """A report has been counted, now or before; it is on disk."""
 
@@ -441,21 +456,6 @@ class Status(Message, frozen=True):
     """Whether the collector runs."""
 
     status: Literal["ok"]
-
-
-class Refusal(DeniableError):
-    """An answer that refuses: a word for machines, a sentence for people, and headers."""
-
-    def __init__(self, reason: str, detail: str = "", headers: Mapping[str, str] | None = None) -> None:
-        self.reason = reason
-        self.status, meaning = REASONS[reason]
-        self.detail = (detail or meaning)[:LONGEST]
-        self.headers = dict(headers or {})
-        if self.status in (429, 503):
-            self.headers.setdefault("retry-after", "1")
-        if self.status == 401:
-            self.headers.setdefault("www-authenticate", "Bearer")
-        super().__init__(self.detail)
 
 
 class CrossCell(Message, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,11 +21,10 @@ from deniable.collect.database import Cleared, Database, Exposure, Pool
 from deniable.errors import InvalidParameter
 
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
-_PATIENCE = "SET lock_timeout = '10s'"
 _SETTINGS = (
     # nothing is acknowledged before it is durable, whatever the server's default
     "SET synchronous_commit = on",
-    _PATIENCE,
+    "SET lock_timeout = '10s'",
     # every query goes by a key; old statistics must not make it read millions of rows
     "SET enable_seqscan = off",
     "SET enable_bitmapscan = off",
@@ -68,9 +67,6 @@ _REASONS: Mapping[type[psycopg.Error], str] = {
     errors.DuplicateTable: "its schema has tables of something else; choose another --store, or another "
     "search_path",
 }
-Run = Callable[..., list[Any]]
-"""Runs a statement, with ? for each value, and gives the rows."""
-
 _NAMES_STATEMENTS = "the server's log names statements and their times"
 _LEAST_TELLING: Mapping[str, tuple[str, str]] = {
     "log_statement": ("none", _NAMES_STATEMENTS),
@@ -285,7 +281,36 @@ class Postgres(Database):
         return []
 
     def exposures(self) -> list[Exposure]:
-        return find_exposures(self.run)
+        names = list(_LEAST_TELLING)
+        rows = self.run("SELECT name, setting FROM pg_settings WHERE name = ANY(?) ORDER BY name", names)
+        exposures = [
+            Exposure(f"{_LEAST_TELLING[name][1]}; set {name} = {_LEAST_TELLING[name][0]}", name in _KEEPS_LOG)
+            for name, setting in rows
+            if setting != _LEAST_TELLING[name][0]
+        ]
+        [(slots, replicas)] = self.run(
+            "SELECT (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_stat_replication)"
+        )
+        if slots or replicas:
+            text = (
+                f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation "
+                "of every report; do without them, or treat them as this server"
+            )
+            exposures.append(Exposure(text, keeps_log=True))
+        [(sees_readers, drops_log)] = self.run(_RIGHTS)
+        if not sees_readers:
+            text = (
+                "a sweep cannot see who reads, and takes old rows for cleared that others still see; GRANT "
+                "pg_read_all_stats to this user"
+            )
+            exposures.append(Exposure(text, keeps_log=False))
+        if not drops_log:
+            text = (
+                "a sweep cannot drop the server's log, which has the time and invitation of every report; "
+                "GRANT pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user"
+            )
+            exposures.append(Exposure(text, keeps_log=True))
+        return exposures
 
     def _cursor(self) -> psycopg.Cursor[tuple[Any, ...]]:
         if self._connection is None:
@@ -380,40 +405,6 @@ def _choose_positions(pools: Sequence[Pool]) -> list[int]:
 def _translate(sql: str) -> bytes:
     """Write each ? as psycopg's binary placeholder."""
     return sql.replace("?", "%b").encode()
-
-
-def find_exposures(run: Run) -> list[Exposure]:
-    """Each setting, role or replica that keeps what sweeps clear."""
-    names = list(_LEAST_TELLING)
-    rows = run("SELECT name, setting FROM pg_settings WHERE name = ANY(?) ORDER BY name", names)
-    exposures = [
-        Exposure(f"{_LEAST_TELLING[name][1]}; set {name} = {_LEAST_TELLING[name][0]}", name in _KEEPS_LOG)
-        for name, setting in rows
-        if setting != _LEAST_TELLING[name][0]
-    ]
-    [(slots, replicas)] = run(
-        "SELECT (SELECT count(*) FROM pg_replication_slots), (SELECT count(*) FROM pg_stat_replication)"
-    )
-    if slots or replicas:
-        text = (
-            f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation of "
-            "every report; do without them, or treat them as this server"
-        )
-        exposures.append(Exposure(text, keeps_log=True))
-    [(sees_readers, drops_log)] = run(_RIGHTS)
-    if not sees_readers:
-        text = (
-            "a sweep cannot see who reads, and takes old rows for cleared that others still see; GRANT "
-            "pg_read_all_stats to this user"
-        )
-        exposures.append(Exposure(text, keeps_log=False))
-    if not drops_log:
-        text = (
-            "a sweep cannot drop the server's log, which has the time and invitation of every report; GRANT "
-            "pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user"
-        )
-        exposures.append(Exposure(text, keeps_log=True))
-    return exposures
 
 
 @final

@@ -23,7 +23,6 @@ from deniable.collect.database import StoreUnavailable
 from deniable.errors import DeniableError
 from deniable.formatting import format_count
 
-_HEADER = 200  # bytes that a report takes in memory besides its body, about
 PROOF = 5.0
 """Seconds for which reports that were written prove that more can be."""
 PAUSE = 1.0
@@ -31,6 +30,7 @@ PAUSE = 1.0
 DOUBT = 10.0
 """Seconds after a failure in which only reports prove that it is over; a trial is smaller than they are."""
 
+_HEADER = 200  # bytes that a report takes in memory besides its body, about
 _log = logging.getLogger("deniable.collect")
 
 
