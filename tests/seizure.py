@@ -264,6 +264,7 @@ def read_postgres(files: Files) -> Evidence:
         for kind in (_KEY, _HASH)
     ]
     made, deleted, pieces = dict[int, set[bytes]](), dict[int, set[bytes]](), dict[int, set[bytes]]()
+    pointers: list[tuple[bytes, int]] = []
     for table, kind in (("arrivals", _KEY), ("reports", _KEY), ("tickets", _HASH), ("exchanges", _HASH)):
         for raw in files.tables[table]:
             found.sequences += [
@@ -271,8 +272,9 @@ def read_postgres(files: Files) -> Evidence:
             ]
             for name, by, _ in _rows(raw, kind):
                 made.setdefault(by, set()).add(name)
-        found.places.update(place for raw in files.tables[table] for place in _pointers(raw))
-    names = {place: name for name, place in found.places.items()}
+        pointers += [pointer for raw in files.tables[table] for pointer in _pointers(raw)]
+    found.places = dict(pointers)
+    names = {place: name for name, place in pointers}
     for raw in [*files.long["arrivals"], *files.long["reports"]]:
         for piece, by, _ in _rows(raw, _PIECE):
             if (number := int.from_bytes(piece, "little")) in names:

@@ -293,8 +293,8 @@ class Postgres(Database):
         )
         if slots or replicas:
             text = (
-                f"{max(slots, replicas)} replicas receive the server's log, which has the time and invitation "
-                "of every report; do without them, or treat them as this server"
+                f"{max(slots, replicas)} replicas receive the server's log, which has the time and "
+                "invitation of every report; do without them, or treat them as this server"
             )
             exposures.append(Exposure(text, keeps_log=True))
         [(sees_readers, drops_log)] = self.run(_RIGHTS)

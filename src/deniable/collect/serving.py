@@ -343,23 +343,15 @@ def run(
     certificate: Certificate | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then what has arrived is written and answered, and this returns."""
-    config = uvicorn.Config(
+    config = configure(
         collector,
         http=Punctual,
-        ws="none",
         lifespan="on",
-        log_config=None,
-        log_level="error",
-        access_log=False,  # it would have everybody's address
-        server_header=False,
         proxy_headers=proxy is not None,
         forwarded_allow_ips=proxy,
-        timeout_keep_alive=15,
         timeout_graceful_shutdown=20,
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # the server raises its signal again when it is done; that is the end, not a failure
-        signal.signal(number, _end)
+    end_quietly()
     _allow_files()
     config.load()
     app = config.loaded_app
@@ -377,6 +369,26 @@ def run(
             runner.run(server.serve(sockets=[taken]))
     finally:
         certificate.close()
+
+
+def configure(app: ASGI3Application, **settings: Any) -> uvicorn.Config:
+    """The settings of a server that logs nothing: its log would have everybody's address."""
+    return uvicorn.Config(
+        app,
+        ws="none",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        **settings,
+    )
+
+
+def end_quietly() -> None:
+    """Take SIGTERM and SIGINT for the end, not for a failure: a server raises them again when it is done."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
 
 
 def _make_loop() -> asyncio.AbstractEventLoop:
@@ -405,10 +417,6 @@ def _allow_files() -> None:
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def _end(*_: object) -> None:
-    pass
 
 
 def operator_token(file: Path) -> tuple[str, str]:

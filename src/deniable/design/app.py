@@ -10,7 +10,6 @@ import hmac
 import json
 import logging
 import secrets
-import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -25,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from deniable.collect.files import read_files
+from deniable.collect.serving import configure, end_quietly
 from deniable.design.draft import Draft
 from deniable.design.forecast import forecast
 from deniable.design.workshop import Changed, Incomplete, Stale, Workshop
@@ -243,25 +243,12 @@ def make_designer(file: Path, people: int | None, taken: socket.socket) -> Desig
 
 def make_server(designer: Designer) -> uvicorn.Server:
     """A server for the application, which logs nothing."""
-    config = uvicorn.Config(
-        designer,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=1,
-    )
-    return uvicorn.Server(config)
+    return uvicorn.Server(configure(designer, lifespan="off", timeout_graceful_shutdown=1))
 
 
 def run(designer: Designer, taken: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # the server raises its signal again when it is done; that is the end, not a failure
-        signal.signal(number, _end)
+    end_quietly()
     threading.Thread(target=_warm_up, daemon=True).start()
     make_server(designer).run(sockets=[taken])
 
@@ -269,7 +256,3 @@ def run(designer: Designer, taken: socket.socket) -> None:
 def _warm_up() -> None:
     """Load what the first forecast needs, while the page is opened."""
     forecast(Study({"color": ["red", "green"], "age": Range(0, 100, step=10)}, epsilon=1.0).plan(100))
-
-
-def _end(*_: object) -> None:
-    pass
