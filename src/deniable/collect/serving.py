@@ -10,6 +10,7 @@ import secrets
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, final
 
@@ -371,7 +372,7 @@ def run(
         certificate.close()
 
 
-def configure(app: ASGI3Application, **settings: Any) -> uvicorn.Config:
+def configure(app: Callable[..., Any], **settings: Any) -> uvicorn.Config:
     """The settings of a server that logs nothing: its log would have everybody's address."""
     return uvicorn.Config(
         app,
