@@ -21,8 +21,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
-from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric
-from deniable.metric.waves import Wave
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric, SquareWave
 from deniable.randomness.words import DrawnRows
 from deniable.records import (
     Blank,
@@ -130,7 +129,7 @@ def part_law(part: ExactMechanism, value: int) -> Law:
             return geometric_law(part, value)
         case PlanarGeometric():
             return planar_law(part, value)
-        case Wave():
+        case SquareWave():
             return _window_law(part, value)
         case Averaged(of=of):
             return mean_law(of, value)
@@ -187,7 +186,7 @@ def duchi_threshold(of: Duchi, position: int) -> int:
     return (WORDS >> 1) + (moved if position >= 1 << 31 else -moved)
 
 
-def _window_law(of: Piecewise | Wave, value: int) -> Law:
+def _window_law(of: Piecewise | SquareWave, value: int) -> Law:
     inside = Fraction(of.keep, WORDS)
     near = {value + j: chance for j, chance in enumerate(cells(of.window))}
     far = {j + (of.window if j >= value else 0): chance for j, chance in enumerate(cells(of.k - 1))}
@@ -474,7 +473,7 @@ def _part_choices(part: ExactMechanism) -> list[Choice]:
             return _cut(WORDS >> 1, *tails.tolist(), *(WORDS - tail for tail in tails.tolist()))
         case PlanarGeometric():
             return _cut(*part._ascending.tolist())
-        case Wave():
+        case SquareWave():
             return _window_choices(part)
         case Averaged(of=of):
             return _mean_choices(of)
@@ -490,7 +489,7 @@ def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
     return _joined([_window_choices(of), rounded])
 
 
-def _window_choices(of: Piecewise | Wave) -> list[Choice]:
+def _window_choices(of: Piecewise | SquareWave) -> list[Choice]:
     positions = [-(-WORDS * j // bound) for bound in (of.window, of.k - 1) for j in range(bound)]
     return _joined([_cut(of.keep), _cut(*positions)])
 

@@ -42,7 +42,6 @@ def plans() -> Mapping[str, Plan]:
         **{name: one[name] for name in ("direct", "unary", "subset", "packed-subset", "hashed", "pooled")},
         **{name: one[name] for name in ("hadamard", "bit-flip", "split", "memoized", "memoized-mean")},
         "linear": unlisted.plans()["text"],
-        "square-wave": one["square-wave"],
         "several words": of(dn.sue(130, 1.0)),
         "all words of 56 bits": of(dn.sue(56, 1.0)),
         "a subset of several words": of(dn.ss(70, 1.0)),

@@ -29,7 +29,7 @@ from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
-from tests import groups, levels, products, questionnaires, unlisted, waves
+from tests import groups, levels, products, questionnaires, unlisted
 from tests.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
@@ -497,7 +497,6 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "levels": levels.plans,
     "known": groups.plans,
     "text": unlisted.plans,
-    "smooth": waves.plans,
 }
 
 
@@ -507,8 +506,6 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
         return groups.answers_of(plan)
     if not all(part.listed for part in plan.document.parts):
         return unlisted.answers_of(plan)
-    if waves.is_smooth(plan):
-        return waves.answers_of(plan)
     if any(" x " in name for name in plan.names):
         return products.answers_of(plan)
     if any(" by " in name for name in plan.names):
@@ -660,7 +657,6 @@ def one_of_each() -> dict[str, Plan]:
         "pooled": of(dn.mechanisms.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "linear": unlisted.plans()["text"],
-        "square-wave": waves.plans()["few values"],
         "bit-flip": of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
@@ -805,8 +801,6 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         yield "a value beyond the last", body[:1] + bytes([5])
     elif kind == "pooled":
         yield "a bucket of a function beyond the last", bytes([12])
-    elif kind == "square-wave":
-        yield "a bin beyond the last", bytes([waves.plans()["few values"].document.parts[0].tallied])
     elif kind == "hadamard":
         yield "a column beyond the last", bytes([8])
     elif kind == "linear":
@@ -844,7 +838,6 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "pooled": of(dn.mechanisms.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "linear": unlisted.plans()["text"],
-        "square-wave": waves.plans()["few values"],
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(dn.smp(KS, 1.0, "oue")),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
@@ -905,8 +898,10 @@ def hostile_plans(plans: Mapping[str, Plan] | None = None) -> Iterator[dict[str,
             ],
         }
         yield {"name": f"{kind}, sizes that do not fit", "plan": sealed(fewer), "refused": "fit"}
-    for name, data, reason in waves.hostile() if plans is None else ():
-        yield refused_plan(f"square-wave, {name}", data, reason)
+    if plans is None:
+        data = json.loads(of(dn.grr(5, 1.0)).to_json())
+        data["mechanism"]["parts"][0] = {"kind": "square-wave", "k": 5, "window": 3, "keep": str(1 << 63)}
+        yield refused_plan("square-wave, which is retired", data, "kind")
 
 
 def hostile_metric_plans() -> Iterator[dict[str, Any]]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import deniable as dn
 from deniable.metric.numbers import MEANS, Averaged, averaged
-from deniable.metric.smooth import smooth_wave
 from deniable.plan import metric_mechanism
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import Device
@@ -193,12 +192,7 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
 
 def distant(dice: random.Random, name: str) -> tuple[object, object]:
     """An attribute with distances, a number or a set of values, and its mechanism."""
-    kind = dice.choice(
-        ["range", "range", "grid", "grid", "equal", "number", "number", "categories", "smooth"]
-    )
-    if kind == "smooth":
-        own = dn.Range(0, dice.choice([2, 3, 40, 256]))
-        return own, smooth_wave(own.k, epsilon(dice))
+    kind = dice.choice(["range", "range", "grid", "grid", "equal", "number", "number", "categories"])
     if kind == "range":
         digits, bins = dice.choice([0, 0, 1, 3]), dice.choice([2, 3, 10, 100, 257])
         low, step = dice.randint(-300, 300), dice.randint(1, 5)

@@ -37,8 +37,6 @@ from deniable.metric import (
     square_wave,
     tight_constraints,
 )
-from deniable.metric.smooth import smooth_wave
-from deniable.metric.waves import Wave
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import DrawnRows
@@ -108,7 +106,6 @@ MAKERS: dict[str, tuple[Callable[[], MetricMechanism], Distance, float]] = {
     ),
     "square wave": (lambda: square_wave(1.0, 9), anywhere, 1.0),
     "narrow square wave": (lambda: square_wave(5.0, 6), anywhere, 5.0),
-    "smooth wave": (lambda: smooth_wave(9, 1.0), anywhere, 1.0),
 }
 EVERY = list(MAKERS)
 SLACK = {"planar with a floor": 1e-5, "planar of two": 0.1}
@@ -137,7 +134,7 @@ def ends_of(m: MetricMechanism) -> list[list[tuple[int, int, int]]]:
             return [_ranges([0, *map(int, m._ascending)])]
         case ProductGeometric():
             return [ends_of(m.down)[0], ends_of(m.across)[0]]
-        case Wave():
+        case SquareWave():
             cuts = {-(-FULL * j // bound) for bound in (m.window, m.k - 1) for j in range(bound)}
             return [_ranges([0, m.keep]), _ranges(sorted(cuts))]
     raise AssertionError(f"say how {type(m).__name__} samples")

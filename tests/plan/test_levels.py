@@ -16,7 +16,7 @@ from deniable.explain.guesses import bound_group, guess_factor
 from deniable.plan import Attribute
 from deniable.records import Sample, Split
 from deniable.results.findings import Findings
-from deniable.results.range_queries import RangeQuery, find_bins, find_edges
+from deniable.results.range_queries import RangeQuery, find_bins
 from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Summary
@@ -105,11 +105,11 @@ def test_what_goes_with_no_levels_is_refused_with_a_reason(more: dict[str, Any],
     assert "'income'" in str(problem.value)
 
 
-def test_distances_and_smooth_curves_have_no_levels() -> None:
+def test_distances_have_no_levels() -> None:
     with pytest.raises(dn.InvalidParameter, match="metric"):
         dn.Study({"age": dn.Range(0, 99, privacy="metric", epsilon=0.1, queries="ranges")})
-    plan = dn.Study({"age": dn.Range(0, 99, queries="smooth")}, epsilon=1.0).plan(people=1000)
-    assert plan.names == ("age",)
+    with pytest.raises(dn.InvalidParameter, match="'smooth' is retired"):
+        dn.Range(0, 99, queries="smooth")  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidParameter, match="'range' is not"):
         dn.Range(0, 99, queries="range")  # type: ignore[arg-type]
 
@@ -250,18 +250,17 @@ def test_advice_about_tables_is_not_refused() -> None:
 
 def test_ends_outside_a_closed_range_say_which_range_is_meant() -> None:
     domain = dn.Range(0, 10_000, step=10)
-    for find in (find_bins, find_edges):
-        assert find(domain, "pay", "2e1", "1,000") == (2, 100)
-        for low, high, told in (
-            (20, 12_000, r"^12000 is outside 'pay' \(.*\); leave that end out, for 20 or more$"),
-            ("-5", "100", r"^-5 is outside 'pay' \(.*\); leave that end out, for under 100$"),
-            (-5, 12_000, r"leave that end out, for all values$"),
-            (12_000, 13_000, "the range 12000 to under 13000 is outside 'pay'"),
-            (10_000, None, "the range 10000 or more is outside 'pay'"),
-            (None, 0, "the range under 0 is outside 'pay'"),
-        ):
-            with pytest.raises(dn.InvalidParameter, match=told):
-                find(domain, "pay", low, high)
+    assert find_bins(domain, "pay", "2e1", "1,000") == (2, 100)
+    for low, high, told in (
+        (20, 12_000, r"^12000 is outside 'pay' \(.*\); leave that end out, for 20 or more$"),
+        ("-5", "100", r"^-5 is outside 'pay' \(.*\); leave that end out, for under 100$"),
+        (-5, 12_000, r"leave that end out, for all values$"),
+        (12_000, 13_000, "the range 12000 to under 13000 is outside 'pay'"),
+        (10_000, None, "the range 10000 or more is outside 'pay'"),
+        (None, 0, "the range under 0 is outside 'pay'"),
+    ):
+        with pytest.raises(dn.InvalidParameter, match=told):
+            find_bins(domain, "pay", low, high)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 /** Lists the kinds of mechanisms for one attribute, and reads them from a plan. */
 
-import { checkedKind } from "../strict.js";
+import { must } from "../errors.js";
+import { checkedKind, isObject } from "../strict.js";
 import { readBitFlip } from "./bit_flip.js";
 import { geometric } from "./geometric.js";
 import { readLinear } from "./linear.js";
@@ -12,7 +13,6 @@ import { readKept } from "./metric.js";
 import { planarGeometric } from "./planar.js";
 import { readPooled } from "./pooled.js";
 import { readShape, SHAPE_KINDS } from "./shape_json.js";
-import { readSquareWave } from "./square_wave.js";
 
 type Reader = (data: unknown) => Mechanism;
 
@@ -29,13 +29,14 @@ const KINDS: Readonly<Record<string, Reader>> = {
   "bit-flip": readBitFlip,
   pooled: readPooled,
   linear: readLinear,
-  "square-wave": readSquareWave as Reader,
 };
 
 export const MECHANISM_KINDS: readonly string[] = Object.keys(KINDS);
 
 /** Reads the mechanism for one attribute. */
 export const readMechanism = (data: unknown): Mechanism => {
+  const isWave = isObject(data) && data.kind === "square-wave";
+  must(!isWave, "kind", () => "square waves of plans are retired; the study must make its plan again");
   const kind = checkedKind(data, "a mechanism", MECHANISM_KINDS);
   return (KINDS[kind] as Reader)(data);
 };

@@ -12,7 +12,6 @@ from deniable.errors import InvalidParameter
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.numbers import MEANS, averaged
-from deniable.metric.smooth import smooth_wave
 from deniable.records import Fake, Prior
 from deniable.records.named import FAKES, REALISTIC_FAKES
 from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
@@ -33,8 +32,6 @@ TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
 }
 TWO_ROUNDS_OF_MEANS = ("l_duchi",)
 """Protocols that report the mean of a number again and again, with two rounds of noise."""
-SMOOTH = "square_wave"
-"""The protocol of a range whose shares are smooth."""
 KEPT_BITS = "dbitflip"
 """The protocol without fresh noise. A change of the value shows in it, so it is chosen only by name."""
 
@@ -111,8 +108,6 @@ def mechanism(
             return l_duchi(budget, forever)
         if forever is not None:
             return TWO_ROUNDS[name](k, budget, forever)
-        if name == SMOOTH:
-            return smooth_wave(k, budget)
         if cap is not None and name in CAPPED:
             return CAPPED[name](k, budget, cap=cap, f=f)
         if cap is not None or f is not None:

@@ -29,7 +29,7 @@ from deniable.choose.task import (
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, say_found
-from deniable.metric import Geometric, MetricMechanism, SmoothWave
+from deniable.metric import Geometric, MetricMechanism
 from deniable.records import Prior, RecordMechanism
 from deniable.records.base import Per
 
@@ -265,7 +265,7 @@ def _name_better(considered: Considered, attribute: int) -> str:
 def _ask_again(considered: Considered) -> list[Question]:
     """The questions of a choice."""
     pairs = zip(considered.parts, considered.readings, strict=True)
-    return [Question(part.k, readings, smooth=isinstance(part, SmoothWave)) for part, readings in pairs]
+    return [Question(part.k, readings) for part, readings in pairs]
 
 
 def plainer(considered: Considered) -> str | None:

@@ -17,7 +17,6 @@ from deniable.choose.options import (
     CLASSICAL,
     KEPT_BITS,
     PLAIN,
-    SMOOTH,
     TWO_ROUNDS,
     TWO_ROUNDS_OF_MEANS,
     given_name,
@@ -69,8 +68,6 @@ class Question:
     """The mechanism that it has whatever is chosen: metric attributes have a loss of their own."""
     numeric: bool = False
     """Whether it is a number whose mean is wanted."""
-    smooth: bool = False
-    """Whether its shares are smooth, so that a square wave reports it."""
 
     def __post_init__(self) -> None:
         whole_number("k, the number of values,", self.k, 2)
@@ -121,13 +118,6 @@ class Task:
             j for j, question in enumerate(self.questions) if question.numeric and j not in self.fixed
         )
 
-    @cached_property
-    def smooth(self) -> tuple[int, ...]:
-        """The attributes whose shares are smooth."""
-        return tuple(
-            j for j, question in enumerate(self.questions) if question.smooth and j not in self.fixed
-        )
-
     @property
     def importance(self) -> tuple[float, ...]:
         """How much each attribute weighs."""
@@ -155,7 +145,7 @@ class Task:
     @property
     def free(self) -> tuple[int, ...]:
         """The attributes that choose among the protocols of shares of values."""
-        return tuple(j for j in range(self.d) if j not in (*self.fixed, *self.numbers, *self.smooth))
+        return tuple(j for j in range(self.d) if j not in (*self.fixed, *self.numbers))
 
     def label(self, attribute: int) -> str:
         """What a message calls an attribute."""
@@ -164,14 +154,12 @@ class Task:
     def among(self, kind: str, attribute: int) -> tuple[str, ...]:
         """The protocols that an attribute can have in this record mechanism."""
         fakes = kind in ("RS+FD", "RS+RFD")
-        special = sorted((*self.fixed, *self.numbers, *self.smooth))
+        special = sorted((*self.fixed, *self.numbers))
         if special and fakes:
             which = self.label(special[0])
-            raise InvalidParameter(f"there are no fakes of {which}, which is metric, smooth or a number")
+            raise InvalidParameter(f"there are no fakes of {which}, which is metric or a number")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
-        if attribute in self.smooth:
-            return (SMOOTH,)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
         known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
         allowed = self.protocols[attribute]
@@ -267,9 +255,7 @@ def checked_task(
             choices[attribute] = _checked_names(listed, "a protocol", known)
     elif protocols is not None:
         listed = _checked_names(protocols, "a protocol", known)
-        fixed = [
-            question.mechanism is not None or question.numeric or question.smooth for question in questions
-        ]
+        fixed = [question.mechanism is not None or question.numeric for question in questions]
         choices = [None if is_fixed else listed for is_fixed in fixed]
     return Task(
         questions=questions,

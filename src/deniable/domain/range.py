@@ -43,8 +43,8 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 
-Queries = Literal["values", "ranges", "smooth"]
-"""What is read of a range: single values, ranges of any length, or a curve of which neighbors are alike."""
+Queries = Literal["values", "ranges"]
+"""What is read of a range: single values, or ranges of any length."""
 
 
 @final
@@ -73,12 +73,16 @@ class Range(Domain):
     """Where values are counted one by one: "whole" numbers, or the "month" or "year" of a date."""
     queries: Queries | None = None
     """What will be read of it in a study: shares of single "values", or of "ranges" of any length, which are
-    then reported in levels; "smooth" if neighbors are alike. Without it, long ranges have levels. A plan only
-    says how it is reported.
+    then reported in levels. Without it, long ranges have levels. A plan only says how it is reported.
     """
 
     def __post_init__(self) -> None:
         check_privacy(self)
+        if str(self.queries) == "smooth":
+            raise InvalidParameter(
+                "queries = 'smooth' is retired, since its shares were wrong where answers heap; use 'ranges'",
+                "range",
+            )
         if self.queries not in (None, *get_args(Queries)):
             text = not_among(str(self.queries), "what a range is asked for", get_args(Queries))
             raise InvalidParameter(text, "range")

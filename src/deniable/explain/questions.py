@@ -9,13 +9,11 @@ from fractions import Fraction
 from deniable.domain import Categories, Product
 from deniable.exact import round_up
 from deniable.explain.level_precision import explain_levels
-from deniable.formatting import format_count, format_up
-from deniable.metric import SmoothWave
+from deniable.formatting import format_up
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_several
 from deniable.plan.document import PlanDocument
 from deniable.plan.metric_losses import loss_to_random
 
-ONLY_IF_SMOOTH = "right only if shares are smooth: on heaped data its error is bias"
 """What every reader of such a range must know."""
 _ALIKE = {
     **dict(zip("авеѕіјкмнорстухһԁԛԝ", "abesijkmhopctyxhdqw", strict=True)),  # Cyrillic
@@ -37,7 +35,6 @@ def explain_questions(document: PlanDocument) -> list[str]:
         )
     found += _explain_tables(document)
     found += explain_levels(document)
-    found += explain_smooth(document)
     for one, part in zip(document.attributes, document.parts, strict=True):
         if one.answers is not None:
             found.append(
@@ -94,26 +91,6 @@ def _explain_no_answer(document: PlanDocument, answered: Attribute) -> str:
         f"{text} So no two people lose more than {format_up(least)} by both attributes. The loss per record, "
         f"above, is a bound: it adds up the worst case of each, {format_up(added)}."
     )
-
-
-def list_smooth(document: PlanDocument) -> list[str]:
-    """The questions of a plan whose shares are taken for smooth."""
-    pairs = zip(document.attributes, document.parts, strict=True)
-    return [one.name for one, part in pairs if isinstance(part, SmoothWave)]
-
-
-def explain_smooth(document: PlanDocument) -> list[str]:
-    """What is taken for granted of each range with smooth shares: a line each."""
-    found = []
-    for one, part in zip(document.attributes, document.parts, strict=True):
-        if isinstance(part, SmoothWave):
-            found.append(
-                f"The shares of {one.name!r} are taken for smooth, as the study says. The estimate is "
-                f"{ONLY_IF_SMOOTH}. A report is one of {format_count(part.outputs, 'bin')}, mostly near the "
-                "answer (a square wave), and a curve of splines is fitted to all of them. Margins count the "
-                "noise, and not that bias. Ask with queries = 'ranges' if many people may have one value."
-            )
-    return found
 
 
 def warn_alike(document: PlanDocument) -> str | None:

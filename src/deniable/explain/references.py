@@ -13,7 +13,6 @@ from deniable.metric import (
     Averaged,
     Geometric,
     PlanarGeometric,
-    SmoothWave,
     duchi,
     geometric,
     hybrid,
@@ -109,7 +108,6 @@ _NAMES: dict[type[ExactMechanism], str] = {
     Geometric: "geometric",
     PlanarGeometric: "planar_geometric",
     Linear: "linear",
-    SmoothWave: "square_wave",
 }
 """Mechanisms that are made in one way only."""
 _OTHERS: Mapping[str, Callable[..., object]] = {

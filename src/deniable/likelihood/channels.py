@@ -14,9 +14,8 @@ from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted, Table
 from deniable.likelihood.sources import check_outputs
 from deniable.mechanisms import Tally, checked_values
-from deniable.metric import Geometric, MetricMechanism, ProductGeometric
+from deniable.metric import Geometric, MetricMechanism, ProductGeometric, SquareWave
 from deniable.metric.base import MOST_ENTRIES
-from deniable.metric.waves import Wave
 from deniable.randomness import FULL
 
 _DENSE = 1000  # cells whose table is small
@@ -52,7 +51,7 @@ def _build_grid(mechanism: ProductGeometric) -> Table | GridChannel:
 
 
 @build_channel.register
-def _build_window(mechanism: Wave) -> Table | Window:
+def _build_window(mechanism: SquareWave) -> Table | Window:
     inside = Fraction(mechanism.keep, FULL * mechanism.window)
     far = Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
     window = Window(mechanism.k, mechanism.window, float(inside), float(far))

@@ -7,7 +7,6 @@ from deniable.metric.numbers import Averaged
 from deniable.metric.ordered import Geometric, geometric
 from deniable.metric.planar import PlanarGeometric, ProductGeometric, planar_geometric
 from deniable.metric.remapping import optimal_remap, remap_to
-from deniable.metric.smooth import SmoothWave
 from deniable.metric.tabled import Tabled, exponential, tight_constraints
 from deniable.metric.waves import ContinuousWave, SquareWave, square_wave
 
@@ -25,7 +24,6 @@ __all__ = [
     "PlanarGeometric",
     "PlanarLaplace",
     "ProductGeometric",
-    "SmoothWave",
     "SquareWave",
     "Tabled",
     "duchi",

@@ -27,9 +27,13 @@ from deniable.randomness.words import Rows
 MOST_BINS = 1 << 20
 
 
+@final
 @dataclass(frozen=True, eq=False)
-class Wave(MetricMechanism):
-    """The report is one of k + window - 1 bins: of the value's window, or of the k - 1 others."""
+class SquareWave(MetricMechanism):
+    """The report is one of k + window - 1 bins: of the value's window, or of the k - 1 others.
+
+    Shares are estimated without bias, whatever they are; those of single bins scatter.
+    """
 
     k: int
     window: int
@@ -106,15 +110,8 @@ class Wave(MetricMechanism):
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any "
-            "distance)"
+            f"SquareWave({self.k} bins, a window of {self.window}: loses {self.loss():.6g} at any distance)"
         )
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class SquareWave(Wave):
-    """A wave whose shares are estimated without bias, whatever they are: those of single bins scatter."""
 
 
 def in_window(

@@ -116,8 +116,6 @@ def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
         return _find_text(domain, name, obstacle)
     if not isinstance(domain, Range):
         return None
-    if domain.queries == "smooth":
-        return None
     asked = domain.queries == "ranges"
     if domain.privacy == "metric":
         if asked:

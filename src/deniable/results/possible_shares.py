@@ -23,7 +23,7 @@ from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.consistency import simplex
 from deniable.formatting import format_digits
 from deniable.mechanisms import Tally
-from deniable.metric import Geometric, SmoothWave
+from deniable.metric import Geometric
 from deniable.summaries import Group, Summary
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ def find_likely(estimates: Estimates, name: str) -> Likely | None:
     if document is None or tallies is None:
         return None
     part = document.mechanism.mechanisms[document.names.index(name)]
-    if isinstance(part, SmoothWave):  # the most likely shares are spikes, which smooth ones are not
-        return None
     most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
     if estimate.k > most:
         return None

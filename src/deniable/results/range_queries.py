@@ -15,13 +15,12 @@ from deniable.domain.decimals import MOST_DIGITS, plain_number
 from deniable.domain.units import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile
-from deniable.explain.questions import list_smooth
 from deniable.formatting import ungroup
 from deniable.ranges import CumulativeShares
 from deniable.results.noise import is_noisy
 from deniable.results.possible_shares import find_moved
 from deniable.results.respondents import cumulative_shares, mean_among, mean_answered
-from deniable.summaries import Summary, mean_of, sum_of
+from deniable.summaries import Summary, sum_of
 from deniable.summaries.totals import rising
 
 if TYPE_CHECKING:
@@ -94,18 +93,6 @@ def _write_end(given: object) -> str:
     if not isinstance(read, Decimal) or abs(read.adjusted()) > MOST_DIGITS:
         return str(given)
     return format(read, "f")
-
-
-def find_edges(domain: Range, name: str, low: object, high: object) -> tuple[Fraction, Fraction]:
-    """The same where shares are smooth, so that people are spread evenly in a bin: with parts of bins."""
-    first = Fraction(0) if low is None else _find_place(domain, name, low)
-    last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
-    _check_inside(domain, name, low, high)
-    if not first < last:
-        raise InvalidParameter(
-            f"a range of {name!r} goes up from one of its numbers to under another, got {low!r} to {high!r}"
-        )
-    return first, last
 
 
 def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int, int]:
@@ -189,8 +176,6 @@ def _read_number(given: object) -> object:
 def estimate_range(estimates: Estimates, name: str, low: object, high: object, level: float) -> Summary:
     """The share of people between two numbers, with its interval: of those who answered."""
     domain = find_range(estimates, name)
-    if _is_smooth(estimates, name):
-        return _weigh_between(estimates, name, find_edges(domain, name, low, high), level)
     first, last = find_bins(domain, name, low, high)
     if name in estimates.ranges:
         return estimates.ranges[name].range(first, last, level)
@@ -203,19 +188,6 @@ def estimate_range(estimates: Estimates, name: str, low: object, high: object, l
     if estimate.k != domain.k:
         return mean_answered(estimate, inside, level)
     return sum_of(estimate, np.arange(first, last), level)
-
-
-def _is_smooth(estimates: Estimates, name: str) -> bool:
-    return estimates.document is not None and name in list_smooth(estimates.document)
-
-
-def _weigh_between(estimates: Estimates, name: str, ends: tuple[Fraction, Fraction], level: float) -> Summary:
-    """The share between two places, of which a bin may be in part."""
-    bins = np.arange(estimates.domains[name].k)
-    inside = np.clip(float(ends[1]) - bins, 0.0, 1.0) - np.clip(float(ends[0]) - bins, 0.0, 1.0)
-    if (inside == 1.0).all():
-        return Summary(1.0, 0.0, 1.0, 1.0)
-    return mean_of(estimates.shares[name], inside, level)
 
 
 @final
@@ -232,11 +204,10 @@ class ShownShare:
     def of(estimates: Estimates, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
         """From the unbiased share."""
         domain = find_range(estimates, name)
-        find = find_edges if _is_smooth(estimates, name) else find_bins
-        first, last = find(domain, name, asked.low, asked.high)
+        first, last = find_bins(domain, name, asked.low, asked.high)
         shown = raw.cut()
         moved_from = find_moved(shown.value, raw.value, raw.stderr)
-        return ShownShare(shown, is_noisy(shown, float(last - first) / domain.k), moved_from)
+        return ShownShare(shown, is_noisy(shown, (last - first) / domain.k), moved_from)
 
 
 def cumulate(estimates: Estimates, name: str, level: float) -> CumulativeShares:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
-from deniable.explain.questions import ONLY_IF_SMOOTH, list_smooth
 from deniable.formatting import format_count, format_digits, format_percent
 from deniable.plan.attribute import Attribute, list_several
 from deniable.results.estimates import MEAN
@@ -240,8 +239,6 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
     for row in found.rows.ranges:
         if row["attribute"] == name:
             lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
-    if found.estimates.document is not None and name in list_smooth(found.estimates.document):
-        lines.append(("smooth", ONLY_IF_SMOOTH))
     if name in found.leveled and found.estimates.ranges[name].few:
         lines.append(("few reports", found.estimates.ranges[name].few))
     for of, likely in found.likelihoods:

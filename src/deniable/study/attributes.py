@@ -21,7 +21,6 @@ from deniable.study.checks import MECHANISMS
 from deniable.study.importance import weigh_attribute, weigh_pairs, weigh_readings
 from deniable.study.level_choice import find_obstacle
 from deniable.study.questionnaire import list_attributes, list_extras, read_policies
-from deniable.study.smooth import is_smooth, widen_cells
 from deniable.study.together import join_attributes, read_target
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class Inquiry:
         policies = read_policies(study.missing, list(study.attributes))
         secret = {name: one for name, one in study.attributes.items() if name not in study.known}
         found = list_attributes(secret, policies, study.only_if)
-        found = {name: widen_cells(one) for name, one in found.items()}
         if not self.together:
             return found
         epsilon = study.epsilon_first if study.epsilon is None else study.epsilon
@@ -146,5 +144,4 @@ class Inquiry:
             importance,
             self.metric_mechanisms.get(one.name),
             isinstance(domain, Number),
-            is_smooth(domain),
         )

@@ -47,7 +47,6 @@ from deniable.study.questionnaire import (
     read_policies,
     usual_policy,
 )
-from deniable.study.smooth import is_smooth, refuse_smooth
 from deniable.study.together import read_together
 from deniable.study.toml import list_options, read_toml
 
@@ -153,8 +152,6 @@ class Study:
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
-        for name in named:
-            refuse_smooth(self, name)
         len(self.inquiry.attributes)  # made now, so that what is wrong with a question is said now
         answered = read_answered(self.answered, list(named), list(self.inquiry.attributes.values()))
         object.__setattr__(self, "answered", MappingProxyType(answered))
@@ -173,7 +170,6 @@ class Study:
         """What each question asks for, in words."""
         more = dict.fromkeys(self.known, ", known and sent as it is")
         more |= {name: ", in levels" for name, one in self.inquiry.leveled.items() if one.divisors}
-        more |= {name: ", smooth" for name, one in self.attributes.items() if is_smooth(one)}
         return [(name, f"{one}{more.get(name, '')}") for name, one in self.attributes.items()]
 
     @property

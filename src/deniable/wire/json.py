@@ -28,7 +28,7 @@ from deniable.mechanisms import (
     SubsetShape,
     Unary,
 )
-from deniable.metric import Averaged, Geometric, PlanarGeometric, SmoothWave
+from deniable.metric import Averaged, Geometric, PlanarGeometric
 from deniable.rounds import BitFlip
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
@@ -220,7 +220,6 @@ _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
     BitFlip: _bit_flip_reader,
     Geometric: _output_reader,
     PlanarGeometric: _output_reader,
-    SmoothWave: _output_reader,
     Averaged: _output_reader,
 }
 
