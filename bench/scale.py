@@ -22,7 +22,7 @@ import queueing
 from deniable.collect.counting import Known
 from deniable.engines.counting import count_by
 from deniable.mechanisms import ExactMechanism
-from deniable.metric.numbers import averaged
+from deniable.metric.means import averaged
 from deniable.plot import figure
 from deniable.study import Plan
 from deniable.wire import Report

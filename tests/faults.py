@@ -17,7 +17,7 @@ import numpy.typing as npt
 import deniable as dn
 from deniable.arrays import Array, Floats
 from deniable.estimate import MeanEstimate
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 

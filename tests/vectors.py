@@ -18,7 +18,7 @@ from typing import Any
 import deniable as dn
 from deniable.domain import Domain
 from deniable.mechanisms import ExactMechanism
-from deniable.metric.numbers import MEANS, averaged
+from deniable.metric.means import MEANS, averaged
 from deniable.plan import canonical, metric_mechanism
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed

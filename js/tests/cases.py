@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import deniable as dn
-from deniable.metric.numbers import MEANS, Averaged, averaged
+from deniable.metric.means import MEANS, Averaged, averaged
 from deniable.plan import metric_mechanism
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import Device

@@ -16,9 +16,9 @@ from deniable.choose import Objective, Precision, Question, consider, list_preci
 from deniable.choose.ranking import best_of
 from deniable.choose.reading import Reading, combine
 from deniable.choose.task import Allowed, checked_task
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS
-from deniable.metric.numbers import averaged
+from deniable.metric.means import averaged
 from deniable.records import equal_part
 from deniable.study import Result
 from tests.statistics import REPEAT_REPORTS, REPEATS, spread

@@ -19,7 +19,7 @@ from deniable.arrays import Floats
 from deniable.choose.chances import Error, divide_people
 from deniable.choose.objective import Objective
 from deniable.choose.views import Alone, Search, Wanted, choose_views
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS
 from deniable.records import Faked
 

@@ -14,8 +14,7 @@ from scipy.special import chdtrc
 
 import deniable as dn
 from deniable.arrays import Array, Floats
-from deniable.cross.hypothesis import LEAST_REPORTS, find_null, find_slopes
-from deniable.cross.independence import Evidence
+from deniable.cross.independence import LEAST_REPORTS, Evidence, find_null, find_slopes
 from deniable.cross.spread import GroupedReport, OneReport
 from deniable.law import Law
 

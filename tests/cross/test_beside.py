@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import Source
-from deniable.cross.agreement import agree
+from deniable.cross.source import agree
 from deniable.cross.spread import OneReport
 from deniable.cross.star import Star
 from deniable.cross.table import compare_tables
@@ -126,7 +126,7 @@ def test_tables_that_are_too_large_to_agree_are_averaged(monkeypatch: pytest.Mon
     answers = {name: rng.choice(["0", "1"], 4000) for name in "abcd"}
     tallies = plan.tally(plan.privatize(answers, dn.seeded(1)))
     agreed = plan.estimate(tallies).cross("a", by="b")
-    monkeypatch.setattr("deniable.cross.agreement._MOST_TOGETHER", 0)
+    monkeypatch.setattr("deniable.cross.source._MOST_TOGETHER", 0)
     apart = plan.estimate(tallies).cross("a", by="b")
     assert apart.n == agreed.n == sum(tallies[name].n for name in held)
     np.testing.assert_allclose(apart.cells, apart.own)

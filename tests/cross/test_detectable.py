@@ -8,7 +8,7 @@ from scipy.special import chdtri, chndtr
 
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.hypothesis import Test, find_dependence, find_power
+from deniable.cross.independence import Test, find_dependence, find_power
 from deniable.mechanisms import Tally, grr
 
 SHARES = np.outer([0.15, 0.2, 0.25, 0.25, 0.15], [0.3, 0.7])

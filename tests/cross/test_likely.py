@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
-from deniable.likelihood.tables import mle_tables
+from deniable.likelihood.fitting import mle_tables
 from deniable.mechanisms import Tally
 from deniable.reports import Reports
 from deniable.study import Plan

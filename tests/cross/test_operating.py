@@ -17,7 +17,7 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.hypothesis import find_dependence, find_null, find_power
+from deniable.cross.independence import find_dependence, find_null, find_power
 from deniable.cross.spread import OneReport
 from deniable.law import Law
 from deniable.mechanisms import Tally

@@ -17,21 +17,23 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.counted import Counted, Counts, NamedCells
-from deniable.cross.independence import Evidence
-from deniable.cross.likely import LikelyTable
-from deniable.cross.spread import GroupedReport, OneReport
-from deniable.cross.tails import (
+from deniable.cross.counted import (
     DIFFERENCE,
     ODDS,
     RATIO,
     Comparison,
+    Counted,
+    Counts,
     Ends,
+    NamedCells,
     compare_ends,
     compare_shares,
     find_mid_ends,
     list_angles,
 )
+from deniable.cross.independence import Evidence
+from deniable.cross.spread import GroupedReport, OneReport
+from deniable.cross.table import LikelyTable
 from deniable.law import Law
 from deniable.mechanisms import Tally
 from deniable.plan.known_groups import add_groups

@@ -14,8 +14,7 @@ from scipy.special import chdtrc
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, independence
-from deniable.cross.hypothesis import Test
-from deniable.cross.independence import Evidence
+from deniable.cross.independence import Evidence, Test
 from deniable.mechanisms import Tally
 from tests import statistics
 from tests.cross.small_nulls import EVEN, NULLS, RARE, SKEW, Null, Rates, measure

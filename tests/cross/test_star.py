@@ -14,8 +14,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side
-from deniable.cross.shrink import project_shares
-from deniable.cross.star import Star, rake
+from deniable.cross.star import Star, project_shares, rake
 from deniable.study.result import Result
 from tests import statistics
 

@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
-from deniable.cross.hypothesis import find_dependence, find_power, find_trend
+from deniable.cross.independence import find_dependence, find_power, find_trend
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally

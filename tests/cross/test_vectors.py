@@ -12,9 +12,8 @@ from scipy.special import chdtrc
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.agreement import agree
-from deniable.cross.hypothesis import find_dependence, find_trend
-from deniable.cross.source import Source
+from deniable.cross.independence import find_dependence, find_trend
+from deniable.cross.source import Source, agree
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
 from deniable.mechanisms import Tally

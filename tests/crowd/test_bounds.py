@@ -11,13 +11,9 @@ from typing import Any
 import pytest
 
 import deniable as dn
-from deniable.crowd import clones as clones_room
-from deniable.crowd import coins as coins_room
-from deniable.crowd import shuffled
-from deniable.crowd.blanket import Blanket
-from deniable.crowd.clones import Clones
-from deniable.crowd.coins import Coins
-from deniable.crowd.supports import find_support
+from deniable.crowd import deltas, shuffled
+from deniable.crowd.bounds import find_support
+from deniable.crowd.deltas import Blanket, Clones, Coins
 from deniable.exact import exp_down
 from deniable.mechanisms import SetShape
 from deniable.records import Sample
@@ -152,7 +148,7 @@ def test_alone_nobody_hides() -> None:
 
 def test_coarser_groups_only_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = shuffled(1.0, 2000).epsilon
-    monkeypatch.setattr(clones_room, "_GROUPS", 32)
+    monkeypatch.setattr(deltas, "_GROUPS", 32)
     assert fine <= shuffled(1.0, 2000).epsilon < 1.1 * fine
 
 
@@ -305,10 +301,10 @@ def test_known_points_of_two_values() -> None:
 def test_crowds_in_groups_are_never_below_all_crowds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups leave out who is in some of their crowds only, which costs what these people would hide."""
     exact = shuffled(dn.grr(2, 1.0), 2000, bound="exact").epsilon
-    monkeypatch.setattr(coins_room, "_CROWDS", 100)
-    monkeypatch.setattr(coins_room, "_GROUPS", 200)
+    monkeypatch.setattr(deltas, "_CROWDS", 100)
+    monkeypatch.setattr(deltas, "_CROWD_GROUPS", 200)
     assert exact < shuffled(dn.grr(2, 1.0), 2000, bound="exact").epsilon < 1.005 * exact
-    monkeypatch.setattr(coins_room, "_MOST", 1000)
+    monkeypatch.setattr(deltas, "_MOST_PEOPLE", 1000)
     capped = shuffled(dn.grr(2, 1.0), 10**9, bound="exact").epsilon
     assert capped == shuffled(dn.grr(2, 1.0), 1000, bound="exact").epsilon > exact
 

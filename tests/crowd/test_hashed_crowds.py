@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.crowd.blanket import Blanket
-from deniable.crowd.supports import find_support
+from deniable.crowd.bounds import find_support
+from deniable.crowd.deltas import Blanket
 from deniable.randomness import toeplitz
 from deniable.records import Sample
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
 from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
-from deniable.metric.numbers import averaged
+from deniable.metric.means import averaged
 from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
 from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha

@@ -20,8 +20,8 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.likelihood import mle, mle_rounds
 from deniable.likelihood.linked import build_linked_problem
 from deniable.likelihood.problem import Counted
-from deniable.likelihood.problems import build_problem
-from deniable.rounds import Repeated
+from deniable.likelihood.sources import build_problem
+from deniable.rounds.memoized import Repeated
 from tests import cases, statistics
 
 Floats = npt.NDArray[np.float64]

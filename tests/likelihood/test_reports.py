@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.likelihood import mle
 from deniable.likelihood.problem import Reported
-from deniable.likelihood.problems import build_problem
+from deniable.likelihood.sources import build_problem
 from deniable.likelihood.supports import MOST_BYTES
 from tests import statistics
 
@@ -116,7 +116,7 @@ def test_every_mechanism_reaches_its_certificate(name: str) -> None:
     assert np.abs(exact.frequencies - truth).max() < 6 * errors.max()
     assert np.abs(counted.frequencies - truth).max() < 6 * errors.max()
     assert (
-        exact.log_likelihood >= exact.problem.likelihood(0.999 * counted.frequencies + 0.001 / K) - exact.gap  # type: ignore[attr-defined]
+        exact.log_likelihood >= exact.problem.likelihood(0.999 * counted.frequencies + 0.001 / K) - exact.gap
     )
 
 

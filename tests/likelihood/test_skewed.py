@@ -18,13 +18,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import deniable as dn
 from deniable import metric
-from deniable.likelihood import Likelihood, mle
+from deniable.likelihood import GeometricChannel, Likelihood, mle
+from deniable.likelihood.certificate import Search
 from deniable.likelihood.problem import Counted
-from deniable.likelihood.rows import Dense, Rows
-from deniable.likelihood.solution import Search
+from deniable.likelihood.rows import ONE_IS_ENOUGH, Dense, Rows, few_threads
 from deniable.likelihood.steps import em, ems, smoothed_121, squarem
-from deniable.likelihood.threads import ONE_IS_ENOUGH, few_threads
-from deniable.metric.line import Decaying, GeometricChannel, tridiagonal
+from deniable.metric.line import Decaying, tridiagonal
 
 Floats = npt.NDArray[np.float64]
 SEARCHES = ("auto", "interior", "em", "ibu", "squarem", "iteration", "ems")

@@ -17,8 +17,8 @@ import pytest
 import deniable as dn
 from deniable import metric
 from deniable.likelihood import Likelihood, mle, mle_groups
-from deniable.likelihood.lines import Window
 from deniable.likelihood.problem import Counted
+from deniable.likelihood.rows import Window
 from deniable.likelihood.smoothing import PASSES, WEIGHTS
 from deniable.likelihood.steps import along, smoothed_121, smoothed_by
 from deniable.metric.line import GeometricChannel
@@ -126,7 +126,7 @@ def test_long_square_waves_need_no_table(monkeypatch: pytest.MonkeyPatch) -> Non
     m = metric.square_wave(1.0, 60)
     tally = m.tally(m.privatize(np.arange(60).repeat(50), dn.seeded(1)))
     by_table = mle(m, tally)
-    monkeypatch.setattr(import_module("deniable.likelihood.channels"), "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(import_module("deniable.likelihood.sources"), "MOST_ENTRIES", 1000)
     by_sums = mle(m, tally)
     assert (by_table.method, by_sums.method, by_sums.stop) == ("interior point", "squarem", "certified")
     assert by_sums.log_likelihood == pytest.approx(by_table.log_likelihood, abs=2e-9)

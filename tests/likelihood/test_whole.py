@@ -26,12 +26,16 @@ from deniable.arrays import Integers
 from deniable.cli import commands
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.likelihood import certificate, mle_record
-from deniable.likelihood.information import Information, observe_information
-from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Reported
 from deniable.likelihood.rows import shared
 from deniable.likelihood.solving import choice
-from deniable.likelihood.wholes import Attribute, build_whole_problem
+from deniable.likelihood.whole_reports import (
+    Attribute,
+    Information,
+    Mixture,
+    build_whole_problem,
+    observe_information,
+)
 from deniable.records import Blank, Faked, Records
 from deniable.reports import Reports
 from tests import cases, enumeration, statistics

@@ -25,13 +25,13 @@ from deniable.metric import (
     great_circle,
     optimal_remap,
     per_meter,
+    planar,
     planar_geometric,
     planar_laplace,
     remap_to,
-    shells,
 )
 from deniable.metric.globe import EARTH
-from deniable.metric.shells import _folded_sums, planar_noise
+from deniable.metric.planar import _folded_sums, planar_noise
 from deniable.plan import unit_loss
 from deniable.randomness import FULL
 from tests import statistics
@@ -334,7 +334,7 @@ def test_the_last_digits_of_floats_do_not_change_the_words(
         sums = _folded_sums(*kind)
         return np.asarray(sums * (1 + error * rng.uniform(-1, 1, size=sums.shape)))
 
-    monkeypatch.setattr(shells, "_folded_sums", elsewhere)
+    monkeypatch.setattr(planar, "_folded_sums", elsewhere)
     assert (
         all(np.array_equal(planar_noise(*kind), made) for kind, made in zip(kinds, words, strict=True))
         is same
@@ -342,7 +342,7 @@ def test_the_last_digits_of_floats_do_not_change_the_words(
 
 
 def test_no_word_takes_more_than_rounding_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shells, "_exact_total", lambda _: FULL - 2**40)
+    monkeypatch.setattr(planar, "_exact_total", lambda _: FULL - 2**40)
     with pytest.raises(dn.InvalidParameter, match="too fine for a table"):
         planar_geometric((3, 4), 1.0)
 

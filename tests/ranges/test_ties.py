@@ -13,7 +13,7 @@ from deniable.estimate import Estimate, normal_quantile
 from deniable.mechanisms import Pooled, SetMechanism
 from deniable.randomness.pool import HashPool
 from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
-from deniable.ranges.ties import Level, Ties
+from deniable.ranges.variances import Level, Ties
 from tests.statistics import RANGED_ERROR
 
 N = 10**7
@@ -140,7 +140,7 @@ def test_ranges_and_curves_at_several_heaps_have_the_exact_variance(epsilon: flo
 
 def test_a_heap_that_is_left_out_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: only the lines through the largest heap count."""
-    monkeypatch.setattr("deniable.ranges.ties._MANY", 1)
+    monkeypatch.setattr("deniable.ranges.variances._MANY", 1)
     assert max(float(np.abs(ratios - 1).max()) for ratios in compare_heaps(2.0)) > RANGED_ERROR
 
 

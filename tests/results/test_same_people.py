@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.cross.agreement import agree
+from deniable.cross.source import agree
 from deniable.cross.spread import OneReport, Supports
 from deniable.explain.table_precision import expect_tables
 from deniable.results.crossing import list_sources

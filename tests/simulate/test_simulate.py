@@ -19,14 +19,14 @@ import pytest
 import deniable as dn
 from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism
-from deniable.metric.numbers import averaged
+from deniable.metric.means import averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
 from deniable.simulate.measure import Mean, SweepCell, sweep
 from deniable.simulate.population import Population
 from deniable.simulate.tallies import draw_tally, is_drawn_directly
-from deniable.summaries import metrics
-from deniable.summaries.metrics import METRICS
+from deniable.summaries import distances
+from deniable.summaries.distances import METRICS
 from tests import statistics
 from tests.statistics import COVERED_SWEEPS
 
@@ -489,8 +489,8 @@ def test_metrics_by_hand() -> None:
     too_much = np.array(
         [0.6, 0.4, 0.1]
     )  # unbiased estimates need not add up to one; the last step is not a step
-    assert metrics.wasserstein(too_much, truth) == pytest.approx(0.1 + 0.3)
-    assert metrics.kullback_leibler(np.array([1.2, -0.2]), np.array([0.5, 0.5])) == pytest.approx(
+    assert distances.wasserstein(too_much, truth) == pytest.approx(0.1 + 0.3)
+    assert distances.kullback_leibler(np.array([1.2, -0.2]), np.array([0.5, 0.5])) == pytest.approx(
         0.5 * np.log(0.5) + 0.5 * np.log(0.5 / (1e-6 / 1.2)), abs=1e-4
     )
 

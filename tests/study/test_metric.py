@@ -25,8 +25,8 @@ from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.explain.device_limit import find_accepted, round_limit, warn_limit
 from deniable.metric import Averaged, Geometric, MetricMechanism, PlanarGeometric, geometric, piecewise
-from deniable.metric.numbers import averaged
-from deniable.metric.shells import planar_noise
+from deniable.metric.means import averaged
+from deniable.metric.planar import planar_noise
 from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
 from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Split

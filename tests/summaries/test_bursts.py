@@ -10,9 +10,8 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.mechanisms import Tally
-from deniable.summaries import bursts
-from deniable.summaries.bursts import check_burst, check_minutes
-from deniable.summaries.health import Check
+from deniable.summaries import health
+from deniable.summaries.health import Check, check_burst, check_minutes
 from tests import statistics
 from tests.statistics import BURST_STUDIES, HEALTHY_TAIL, NOTICED, NOTICED_STUDIES
 
@@ -63,13 +62,13 @@ def test_honest_minutes_raise_no_alarm(name: str, spread: float) -> None:
 def test_waves_are_allowed_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the allowance, every quick wave would be an alarm; and a wave that decays at once is one."""
     assert minute(counts(wave(1000, 0.8), 1)).p_value < TAIL
-    monkeypatch.setattr(bursts, "TIMES", 1.0)
+    monkeypatch.setattr(health, "TIMES", 1.0)
     assert minute(counts(RATES["a quick wave"], 1)).p_value < TAIL
 
 
 def test_counts_that_scatter_are_allowed_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts with 20 times the variance of Poisson numbers, as those."""
-    monkeypatch.setattr(bursts, "_overdispersion", lambda _: 1.0)
+    monkeypatch.setattr(health, "_overdispersion", lambda _: 1.0)
     assert minute(counts(RATES["a slow wave"], 1, 20.0)).p_value < HEALTHY_TAIL
 
 
@@ -115,8 +114,8 @@ def test_bursts_that_are_never_seen() -> None:
 
 
 def test_short_times_say_nothing() -> None:
-    assert check_minutes([3] * (bursts.LEAST - 1), PEOPLE, TAIL) is None
-    assert minute([0] * bursts.LEAST).p_value == 1
+    assert check_minutes([3] * (health.LEAST - 1), PEOPLE, TAIL) is None
+    assert minute([0] * health.LEAST).p_value == 1
 
 
 def tallies(

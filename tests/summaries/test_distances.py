@@ -30,7 +30,7 @@ from deniable.summaries import (
     smoothed_kl,
     total_variation,
 )
-from deniable.summaries.metrics import wasserstein
+from deniable.summaries.distances import wasserstein
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

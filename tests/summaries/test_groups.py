@@ -12,8 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.simulate.tallies import draw_tally
-from deniable.summaries import covariance as together
-from deniable.summaries import groups_of, summaries
+from deniable.summaries import groups_of, summaries, totals
 from tests import statistics
 
 STUDIES = 150
@@ -34,7 +33,7 @@ SUPPORTED: dict[str, Shares] = {
 def normal_sum_of(estimate: dn.Estimate, values: npt.ArrayLike, level: float = 0.95) -> dn.summaries.Summary:
     """As it once was: some standard errors to either side, those of the reports that happened to come."""
     chosen = np.isin(np.arange(estimate.k), values).astype(np.float64)
-    error = together.error_of(estimate, chosen)
+    error = totals.error_of(estimate, chosen)
     return summaries._normal(float(estimate.frequencies @ chosen), error, level, estimate.n)
 
 

@@ -14,7 +14,7 @@ from deniable.mechanisms import Linear
 from deniable.reports.reports import Reports
 from deniable.results.health import MEANINGS, Health, HealthWatch
 from deniable.results.unbiased import estimate_tallies
-from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
+from deniable.summaries.health import HashBits, check_buckets, check_levels
 from tests import statistics
 from tests.statistics import HEALTHY_TAIL
 

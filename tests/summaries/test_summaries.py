@@ -15,7 +15,7 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import normal_quantile
 from deniable.metric import MetricMechanism
-from deniable.metric.inverse import inverted
+from deniable.metric.base import inverted
 from deniable.reports import Tallies
 from deniable.summaries.ratios import fieller_ends
 from tests import statistics

@@ -12,7 +12,7 @@ from deniable.law import Law
 from deniable.simulate.tallies import draw_tally
 from deniable.study import Result
 from deniable.summaries import quantile_of, sum_of, totals
-from deniable.summaries.covariance import error_of, known_squares
+from deniable.summaries.totals import error_of, known_squares
 from tests import statistics
 from tests.statistics import TOTAL_HELD, TOTAL_PEOPLE, TOTAL_STUDIES
 from tests.summaries.test_coverage import MAKERS, estimates

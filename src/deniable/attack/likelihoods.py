@@ -18,7 +18,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent, format_points
-from deniable.likelihood.fakes import compute_fake_likelihoods, prepare_likelihoods
+from deniable.likelihood.supports import compute_fake_likelihoods, prepare_likelihoods
 from deniable.mechanisms import ExactMechanism, Summed
 from deniable.mechanisms.base import BLOCK
 from deniable.records import Faked, RecordMechanism, Records

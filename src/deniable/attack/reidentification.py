@@ -43,7 +43,7 @@ from deniable.attack.sampling import estimate_marginals, sampled_attribute
 from deniable.attack.values import guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.likelihood.fakes import compute_fake_likelihoods
+from deniable.likelihood.supports import compute_fake_likelihoods
 from deniable.records import Records
 from deniable.simulate.population import numbers_from
 from deniable.study import Plan

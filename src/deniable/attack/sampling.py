@@ -39,7 +39,7 @@ from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.frames import Backend, frame_of_rows
-from deniable.likelihood.fakes import compute_fake_likelihoods, compute_report_likelihoods
+from deniable.likelihood.supports import compute_fake_likelihoods, compute_report_likelihoods
 from deniable.mechanisms import Tally
 from deniable.randomness.simulated import seeded
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records

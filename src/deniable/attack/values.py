@@ -33,7 +33,7 @@ from deniable.attack.tables import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
 from deniable.frames import Backend, frame_of, frame_of_rows
-from deniable.likelihood.fakes import compute_fake_likelihoods
+from deniable.likelihood.supports import compute_fake_likelihoods
 from deniable.mechanisms.base import BLOCK
 from deniable.records import Fake, Faked, Records
 from deniable.reports import Reports

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar, final
 from deniable.choose.objective import Objective
 from deniable.choose.reading import SHARES, Reading
 from deniable.formatting import format_count, format_loss, format_points
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Prior, RecordMechanism
 from deniable.records.base import Per

@@ -12,7 +12,7 @@ from deniable.choose.reading import Reading, combine
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 
 
 @final

@@ -11,7 +11,7 @@ from deniable.choose.candidate import most_revealed
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
-from deniable.metric.numbers import MEANS, averaged
+from deniable.metric.means import MEANS, averaged
 from deniable.records import Fake, Prior
 from deniable.records.named import FAKES, REALISTIC_FAKES
 from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha

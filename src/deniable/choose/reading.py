@@ -20,8 +20,8 @@ from deniable.domain import Domain, Product, Range
 from deniable.domain.grid import Grid
 from deniable.domain.groups import list_groups
 from deniable.domain.number import Number
-from deniable.law.contract import ReportLaw
-from deniable.metric.numbers import Averages
+from deniable.law.law import ReportLaw
+from deniable.metric.means import Averages
 
 
 @final

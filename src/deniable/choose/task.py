@@ -25,7 +25,7 @@ from deniable.choose.reading import SHARES, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import ExactMechanism
-from deniable.metric.numbers import MEANS
+from deniable.metric.means import MEANS
 from deniable.records import Prior
 from deniable.records.base import Per
 from deniable.records.named import FAKES, REALISTIC_FAKES, inexact

@@ -12,7 +12,7 @@ from deniable.choose.caps import Selection, select_options
 from deniable.choose.options import AT_ONCE, CAPPED, CLASSICAL, Option, fake, given_name, mechanisms
 from deniable.choose.task import BLOCKS, SINGLE, UNEQUAL, Task, count_reported
 from deniable.errors import InvalidParameter
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.records import Fake, Faked, Prior, RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.named import largest_budget

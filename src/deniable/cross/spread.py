@@ -1,4 +1,4 @@
-"""Computes how the estimated cells of a table vary together, from the law of one report."""
+"""Computes how estimated cells of a table vary together, from the law of one report, and draws studies."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Protocol, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.cross.draws import draw_counts, draw_normal
 from deniable.law import Law, Marginal
+from deniable.law.pairs import Walsh
+from deniable.summaries.fit import draw_normal
 
 Supports = Law | Marginal
 """A law of reports that support values."""
+_FEW = 200  # reports: fewer are drawn one by one, where counts have no law of their own
+_MOST_DRAWN = 1 << 24  # supports that are drawn one by one at most
+_BLOCK = 1 << 22  # of them at once
 _Within = Callable[[Floats, Floats], Floats]
 
 
@@ -57,7 +61,7 @@ class OneReport:
         return sampling_covariance(cells, sums)
 
     def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
-        counts = draw_counts(self.law, cells, n, runs, generator)
+        counts = _draw_counts(self.law, cells, n, runs, generator)
         return fix_total((counts / n - self.law.q) / self.law.gain)
 
     def count_supports(self, cells: Floats, n: int) -> float:
@@ -208,3 +212,61 @@ def fix_total(cells: Floats) -> Floats:
 def _fix_total_of(sums: Floats) -> Floats:
     """Weights of sums of cells whose total is not yet fixed."""
     return np.asarray(sums - sums.mean(axis=1, keepdims=True))
+
+
+def _draw_counts(
+    law: Law | Marginal, shares: Floats, n: int, runs: int, generator: np.random.Generator
+) -> Floats:
+    """How many of n reports support each value, in each of so many studies of people with these shares.
+
+    Exact where reports name one value, support each by its own coin, or are columns of a Hadamard matrix.
+    Of other shapes, few reports are drawn one by one, and many by the normal law of their counts.
+    """
+    shares = shares.clip(0.0, None)
+    shares = shares / shares.sum()
+    if isinstance(law, Law):
+        if law.bitwise:
+            people = generator.multinomial(n, shares, size=runs)
+            return np.asarray(
+                generator.binomial(people, law.p) + generator.binomial(n - people, law.q), dtype=np.float64
+            )
+        if isinstance(law.pairs, Walsh):
+            return _draw_columns(law.pairs, shares, n, runs, generator)
+        if law.sizes.tolist() == [1]:
+            return _multinomial(law.q + law.gain * shares, n, runs, generator)
+        if n < _FEW and n * runs * law.k <= _MOST_DRAWN:
+            return _draw_sets(law, shares, n, runs, generator)
+    supported = law.q + law.gain * shares
+    spread = law.pairs.joint(shares) - np.outer(supported, supported)
+    return np.asarray(n * supported + np.sqrt(n) * draw_normal(spread, runs, generator))
+
+
+def _multinomial(chances: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+    chances = chances.clip(0.0, None)
+    return np.asarray(generator.multinomial(n, chances / chances.sum(), size=runs), dtype=np.float64)
+
+
+def _draw_columns(pairs: Walsh, shares: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+    """Reports that are columns of a Hadamard matrix, half of which support any one value."""
+    columns = np.arange(1 << pairs.bits)
+    rows = np.arange(1, shares.size + 1)
+    is_supported = np.bitwise_count(columns[:, None] & rows) % 2 == 0
+    chances = np.where(is_supported, pairs.p, 1 - pairs.p) @ shares
+    return np.asarray(_multinomial(chances, n, runs, generator) @ is_supported)
+
+
+def _draw_sets(law: Law, shares: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+    """Reports one by one: whether the truth is inside, how many values are, and which."""
+    k, counts = law.k, []
+    chances = np.concatenate([law.inside, law.outside])
+    sizes = np.concatenate([law.sizes, law.sizes])
+    block = max(_BLOCK // (n * k), 1)
+    for start in range(0, runs, block):
+        many = min(block, runs - start) * n
+        truth = generator.choice(k, size=many, p=shares)
+        sets = generator.choice(chances.size, size=many, p=chances / chances.sum())
+        order = generator.random((many, k))
+        order[np.arange(many), truth] = np.where(sets < law.sizes.size, -1.0, 2.0)
+        is_supported = order.argsort(axis=1).argsort(axis=1) < sizes[sets][:, None]
+        counts.append(is_supported.reshape(-1, n, k).sum(axis=1))
+    return np.concatenate(counts).astype(np.float64)

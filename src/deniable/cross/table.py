@@ -17,21 +17,23 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.cross.comparisons import (
-    combine_reaches,
-    find_mean,
-    find_mean_difference,
-    find_odds,
-    find_ratio,
+from deniable.cross.counted import (
+    DIFFERENCE,
+    ODDS,
+    RATIO,
+    Comparison,
+    Counted,
+    Ends,
+    Seen,
+    SideCounts,
+    Supported,
+    compare_shares,
+    count_secret,
+    find_ratio_ends,
 )
-from deniable.cross.counted import Counted, SideCounts, Supported, count_secret
-from deniable.cross.hypothesis import Test, find_noncentral, list_moves
-from deniable.cross.independence import Evidence
-from deniable.cross.likely import LikelyTable, project_cells
-from deniable.cross.sides import Side
+from deniable.cross.independence import Evidence, Test, find_noncentral, list_moves
 from deniable.cross.spread import OneReport, Supports, fix_total
-from deniable.cross.tails import DIFFERENCE, Comparison, Ends, Seen, compare_shares, find_ratio_ends
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
@@ -41,12 +43,13 @@ from deniable.frames import Backend, frame_of_rows
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
 from deniable.summaries import Summary
-from deniable.summaries.ratios import find_fieller_ends
+from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Asked = Literal["same", "others", "linked"]
+_Product = tuple[float, Floats]
 Repeats = Literal["once", "fresh", "apart", "tied"]
 """How people report again: never, or with fresh noise in every report if they do, with noise that is
 independent for different values, or otherwise. Of a plan that asks once, noise alone is fresh where every
@@ -65,7 +68,83 @@ _COMMON = ("n", "level")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 _NOBODY = 1e-3  # people of a most likely cell, which a search leaves of none
+_RATIOS = (0.0, math.inf)
 _ANGLES = 17  # at which two rows with normal errors are compared
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """A question, its answers, and where these are on a scale of numbers, if there is one."""
+
+    name: str
+    labels: tuple[str, ...]
+    points: tuple[float, ...] | None = None
+    no_mean: str = "its answers are no numbers"
+    """Why there is no mean of the answers; empty where there is one."""
+    within: float = 0.0
+    """How far an answer may be from its point: half of the widest bin."""
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return len(self.labels)
+
+    def find(self, label: str | None) -> int:
+        """The number of an answer; the first if none is named."""
+        if label is None:
+            return 0
+        if label not in self.labels:
+            raise InvalidParameter(not_among(label, f"an answer to {self.name!r} in this table", self.labels))
+        return self.labels.index(label)
+
+    def positions(self, positions: Sequence[float] | None = None) -> Floats:
+        """Where the answers are: as given, by their scale, or 0, 1, 2, ..."""
+        scale = np.arange(self.size) if self.points is None else self.points
+        points = np.asarray(scale if positions is None else positions, dtype=np.float64)
+        if points.shape != (self.size,) or not np.isfinite(points).all():
+            raise InvalidParameter(
+                f"the positions of {self.name!r} are {self.size} numbers, got {positions!r}"
+            )
+        if (points == points[0]).all():
+            raise InvalidParameter(
+                f"a trend needs two positions of {self.name!r} that differ, got {points[0]:g} for each answer"
+            )
+        return points
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LikelyTable:
+    """Cells that are all possible, for display: sums, error bars and tests are of the unbiased table."""
+
+    cells: Floats
+    """The shares of all people, by rows and columns."""
+    method: Literal["most likely", "projected"]
+    gap: float | None = None
+    """How much more likely each report could be at most, as a logarithm; None where nothing was searched."""
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each column among a row's people; nan where nobody is in the row."""
+        rows = self.cells.sum(axis=1, keepdims=True)
+        nobody = np.full(self.cells.shape, np.nan)
+        return np.asarray(np.divide(self.cells, rows, out=nobody, where=rows > 0))
+
+
+def _project(cells: Floats) -> Floats:
+    """The nearest table without a cell below 0 that adds up to as much, from 0 to 1."""
+    total = min(max(float(cells.sum()), 0.0), 1.0)
+    return nearest_with_total(cells.ravel(), total).reshape(cells.shape)
+
+
+class _RowMean(NamedTuple):
+    summary: Summary
+    center: float
+    """The mean, or the middle of its interval where nothing is known of it."""
+    slopes: Floats
+    """How it moves with the cells, to first order."""
+    is_known: bool
 
 
 @final
@@ -228,8 +307,7 @@ class CrossTable:
 
     def find_possible(self) -> Floats:
         """The nearest table without a cell below 0 that adds up to as much."""
-        total = min(max(float(self.own.sum()), 0.0), 1.0)
-        return nearest_with_total(self.own.ravel(), total).reshape(self.own.shape)
+        return _project(self.own)
 
     @property
     def is_known(self) -> npt.NDArray[np.bool_]:
@@ -239,7 +317,7 @@ class CrossTable:
     @cached_property
     def _likely(self) -> LikelyTable:
         likely = None if self.search is None else self.search()
-        return project_cells(self.cells) if likely is None else likely
+        return LikelyTable(_project(self.cells), "projected") if likely is None else likely
 
     def likely(self) -> LikelyTable:
         """The most likely table, or the nearest possible one where tallies have no likelihood.
@@ -270,7 +348,7 @@ class CrossTable:
     def base(self, row: str) -> Summary:
         """The share of a row's people among all."""
         a = self.by.find(row)
-        return self._sum(self.weigh_cell(a, 0)[1], self.counted.rows, a)
+        return self._sum(self._weigh_cell(a, 0)[1], self.counted.rows, a)
 
     def total(self, column: str) -> Summary:
         """The share of a column's people among all."""
@@ -315,12 +393,11 @@ class CrossTable:
 
         The interval combines the ends of both rows, so that it holds where few people are in one of them.
         """
-        b = self.of.find(column)
-        pair = self.by.find(row), self.by.find(other)
-        counted = self.compare_counts(DIFFERENCE, *pair, b, points_of=self.columns[b])
+        name = self.columns[self.of.find(column)]
+        counted = self._compare_counts(DIFFERENCE, row, other, column, name)
         if counted is not None:
             return counted
-        weights = [self.weigh_cell(a, b) for a in pair]
+        weights = self._weigh_cells(row, other, column)
         ratios = [(float(top @ self._flat), float(bottom @ self._flat)) for top, bottom in weights]
         if min(bottom for _, bottom in ratios) <= 0:
             return Summary(math.nan, math.inf, -1.0, 1.0)
@@ -333,17 +410,18 @@ class CrossTable:
         # noise that takes from one row gives to others, so that a difference may err more than two rows apart
         apart = math.hypot(*map(self._error, slopes))
         reach = self.reach * (max(error / apart, 1.0) if apart > 0 else 1.0)
-        compared = compare_shares(DIFFERENCE, seen[0], seen[1], reach, _ANGLES, self.columns[b])
+        compared = compare_shares(DIFFERENCE, seen[0], seen[1], reach, _ANGLES, name)
         return replace(compared, stderr=error)
 
-    def compare_counts(
-        self, comparison: Comparison, a: int, other: int, b: int, points_of: str = ""
+    def _compare_counts(
+        self, comparison: Comparison, row: str, other: str, column: str | None, points_of: str = ""
     ) -> Summary | None:
         """Compare a column's shares in two rows by their counts; None where normal errors are as good."""
+        a, c, b = self.by.find(row), self.by.find(other), self.of.find(column)
         counts = self.counted.cells
-        if counts is None or not (counts.is_needed[a, b] or counts.is_needed[other, b]):
+        if counts is None or not (counts.is_needed[a, b] or counts.is_needed[c, b]):
             return None
-        first, second = counts.look_at(a, b), counts.look_at(other, b)
+        first, second = counts.look_at(a, b), counts.look_at(c, b)
         return compare_shares(comparison, first, second, self.reach, counts.angles, points_of)
 
     def _find_reached(self, top: Floats, bottom: Floats, x: float, y: float) -> Callable[[Floats], Ends]:
@@ -358,19 +436,92 @@ class CrossTable:
 
         `positions` are numbers for the columns, where they have none or an end is open.
         """
-        return find_mean(self, row, positions)
+        return self._read_mean(row, positions).summary
 
     def mean_difference(self, row: str, other: str, positions: Sequence[float] | None = None) -> Summary:
-        """How much larger the mean of a numbered answer is in one row than in another."""
-        return find_mean_difference(self, row, other, positions)
+        """How much larger the mean of a numbered answer is in one row than in another.
+
+        Ends are combined as Zou and Donner (2008) do: by how far each interval reaches on its own side.
+        """
+        first, second = (self._read_mean(name, positions) for name in (row, other))
+        is_known = first.is_known and second.is_known
+        errors = [self._error(mean.slopes) for mean in (first, second)]
+        covariance = float(first.slopes @ self.covariance @ second.slopes)
+        # where a row says nothing, its mean may be anything, however the other one errs
+        correlation = -1.0
+        if is_known:
+            correlation = (
+                min(max(covariance / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
+            )
+        value = first.center - second.center
+        down = _combine_reaches(
+            first.center - first.summary.low, second.summary.high - second.center, correlation
+        )
+        up = _combine_reaches(
+            first.summary.high - first.center, second.center - second.summary.low, correlation
+        )
+        error = float(_combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
+        within = first.summary.within + second.summary.within
+        return Summary(value if is_known else math.nan, error, float(value - down), float(value + up), within)
+
+    def _read_mean(self, row: str, positions: Sequence[float] | None) -> _RowMean:
+        if positions is None and self.of.no_mean:
+            raise InvalidParameter(
+                f"{self.of.name!r} has no mean: {self.of.no_mean}; give positions=[...], a number for each "
+                f"of its {self.of.size} columns"
+            )
+        a, points = self.by.find(row), self.of.positions(positions)
+        within = 0.0 if positions is not None else self.of.within
+        # shares of a row add up to 1: only distances from here are estimated
+        middle = float(points.min() + points.max()) / 2
+        top, bottom = np.zeros(self.cells.shape), np.zeros(self.cells.shape)
+        top[a], bottom[a] = points - middle, 1.0
+        weights = np.array([top.ravel(), bottom.ravel()])
+        x, y = (weights @ self.cells.ravel()).tolist()
+        error = weights @ self.covariance @ weights.T
+        variances, covariance = (float(error[0, 0]), float(error[1, 1])), float(error[0, 1])
+        limits = float(points.min()) - middle, float(points.max()) - middle
+        low, high = fieller_within(x, y, variances, covariance, (1 - self.level) / 2, limits)
+        is_known = y > 0 and (low > limits[0] or high < limits[1])
+        value = min(max(x / y, limits[0]), limits[1]) if y > 0 else math.nan
+        slopes = (weights[0] - x / y * weights[1]) / y if y > 0 else np.zeros(self.cells.size)
+        center = min(max(value, low), high) if is_known else (low + high) / 2
+        summary = Summary(
+            middle + value, ratio_error(x, y, variances, covariance), middle + low, middle + high, within
+        )
+        return _RowMean(summary, middle + center, slopes, is_known)
 
     def ratio(self, row: str, other: str, column: str | None = None) -> Summary:
         """How many times as large a column's share is in one row as in another (the relative risk)."""
-        return find_ratio(self, row, other, column)
+        counted = self._compare_counts(RATIO, row, other, column)
+        if counted is not None:
+            return counted
+        (x, y), (u, v) = self._weigh_cells(row, other, column)
+        # x / y over u / v is one fraction; its top and bottom are products, with their slopes
+        return self._divide(self._multiply(x, v), self._multiply(u, y))
 
     def odds(self, row: str, other: str, column: str | None = None) -> Summary:
         """The ratio of odds, of the column against all others, in one row and in another."""
-        return find_odds(self, row, other, column)
+        counted = self._compare_counts(ODDS, row, other, column)
+        if counted is not None:
+            return counted
+        (x, y), (u, v) = self._weigh_cells(row, other, column)
+        return self._divide(self._multiply(x, v - u), self._multiply(u, y - x))
+
+    def _multiply(self, first: Floats, other: Floats) -> _Product:
+        """The product of two sums of cells, and how it moves with each cell."""
+        a, b = float(first @ self._flat), float(other @ self._flat)
+        return a * b, b * first + a * other
+
+    def _divide(self, top: _Product, bottom: _Product) -> Summary:
+        """A ratio of two products, with the ends of all ratios that the cells do not exclude."""
+        across, along = self.covariance @ top[1], self.covariance @ bottom[1]
+        variances = (float(top[1] @ across), float(bottom[1] @ along))
+        covariance = float(top[1] @ along)
+        low, high = fieller_within(top[0], bottom[0], variances, covariance, (1 - self.level) / 2, _RATIOS)
+        value = max(top[0] / bottom[0], 0.0) if bottom[0] > 0 else math.nan
+        error = ratio_error(top[0], bottom[0], variances, covariance)
+        return Summary(value, error, low, high, is_ratio=True)
 
     def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
         """The change since an earlier round: of every share of a row's people, and of every cell.
@@ -387,7 +538,7 @@ class CrossTable:
         slopes = []
         for a in range(self.by.size):
             for b in range(self.of.size):
-                top, bottom = self.weigh_cell(a, b)
+                top, bottom = self._weigh_cell(a, b)
                 x, y = float(top @ self._flat), float(bottom @ self._flat)
                 slopes.append((top - x / y * bottom) / y if y > 0 else np.zeros(self._flat.size))
         return np.array(slopes)
@@ -500,7 +651,12 @@ class CrossTable:
         cut = Summary(value, error, value - reach, value + reach, edges=(1 - reach, reach)).cut()
         return replace(cut, value=value, edges=(cut.low, cut.high))
 
-    def weigh_cell(self, a: int, b: int) -> tuple[Floats, Floats]:
+    def _weigh_cells(self, row: str, other: str, column: str | None) -> list[tuple[Floats, Floats]]:
+        """The weights of a column's cell in two rows, and of each whole row."""
+        b = self.of.find(column)
+        return [self._weigh_cell(self.by.find(name), b) for name in (row, other)]
+
+    def _weigh_cell(self, a: int, b: int) -> tuple[Floats, Floats]:
         """The weights of one cell, and of its whole row."""
         cell, row = np.zeros(self.cells.shape), np.zeros(self.cells.shape)
         cell[a, b] = 1.0
@@ -582,7 +738,8 @@ class TableChange:
         """The changes of the shares of all people."""
         shape, identity = self.later.cells.shape, np.eye(self.later.cells.size)
         difference = self.later.cells - self.earlier.cells
-        error = self._errors(identity, identity).reshape(shape)
+        early, other = map(np.sqrt, self._variances(identity, identity))
+        error = _combine_reaches(early, other, self._correlations(identity, identity)).reshape(shape)
         reach = self.later.reach * error
         return Differences(difference, error, difference - reach, difference + reach)
 
@@ -598,11 +755,11 @@ class TableChange:
         is_known = self.earlier.is_known & self.later.is_known
         # where a round says nothing, its share may be anything, however the other one errs
         dependence = np.where(is_known, self._correlations(*slopes).reshape(shape), -1.0)
-        down = combine_reaches(other - self.later.low, self.earlier.high - earlier, dependence)
-        up = combine_reaches(self.later.high - other, earlier - self.earlier.low, dependence)
+        down = _combine_reaches(other - self.later.low, self.earlier.high - earlier, dependence)
+        up = _combine_reaches(self.later.high - other, earlier - self.earlier.low, dependence)
         value = np.where(is_known, other - earlier, np.nan)
         errors = [np.where(is_known, table.stderr, 0.0) for table in (self.earlier, self.later)]
-        error = np.where(is_known, combine_reaches(errors[0], errors[1], dependence), np.inf)
+        error = np.where(is_known, _combine_reaches(errors[0], errors[1], dependence), np.inf)
         return Differences(value, error, other - earlier - down, other - earlier + up)
 
     def test(self) -> Test:
@@ -707,17 +864,11 @@ class TableChange:
         correlations: Floats = np.divide(covariances, scale, out=np.zeros_like(covariances), where=scale > 0)
         return correlations.clip(-1.0, 1.0)
 
-    def _errors(self, earlier: Floats, later: Floats) -> Floats:
-        early, other = map(np.sqrt, self._variances(earlier, later))
-        return combine_reaches(early, other, self._correlations(earlier, later))
-
     @cached_property
     def _pooled(self) -> Floats:
         """The table of both rounds, if nothing changed."""
         earlier, other = self.earlier, self.later
-        pooled = (earlier.n * earlier.own + other.n * other.own) / (earlier.n + other.n)
-        total = min(max(float(pooled.sum()), 0.0), 1.0)
-        return nearest_with_total(pooled.ravel(), total).reshape(pooled.shape)
+        return _project((earlier.n * earlier.own + other.n * other.own) / (earlier.n + other.n))
 
     def _null_covariance(self) -> Floats:
         """The covariance of the differences of cells, if nothing changed."""
@@ -812,3 +963,8 @@ def _plot_change(change: TableChange) -> Figure:
     ends = (change.low.ravel(), change.high.ravel())
     bars = [Bars(values.ravel(), "", *ends, noisy=noisy.ravel().tolist())]
     return plot_bars(labels, bars, title, about, format_points)
+
+
+def _combine_reaches(reach: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
+    """How far a difference reaches, of two numbers that reach this far and depend on each other so much."""
+    return np.asarray(np.sqrt(np.maximum(reach**2 + other**2 - 2 * correlation * reach * other, 0.0)))

@@ -1,7 +1,7 @@
 """Computes what a crowd hides once its names are stripped, by the best of the bounds that are proven here.
 
 Amplification by shuffling is a bound for the whole collection. It is true only if somebody strips identities
-and order.
+and order. All that a bound needs to know of a mechanism is how likely its reports support values.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, final
+from fractions import Fraction
+from functools import partial, singledispatch
+from typing import Literal, NamedTuple, final
 
-from deniable.crowd.blanket import Blanket
-from deniable.crowd.clones import Clones
-from deniable.crowd.coins import Coins
-from deniable.crowd.supports import Support, find_support
+from deniable.crowd.deltas import Blanket, Clones, Coins
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_up
-from deniable.mechanisms import ExactMechanism
-from deniable.records import RecordMechanism, Single
+from deniable.mechanisms import ExactMechanism, Linear
+from deniable.mechanisms.sets import SetShape
+from deniable.randomness import FULL
+from deniable.records import RecordMechanism, Sample, Single
 
 Bound = Literal["least", "clones", "blanket", "exact", "closed"]
 NAMES = {
@@ -81,7 +81,10 @@ def shuffled(
     """
     whole_number("n, the number of people,", n, 1)
     number("delta, a probability,", delta, 0.0, 1.0)
-    loss = positive_epsilon(local) if isinstance(local, int | float) else _find_loss(local)
+    if isinstance(local, int | float):
+        loss = positive_epsilon(local)
+    else:
+        loss = local.loss("record") if isinstance(local, RecordMechanism) else log_up(local.ratio)
     known = ("least", *NAMES)
     if bound not in known:
         raise InvalidParameter(not_among(str(bound), "a bound", known))
@@ -110,10 +113,6 @@ def _find_single(local: float | ExactMechanism | RecordMechanism) -> ExactMechan
     return local if isinstance(local, ExactMechanism) else None
 
 
-def _find_loss(local: ExactMechanism | RecordMechanism) -> float:
-    return local.loss("record") if isinstance(local, RecordMechanism) else log_up(local.ratio)
-
-
 def _list_bounds(
     loss: float, local: float | ExactMechanism | RecordMechanism, n: int, delta: float
 ) -> Iterator[tuple[str, Callable[[], float]]]:
@@ -127,13 +126,9 @@ def _list_bounds(
     if support is None:
         return
     yield "blanket", lambda: _solve(Blanket(n, *support).delta, loss, delta)
-    if _names_one_of_two(local, support):
-        yield "exact", lambda: _enumerate(Coins(n, float(support.p)), loss, delta)
-
-
-def _names_one_of_two(local: float | ExactMechanism | RecordMechanism, support: Support) -> bool:
     mechanism = _find_single(local)
-    return mechanism is not None and mechanism.k == 2 and support.p + support.q == 1
+    if mechanism is not None and mechanism.k == 2 and support.p + support.q == 1:
+        yield "exact", lambda: _enumerate(Coins(n, float(support.p)), loss, delta)
 
 
 def _explain_missing(bound: str) -> str:
@@ -186,3 +181,65 @@ def _enumerate(coins: Coins, local: float, delta: float) -> float:
         worst, ones = coins.find_worst(epsilon)
         if worst <= delta:
             return epsilon
+
+
+class Support(NamedTuple):
+    """A report is `ratio` times as likely from a value that it supports as from another."""
+
+    ratio: Fraction
+    p: Fraction
+    """Pr(a report supports the value of the person who sent it)."""
+    q: Fraction
+    """Pr(a report supports another value): of two that are supported together as rarely as any."""
+
+    def strengthen(self, ratio: Fraction) -> Support:
+        """The support of sets that a larger ratio favors: reports of the smaller ratio can be made of these.
+
+        To make them, some reports are replaced by ones that no value moves.
+        """
+        gamma = self.p / self.ratio + 1 - self.p  # the part of the reports that no value moves
+        supported = self.p / self.ratio / gamma
+        both_supported = (self.q / gamma - supported) / (self.ratio - 1)
+        stronger = 1 / (1 + (ratio - 1) * supported)
+        return Support(
+            ratio, ratio * stronger * supported, stronger * (supported + (ratio - 1) * both_supported)
+        )
+
+
+@singledispatch
+def find_support(_local: object) -> Support | None:
+    """How reports support values; None where they do not, or not in one way."""
+    return None
+
+
+@find_support.register
+def _find_of_shape(local: SetShape) -> Support:
+    return Support(local.ratio, local.law.exact_p, local.law.exact_q)
+
+
+@find_support.register
+def _find_of_linear(local: Linear) -> Support:
+    """By the codes that collide most rarely: what is supported together less often is hidden less."""
+    return Support(local.ratio, Fraction(local.keep, FULL), local.bound_other[0])
+
+
+@find_support.register
+def _find_of_single(local: Single) -> Support | None:
+    return find_support(local.mechanisms[0])
+
+
+@find_support.register
+def _find_of_sample(local: Sample) -> Support | None:
+    """One named attribute: its name is drawn without looking, so it is a part of the report like any other.
+
+    The worst two records differ in every attribute: where they agree, the same reports support both.
+    """
+    supports = [find_support(part) for part in local.parts]
+    known = [support for support in supports if support is not None]
+    if local.reported != 1 or len(known) < len(supports):
+        return None
+    ratio = max(support.ratio for support in known)
+    parts = [support.strengthen(ratio) for support in known]
+    p = sum((local.chance(j) * part.p for j, part in enumerate(parts)), Fraction(0))
+    q = sum((local.chance(j) * part.q for j, part in enumerate(parts)), Fraction(0))
+    return Support(ratio, p, q)

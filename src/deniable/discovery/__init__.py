@@ -5,22 +5,19 @@ level has seen extends the last of them, and decides which codes are real, so th
 there.
 """
 
-from deniable.discovery.codes import EVERY, Codes
-from deniable.discovery.cuts import EXTENDED, HELD_OUT, WHOLE, Passage, cut_levels
+from deniable.discovery.codes import EVERY, EXTENDED, HELD_OUT, WHOLE, Codes, Passage, cut_levels
 from deniable.discovery.decide import (
     Decision,
     decide,
     decide_extensions,
     decide_listed,
+    discover,
     find_threshold,
     state_shown,
 )
 from deniable.discovery.decode import count_codes, find_survivors
-from deniable.discovery.limits import detection_limit, listed_limit
-from deniable.discovery.query import Query
-from deniable.discovery.result import Discovery
-from deniable.discovery.search import discover
-from deniable.discovery.shares import divide_people
+from deniable.discovery.limits import detection_limit, divide_people, listed_limit
+from deniable.discovery.result import Discovery, Query
 
 __all__ = [
     "EVERY",

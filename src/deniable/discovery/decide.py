@@ -1,9 +1,12 @@
-"""Decides which candidates are real, in a group of people that did not choose them."""
+"""Searches prefixes level by level, and decides which candidates are real.
+
+Those who decide are a group of people that did not choose the candidates.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,13 +16,81 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.discovery.bisection import bisect
-from deniable.discovery.codes import EVERY, Codes
-from deniable.discovery.decode import Progress, count_codes, list_supported
+from deniable.discovery.codes import EVERY, WHOLE, Codes, find_passage
+from deniable.discovery.decode import Progress, count_codes, find_survivors, list_supported
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.estimate.intervals import clopper_pearson
 from deniable.exact import number, round_up
+from deniable.frames.answers import Show
 from deniable.mechanisms import Linear
+
+_PARTS = 100  # of a level's progress
+_HALVINGS = 64
+
+
+def discover(
+    levels: Sequence[tuple[Linear, Array]],
+    final: tuple[Linear, Array],
+    *,
+    alpha: float = 0.05,
+    codes: Codes = EVERY,
+    show: Show | None = None,
+) -> Decision:
+    """Which codes many people have, from reports of prefixes, and of whole codes by a final group.
+
+    `levels` are the mechanism and the reports of each level, the shortest prefix first. The final group
+    extends the prefixes that survive and decides which codes are real: its people chose no prefix. Where the
+    last level reports whole codes, it decides which of them are. Codes that no value has are no candidates.
+
+    >>> from deniable import seeded
+    >>> from deniable.mechanisms import linear
+    >>> levels = [linear(bits, 4.0) for bits in (10, 20)]
+    >>> people = np.array([77_777] * 600 + [123_456] * 400)
+    >>> sent = [(m, m.privatize(people >> (20 - m.bits), seeded(m.bits))) for m in levels]
+    >>> found = discover(sent[:-1], sent[-1])
+    >>> found.codes[found.shown]
+    array([ 77777, 123456])
+    """
+    bits = [*(level.bits for level, _ in levels), final[0].bits]
+    _check_bits(bits)
+    passage, prefixes, before = find_passage(bits), np.zeros(1, dtype=np.int64), 0
+    for done, (level, reports) in enumerate(levels):
+        level.tally(reports)  # refuses what was never sent
+        progress = _tell(show, done, len(bits))
+        sent = (level, reports)
+        prefixes = find_survivors(sent, prefixes, level.bits - before, passage, codes, progress).codes
+        before = level.bits
+    progress = _tell(show, len(levels), len(bits))
+    if before == bits[-1]:
+        decision = decide(*final, prefixes, alpha)
+    else:
+        decision = decide_extensions(final, prefixes, bits[-1] - before, alpha, codes, progress)
+    progress(1.0)
+    return decision
+
+
+def _tell(show: Show | None, done: int, groups: int) -> Callable[[float], None]:
+    """Shows how much is done, from what part of one group is."""
+
+    def progress(part: float) -> None:
+        if show is not None:
+            show(int(_PARTS * (done + part)), _PARTS * groups)
+
+    return progress
+
+
+def _check_bits(bits: Sequence[int]) -> None:
+    """Each level must extend the one before, and all must end in whole codes that can be searched."""
+    if len(bits) == 1 and bits[0] > WHOLE:
+        raise InvalidParameter(
+            f"codes of more than {WHOLE} bits are not searched without levels, got {bits[0]}; "
+            "decide_listed takes a public list"
+        )
+    levels = list(bits[:-1])
+    if sorted(set(levels)) != levels or (levels and levels[-1] > bits[-1]):
+        raise InvalidParameter(
+            f"levels report longer and longer prefixes of all {bits[-1]} bits, got {levels}"
+        )
 
 
 @final
@@ -241,3 +312,22 @@ def decide_listed(final: tuple[Linear, Array], codes: npt.ArrayLike, alpha: floa
     if np.size(listed) == 0:
         raise InvalidParameter("a public list names at least one value")
     return decide(mechanism, reports, listed, alpha)
+
+
+def bisect(holds: Callable[[Array], npt.ArrayLike], low: npt.ArrayLike, high: npt.ArrayLike) -> Array:
+    """The least numbers above `low` for which a condition holds, which holds from there up to `high`.
+
+    Whole numbers are found exactly, others as well as floats allow.
+
+    >>> int(bisect(lambda x: x * x >= 50, 0, 100)), round(float(bisect(lambda x: x * x >= 50, 0.0, 100.0)), 6)
+    (8, 7.071068)
+    """
+    under, over = np.asarray(low), np.asarray(high)
+    is_integer = over.dtype.kind == "i"
+    for _ in range(_HALVINGS):
+        if is_integer and (over - under <= 1).all():
+            break
+        middle = (under + over) // 2 if is_integer else (under + over) / 2
+        above = holds(middle)
+        under, over = np.where(above, under, middle), np.where(above, middle, over)
+    return over

@@ -14,8 +14,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Array, Integers
-from deniable.discovery.codes import EVERY, Codes
-from deniable.discovery.cuts import EXTENDED, HELD_OUT, WHOLE, Passage
+from deniable.discovery.codes import EVERY, EXTENDED, HELD_OUT, WHOLE, Codes, Passage
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import Linear
 from deniable.mechanisms.blocks import run_parts

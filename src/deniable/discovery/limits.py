@@ -1,17 +1,21 @@
-"""States how common a value must be to be found: before anything is collected."""
+"""States how common a value must be to be found, and divides people so that rare ones are found."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
-from deniable.discovery.bisection import bisect
-from deniable.discovery.codes import EVERY, Codes
-from deniable.discovery.cuts import HELD_OUT, find_passage
-from deniable.discovery.decide import find_threshold
+import numpy as np
+
+from deniable.arrays import Array, Floats
+from deniable.discovery.codes import EVERY, HELD_OUT, Codes, find_passage
+from deniable.discovery.decide import bisect, find_threshold
 from deniable.errors import InvalidParameter
 from deniable.exact import number, whole_number
 from deniable.mechanisms import Linear
+
+_PERCENT = 100
 
 
 def detection_limit(
@@ -28,7 +32,7 @@ def detection_limit(
     '2.579%'
     """
     n = _check(levels, weights, n, alpha)
-    total, tails = sum(weights), list_tails([level.bits for level in levels], codes, alpha)
+    total, tails = sum(weights), _list_tails([level.bits for level in levels], codes, alpha)
     powers: list[Callable[[float], float]] = []
     for level, weight, tail in zip(levels[:-1], weights, tails, strict=False):
         powers.append(_level_power(level, n * weight / total, tail))
@@ -36,7 +40,7 @@ def detection_limit(
     return _solve(lambda share: math.prod(power(share) for power in powers))
 
 
-def list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -> list[float]:
+def _list_tails(bits: Sequence[int], codes: Codes = EVERY, alpha: float = 0.05) -> list[float]:
     """How likely each group lets one code through that nobody has: every level, and last the final group.
 
     A group looks at the extensions of what chance let through before, and of the value's own prefix.
@@ -95,3 +99,44 @@ def _solve(power: Callable[[float], float]) -> float:
     if power(1.0) < 0.5:
         return 1.0
     return float(bisect(lambda share: power(float(share)) >= 0.5, 0.0, 1.0))
+
+
+def divide_people(bits: Sequence[int], codes: Codes = EVERY) -> tuple[int, ...]:
+    """How often each level and, last, the final group is drawn, by the bits that each reports.
+
+    A value is found if it passes all groups. The shares are those at which the least common value has a power
+    of one half. They depend on how many codes each group looks at, and not on epsilon or the people.
+
+    >>> divide_people([15, 30, 50]), divide_people([30])
+    ((22, 29, 49), (1,))
+    """
+    return _divide(tuple(_list_tails(bits, codes)))
+
+
+@lru_cache(maxsize=64)
+def _divide(tails: tuple[float, ...]) -> tuple[int, ...]:
+    from scipy.special import log_ndtr, ndtri
+
+    needed = -np.asarray(ndtri(np.array(tails)))
+
+    def list_margins(price: float) -> Floats:
+        """How far above its threshold a value should be in each group, for a price of its log power.
+
+        A group with the share a has the margin f sqrt(a) - needed, so that f^2 is the sum of
+        (needed + margin)^2. It is least where every group gains as much power for the same.
+        """
+
+        def costs_more(margin: Array) -> Array:
+            gain = np.exp(-(margin**2) / 2 - log_ndtr(margin)) / math.sqrt(2 * math.pi)
+            return np.asarray(2 * (needed + margin) >= price * gain)
+
+        return bisect(costs_more, -needed, np.full_like(needed, 8.0))
+
+    def is_enough(price: Array) -> bool:
+        return float(log_ndtr(list_margins(float(price))).sum()) >= math.log(0.5)
+
+    margins = list_margins(float(bisect(is_enough, 0.0, 1e6)))
+    parts = (needed + margins) ** 2
+    percent = np.maximum(1, np.rint(_PERCENT * parts / parts.sum())).astype(np.int64)
+    percent[-1] = _PERCENT - percent[:-1].sum()
+    return tuple(int(part) for part in percent // np.gcd.reduce(percent))

@@ -1,4 +1,4 @@
-"""Shows the values that were found: their shares, with intervals, and what may be wrong."""
+"""Says what is looked for, and shows the values that were found: shares, intervals, what may be wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.discovery.decide import Decision
-from deniable.discovery.query import LEAST
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import (
@@ -28,7 +27,23 @@ from deniable.frames.frames import frame_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST = 50
+"""People that a value must have at least, by its plain share, before it is shown."""
 _HEADERS = ("value", "share", "95 % interval", "all at once", "people")
+
+
+@final
+@dataclass(frozen=True)
+class Query:
+    """What is looked for in the reports of one question of text or codes."""
+
+    name: str | None = None
+    """The question, where a plan has several."""
+    words: Sequence[Any] | None = None
+    """A public list, or nothing: then values are found by levels."""
+    alpha: float = 0.05
+    """The chance of any value that nobody has."""
+    least: int = LEAST
 
 
 @final

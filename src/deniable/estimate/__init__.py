@@ -1,7 +1,6 @@
 """Estimates shares from counts, with error bars, and makes distributions of them on request."""
 
-from deniable.estimate.bins import Bins
-from deniable.estimate.estimate import Estimate, Interval, MeanEstimate
+from deniable.estimate.estimate import Bins, Estimate, Interval, MeanEstimate
 from deniable.estimate.intervals import (
     bounded,
     clopper_pearson,

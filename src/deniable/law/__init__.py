@@ -1,10 +1,7 @@
 """Computes what a report says: the law of its support, its moments, or its matrix."""
 
-from deniable.law.checks import checked_prior, finite
-from deniable.law.law import Law
-from deniable.law.marginal import Marginal
+from deniable.law.law import Law, Marginal, Moments, checked_prior, finite
 from deniable.law.matrix import Matrix
-from deniable.law.moments import Moments
 
 __all__ = [
     "Law",

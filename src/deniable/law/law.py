@@ -2,17 +2,18 @@
 
 A report supports a set S of values. For a mechanism that treats all values alike, the law is about every size
 s of S and the true value v. It consists of `inside` = Pr(v in S, |S| = s) and `outside` = Pr(v not in S, |S|
-= s). Sizes that cannot happen are left out. `moments.Moments` is the sibling for noisy sums, `matrix.Matrix`
-for channels that do not treat all values alike.
+= s). Sizes that cannot happen are left out. `Marginal` is the sibling for one attribute among fakes,
+`Moments` for noisy sums, `matrix.Matrix` for channels that do not treat all values alike.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, final
+from typing import Literal, Protocol, final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,41 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.law.checks import Convention, check_convention, checked_prior, checked_shares
 from deniable.law.pairs import Affine, Alike, Pairs, sum_errors
+
+Convention = Literal["sampled", "fixed"]
+"""Whom the truth is about: people `sampled` from a larger population, or the `fixed` people who answered."""
+
+
+class ReportLaw(Protocol):
+    """The law of a report: how many values it is about, and how far off estimates from n reports are."""
+
+    @property
+    def k(self) -> int:
+        """The number of values."""
+
+    def __hash__(self) -> int:
+        """So that what is computed of a law can be kept."""
+
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports.
+
+        A person with a value adds 1 to its share on average. A report that was made up adds what it likes,
+        between these.
+        """
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
+        """The variance of an estimate from n reports where the truth is f."""
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance of an estimate from n reports, averaged over the values; with f, at that share."""
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares from one report, a number for each row of weights.
+
+        The person who reports may have any value; how people differ is not counted.
+        """
 
 
 @final
@@ -224,8 +258,8 @@ class Law:
 
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f (0 as in the papers)."""
-        check_convention(n, population)
-        f = checked_shares(f)
+        _check_convention(n, population)
+        f = _checked_shares(f)
         gain, rest = self.gain, float(1 - self.exact_q)  # 1 - q, exact where q is next to 1
         if population == "sampled":
             variance_of_report = (self.q + f * gain) * (rest - f * gain)
@@ -382,3 +416,152 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
         scores[1:] = np.maximum(scores[1:], ranked[0] * other * members / (k - members))
         total += float(scores @ share)
     return float(total)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """The law of one attribute among fakes: each value has its own p and q, and all have the same p - q.
+
+    It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole
+    record.
+    """
+
+    k: int
+    p: Floats
+    q: Floats
+    gain: float
+    pairs: Pairs = field(repr=False)
+    """How likely a report supports two values at once."""
+
+    def __str__(self) -> str:
+        chances = (
+            f"the true one with probability {self.p.min():.4f} to {self.p.max():.4f}, "
+            f"any other with {self.q.min():.4f} to {self.q.max():.4f}"
+        )
+        return f"Marginal law, {format_count(self.k, 'value')}: a report supports {chances}"
+
+    @property
+    def contributions(self) -> tuple[float, float]:
+        """The least and the most that one report can add to a share, times the number of reports."""
+        ends = np.concatenate([-self.q, 1 - self.q]) / self.gain
+        return float(ends.min()), float(ends.max())
+
+    def loss(self) -> float:
+        """Refused: ask the record mechanism."""
+        raise NotExact(
+            "an attribute among fakes guarantees nothing by itself; ask the record mechanism it came from"
+        )
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> Floats:
+        """The variance of each value's estimated frequency from n reports where the truth is f."""
+        _check_convention(n, population)
+        f = _checked_shares(f)
+        supported = self.q + f * self.gain
+        variance_of_report = supported * (1 - supported) - (
+            f * (1 - f) * self.gain**2 if population == "fixed" else 0.0
+        )
+        return np.asarray(variance_of_report / (n * self.gain**2))
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance averaged over the k values for the people who answered; with f, at that frequency."""
+        return float(np.mean(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f)))
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares, from one report of a person who may have any value."""
+        return sum_errors(self.pairs, np.asarray(self.q), self.gain, table)
+
+
+@final
+@dataclass(frozen=True)
+class Moments:
+    """The law of a noisy sum: each report adds the truth plus noise of known variance to every cell.
+
+    A real-valued noise is only approximated by floats, so there is no exact loss to be had.
+    """
+
+    k: int
+    noise: float
+    best_guess: float = field(repr=False)
+    combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
+    """The variance, for one report, of a weighted sum of shares, where the noise of cells is dependent."""
+    cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    """The variance, for one report, of every cumulative share but the last."""
+    inside: Floats | None = field(default=None, repr=False, compare=False)
+    """The mean square of what a person with the value adds to its share, where that is not plain noise."""
+    outside: Floats | None = field(default=None, repr=False, compare=False)
+    """The mean square of what all other people add to the share of a value, as observed."""
+    grouped: Callable[[Floats], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
+    """The mean square of what people with any of several values add to the sum of these shares, and the
+    observed sum over all reports.
+    """
+    contributions: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False, compare=False)
+    """The least and the most that one report can add to a share, times the number of reports; noise that is
+    not bounded allows anything.
+    """
+
+    p, q, gain = 1.0, 0.0, 1.0
+
+    def __str__(self) -> str:
+        noise = f"a report adds noise of variance {self.noise:.4g} to each"
+        return f"Law of a noisy sum, {format_count(self.k, 'value')}: {noise}"
+
+    def loss(self) -> float:
+        """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""
+        raise NotExact(
+            "floating-point noise has no exact loss; use a protocol with integer thresholds (oue, the, ...)"
+        )
+
+    def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
+        """The variance of an estimated frequency from n reports where the truth is f."""
+        _check_convention(n, population)
+        f = _checked_shares(f)
+        variance = (self.noise + (f * (1 - f) if population == "sampled" else 0 * f)) / n
+        return float(variance) if variance.ndim == 0 else variance
+
+    def error(self, n: int, f: float | None = None) -> float:
+        """The variance averaged over the k values for the people who answered; with f, at that frequency."""
+        return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
+
+    def sum_errors(self, table: Floats) -> Floats:
+        """The variances of weighted sums of shares, from one report: noise of cells adds up."""
+        return np.asarray((table**2).sum(axis=-1) * self.noise)
+
+    def success(self) -> float:
+        """How often the best guess from one report is right, for a uniform prior."""
+        return self.best_guess
+
+
+def _check_convention(n: int, population: str) -> None:
+    """Refuse a number of reports that is none, and people who are neither sampled nor fixed."""
+    whole_number("n, the number of reports,", n, 1)
+    if population not in ("sampled", "fixed"):
+        raise InvalidParameter(f"population is 'sampled' or 'fixed', got {population!r}")
+
+
+def _checked_shares(f: npt.ArrayLike) -> Floats:
+    """Shares of the people, each from 0 to 1."""
+    shares = np.asarray(f, dtype=np.float64)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise InvalidParameter(f"f, a share of the people, is from 0 to 1, got {f!r}")
+    return shares
+
+
+def checked_prior(prior: npt.ArrayLike, k: int) -> Floats:
+    """The attacker's beliefs as k probabilities."""
+    allowed = f"a prior is {k} non-negative weights, not all zero"
+    weights = finite(prior, allowed)
+    if weights.shape != (k,) or (weights < 0).any() or weights.sum() <= 0:
+        raise InvalidParameter(allowed)
+    return np.asarray(weights / weights.sum())
+
+
+def finite(values: npt.ArrayLike, allowed: str) -> Floats:
+    """A table or list of finite numbers; anything else is refused with what is allowed."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"{allowed}, got {values!r:.60}") from None
+    if not np.isfinite(numbers).all():
+        raise InvalidParameter(f"{allowed}; all must be finite")
+    return numbers

@@ -16,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
 from deniable.formatting import format_count, format_loss
-from deniable.law.checks import checked_prior
+from deniable.law.law import checked_prior
 
 
 @final
@@ -75,13 +75,8 @@ class Matrix:
     @cached_property
     def probabilities(self) -> Floats:
         """Rows of Pr(y | x), as floats."""
-        return np.array(
-            [[float(Fraction(weight, total)) for weight in row] for row, total in self._with_totals]
-        )
-
-    @property
-    def _with_totals(self) -> list[tuple[tuple[int, ...], int]]:
-        return [(row, sum(row)) for row in self.weights]
+        totals = [(row, sum(row)) for row in self.weights]
+        return np.array([[float(Fraction(weight, total)) for weight in row] for row, total in totals])
 
     def ratio(self, x: int, other: int) -> Fraction | None:
         """The largest Pr(y | x) / Pr(y | other) over all y; None where an output is possible for x alone."""

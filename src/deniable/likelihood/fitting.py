@@ -1,31 +1,34 @@
-"""Finds the most likely shares behind privatized reports, of one group of people or of several."""
+"""Finds the most likely shares behind reports: of people, groups, attributes, rounds and tables."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import singledispatch
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from deniable.arrays import Array
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, not_among
 from deniable.estimate import Bins
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count
-from deniable.likelihood.information import observe_information
+from deniable.likelihood.certificate import Progress, Solution
 from deniable.likelihood.linked import build_linked_problem
-from deniable.likelihood.mixture import Mixture
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
-from deniable.likelihood.problems import Source, build_problem
 from deniable.likelihood.result import Likelihood
-from deniable.likelihood.solution import Progress, Solution
+from deniable.likelihood.rows import Merged, few_threads
 from deniable.likelihood.solving import LIMITS, solve
-from deniable.likelihood.sources import MOST_ASKED, choose_bins, count_in_bins, count_values
-from deniable.likelihood.threads import few_threads
-from deniable.likelihood.wholes import Attribute, build_whole_problem
+from deniable.likelihood.sources import (
+    MOST_ASKED,
+    Source,
+    build_problem,
+    choose_bins,
+    count_in_bins,
+    count_values,
+)
+from deniable.likelihood.whole_reports import Attribute, Mixture, build_whole_problem, observe_information
 from deniable.mechanisms import Tally
 from deniable.metric import ContinuousWave
 from deniable.records import Faked, Records
@@ -74,11 +77,12 @@ def mle(
 
     Reference: kacem2018.
     """
-    if not _is_continuous(mechanism):
+    is_continuous = isinstance(mechanism, ContinuousWave)
+    if not is_continuous:
         _refuse_bins(bins)
     problem = _build(mechanism, data, bins, ordered)
-    result = fit(problem, method, tolerance, iterations, progress)
-    return replace(result, bins=_build_bins(problem.k)) if _is_continuous(mechanism) else result
+    result = _fit(problem, method, tolerance, iterations, progress)
+    return replace(result, bins=_build_bins(problem.k)) if is_continuous else result
 
 
 def mle_groups(
@@ -114,8 +118,8 @@ def mle_groups(
     parts: list[Counted | Reported] = []
     sizes: list[int | None] = []
     for mechanism, data in pairs:
-        if _count_reports(data) == 0:
-            sizes.append(k if _is_continuous(mechanism) else count_values(mechanism))
+        if (data.n if isinstance(data, Tally) else np.size(data)) == 0:
+            sizes.append(k if isinstance(mechanism, ContinuousWave) else count_values(mechanism))
             continue
         part = _build(mechanism, data, k, ordered)
         if not isinstance(part, Counted | Reported):
@@ -130,7 +134,7 @@ def mle_groups(
         raise InvalidParameter("give at least one group: pairs of a mechanism and its tally or reports")
     if not parts:
         raise InvalidParameter("there are no reports yet in any group, so there is nothing to estimate")
-    result = fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
+    result = _fit(Grouped(tuple(parts)), method, tolerance, iterations, progress)
     return result if k is None else replace(result, bins=_build_bins(k))
 
 
@@ -219,6 +223,30 @@ def mle_rounds(
     return Likelihood.of(problem, replace(solution, method=how), (method, float(tolerance), iterations))
 
 
+def mle_tables(
+    parts: Sequence[tuple[Source, Tally | Array, Integers]],
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+) -> Likelihood:
+    """The most likely shares of all cells; with each part, the value that its reports have for each cell.
+
+    Cells that no report tells apart share what is theirs in some way; their sums are certain.
+
+    >>> from deniable.mechanisms import grr
+    >>> rows, columns = Tally(100, np.array([60, 40])), Tally(100, np.array([70, 30]))
+    >>> found = mle_tables([(grr(2, 9.0), rows, [0, 0, 1, 1]), (grr(2, 9.0), columns, [0, 1, 0, 1])])
+    >>> [round(float(found.frequencies[cells].sum()), 3) for cells in ([0, 1], [0, 2])]
+    [0.6, 0.7]
+    """
+    if not parts:
+        raise InvalidParameter("give at least one part: a mechanism, its tally or reports, and its values")
+    built = [_sum_cells(build_problem(source, data), np.asarray(of)) for source, data, of in parts]
+    problem = built[0] if len(built) == 1 else Grouped(tuple(built))
+    return _fit(problem, method, tolerance, iterations, None)
+
+
 def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]]) -> _Groups:
     if not isinstance(groups, Iterable):
         raise InvalidParameter(
@@ -237,37 +265,23 @@ def _check_groups(groups: Iterable[tuple[Source | ContinuousWave, Tally | Array]
 
 def _choose_group_bins(groups: _Groups, bins: int | None) -> int | None:
     """In how many bins the numbers of all groups are counted; None where no group reports numbers."""
-    others = [count_values(source) for source, _ in groups if not _is_continuous(source)]
+    others = [count_values(source) for source, _ in groups if not isinstance(source, ContinuousWave)]
     if len(others) == len(groups):
         _refuse_bins(bins)
         return None
     if bins is not None:
         return whole_number("bins", bins, 2, MOST_ASKED)
-    numbers = sum(
-        0 if isinstance(data, Tally) else np.size(data) for source, data in groups if _is_continuous(source)
-    )
+    waves = [data for source, data in groups if isinstance(source, ContinuousWave)]
+    numbers = sum(0 if isinstance(data, Tally) else np.size(data) for data in waves)
     return whole_number("bins", others[0] if others else choose_bins(numbers), 2, MOST_ASKED)
 
 
-@singledispatch
-def _build(source: Any, data: Tally | Array, _bins: int | None, ordered: bool | None) -> Problem:
+def _build(
+    source: Source | ContinuousWave, data: Tally | Array, bins: int | None, ordered: bool | None
+) -> Problem:
+    if isinstance(source, ContinuousWave):
+        return count_in_bins(source, data, bins)
     return build_problem(source, data, ordered)
-
-
-@_build.register
-def _build_binned(
-    source: ContinuousWave, data: Tally | Array, bins: int | None, _ordered: bool | None
-) -> Counted:
-    return count_in_bins(source, data, bins)
-
-
-def _count_reports(data: Tally | Array) -> int:
-    return data.n if isinstance(data, Tally) else np.size(data)
-
-
-def _is_continuous(source: Source | ContinuousWave) -> bool:
-    """Whether reports are numbers, which are counted in bins first."""
-    return isinstance(source, ContinuousWave)
 
 
 def _refuse_bins(bins: int | None) -> None:
@@ -283,10 +297,9 @@ def _build_bins(k: int) -> Bins:
     return Bins(np.linspace(0.0, 1.0, k + 1))
 
 
-def fit(
+def _fit(
     problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None
 ) -> Likelihood:
-    """What a search finds, and how near it is to the best."""
     solution = _search(problem, method, tolerance, iterations, progress)
     return Likelihood.of(problem, solution, (method, float(tolerance), iterations))
 
@@ -307,3 +320,23 @@ def _search(
             stacklevel=4,
         )
     return solution
+
+
+def _sum_cells(problem: Problem, value_of: Integers) -> Counted | Reported:
+    if not isinstance(problem, Counted | Reported):
+        raise InvalidParameter(
+            "sets of values need their reports: counts of support have no likelihood to add"
+        )
+    if np.array_equal(value_of, np.arange(problem.k)):
+        return replace(problem, shape=())
+    even = np.full(value_of.size, 1.0 / value_of.size)
+    draw = partial(_redraw, problem, value_of)
+    return Reported(problem.n, Merged(problem.rows, value_of), problem.outputs, even, draw)
+
+
+def _redraw(
+    problem: Counted | Reported, value_of: Integers, shares: Floats, generator: np.random.Generator
+) -> Problem:
+    summed = np.zeros(problem.k)
+    np.add.at(summed, value_of, shares)
+    return _sum_cells(problem.again(summed, generator), value_of)

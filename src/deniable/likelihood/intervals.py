@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Listed
-from deniable.likelihood.rows import Rows, Stacked, Supports, shared
+from deniable.likelihood.rows import Decay, Rows, Stacked, Supports
 
 _MOST_CELLS = 1 << 26  # of a table of outputs by values that is searched, but for reports of sets
 _SAMPLED_CELLS = 1 << 24
@@ -149,7 +148,7 @@ def _far(seen: _Seen, targets: Floats, gains: Floats, loss: float) -> Floats:
 
 def _observe(problem: Listed, shares: Floats) -> _Seen:
     rows, outputs = problem.rows, problem.outputs
-    gains = rows.backward(shared(outputs, rows.forward(shares))) - 1
+    gains = rows.ascent(outputs, shares) - 1
     rows, outputs = _sample(rows, outputs)
     return _Seen(rows, outputs, rows.forward(shares), gains)
 

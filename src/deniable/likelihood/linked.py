@@ -16,15 +16,13 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.estimate.consistency import simplex
-from deniable.likelihood.problem import Reported
+from deniable.likelihood.problem import Reported, refuse_empty
 from deniable.likelihood.rows import Rows, Stacked, Supports, pack_bits
-from deniable.likelihood.supports import MOST_BYTES, pack_layers
+from deniable.likelihood.supports import MOST_BYTES, guess_shares, pack_layers
 from deniable.randomness.simulated import remembering
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _AT_ONCE = 1 << 21
-_EVEN = 0.01  # how much of all values alike the first guess has
 
 
 def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Reported:
@@ -45,18 +43,13 @@ def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Report
             f"row i of every round is person i, so that all rounds have as many reports, got {sizes}; leave "
             "out people who missed a round"
         )
-    if not sizes[0]:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    refuse_empty(sizes[0])
     rows = _build_rows(mechanism, reports_by_round)
     total = tallies[0]
     for tally in tallies[1:]:
         total += tally
-    even = np.full(mechanism.k, 1.0 / mechanism.k)
-    guess = even
-    if total.asked is None or total.asked.min() > 0:
-        guess = (1 - _EVEN) * simplex(mechanism.estimate(total).frequencies) + _EVEN * even
     draw = partial(_draw_again, mechanism, sizes[0], len(reports_by_round))
-    return Reported(sizes[0], rows, np.full(sizes[0], 1.0 / sizes[0]), guess / guess.sum(), draw)
+    return Reported(sizes[0], rows, np.full(sizes[0], 1.0 / sizes[0]), guess_shares(mechanism, total), draw)
 
 
 @singledispatch

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.likelihood.geometric import GeometricChannel, GridChannel
-from deniable.likelihood.lines import Decay, Lattice, Window
-from deniable.likelihood.rows import Dense, Kept, Rows, Stacked
+from deniable.likelihood.rows import Decay, Dense, Kept, Lattice, Rows, Stacked, Window
 from deniable.likelihood.steps import level
+from deniable.metric.line import GeometricChannel
 
 
 class Problem(ABC):
@@ -31,6 +30,10 @@ class Problem(ABC):
         @property
         def k(self) -> int:
             """The number of values."""
+
+    @abstractmethod
+    def likelihood(self, shares: Floats) -> float:
+        """The mean logarithm of a report's likelihood."""
 
     @abstractmethod
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
@@ -56,7 +59,6 @@ class Listed(Problem):
 
     @final
     def likelihood(self, shares: Floats) -> float:
-        """The mean logarithm of a report's likelihood."""
         return level(self.outputs, self.rows.forward(shares)) + float(self.outputs @ self.rows.logs)
 
 
@@ -98,6 +100,33 @@ class Table:
 
 
 @final
+class GridChannel:
+    """Geometric noise down and across a grid, whose cells are counted row by row."""
+
+    def __init__(self, down: GeometricChannel, across: GeometricChannel) -> None:
+        self.down, self.across = down, across
+
+    @property
+    def k(self) -> int:
+        """The number of cells."""
+        return self.down.k * self.across.k
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The factor of each output."""
+        return np.outer(self.down.ends, self.across.ends).reshape(-1)
+
+    @cached_property
+    def rows(self) -> Lattice:
+        """All cells, without the outputs' factors, whose logarithms stand beside."""
+        return Lattice(self.down.kernel, self.across.kernel, np.log(self.ends))
+
+    def output(self, shares: npt.ArrayLike) -> Floats:
+        """How likely each output is if the cells have these shares."""
+        return np.asarray(self.rows.forward(np.asarray(shares, dtype=np.float64)) * self.ends)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Counted(Listed):
     """How many reports have each output: all that there is to know where the outputs are few."""
@@ -120,10 +149,9 @@ class Counted(Listed):
             return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
         if isinstance(self.channel, Kept | Window):
             return self.channel
-        logs = np.log(self.channel.ends)
         if isinstance(self.channel, GridChannel):
-            return Lattice(self.channel.down.kernel, self.channel.across.kernel, logs)
-        return Decay(self.channel.kernel, logs)
+            return self.channel.rows
+        return Decay(self.channel.kernel, np.log(self.channel.ends))
 
     @property
     def observed(self) -> npt.NDArray[np.bool_]:
@@ -144,9 +172,8 @@ class Counted(Listed):
         return self.rows, self.counts[self.observed]
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Counted:
-        chances = (
-            self.channel.forward(shares) if isinstance(self.channel, Kept) else self.channel.output(shares)
-        )
+        channel = self.channel
+        chances = channel.forward(shares) if isinstance(channel, Kept | Window) else channel.output(shares)
         return replace(self, counts=generator.multinomial(self.n, chances / chances.sum()).astype(np.int64))
 
 
@@ -190,6 +217,13 @@ class Celled(Problem):
     @property
     def k(self) -> int:
         return int(self.supported.size)
+
+    def likelihood(self, shares: Floats) -> float:
+        from scipy.special import xlogy
+
+        theta = self.q + self.gain * shares
+        logs = xlogy(self.supported, theta) + xlogy(1 - self.supported, 1 - theta)
+        return float((self.asked_shares * logs).sum())
 
     def again(self, shares: Floats, generator: np.random.Generator) -> Problem:
         if self.draw is None:
@@ -242,3 +276,9 @@ def refuse_unordered(problem: Listed) -> None:
             "not be neighbors; if these values are ordered, such as bins of a range, say mle(..., "
             "ordered=True)"
         )
+
+
+def refuse_empty(n: int) -> None:
+    """Shares are found behind at least one report."""
+    if n < 1:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")

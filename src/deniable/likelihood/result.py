@@ -17,16 +17,13 @@ from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, format_html_table
 from deniable.frames import frame_of
-from deniable.likelihood import closed, smoothing
-from deniable.likelihood.certificate import gap_bound, rounding
-from deniable.likelihood.information import Information
+from deniable.likelihood import smoothing
+from deniable.likelihood.certificate import Solution, Stop, gap_bound, rounding
 from deniable.likelihood.intervals import flat, searched, unrefused
-from deniable.likelihood.problem import Celled, Listed, Problem
-from deniable.likelihood.rows import shared
+from deniable.likelihood.problem import Listed, Problem
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
-from deniable.likelihood.solution import Solution, Stop
 from deniable.likelihood.solving import solve
-from deniable.likelihood.wholes import Attribute
+from deniable.likelihood.whole_reports import Attribute, Information
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,24 +58,15 @@ class Likelihood:
     _settings: tuple[str, float, int | None] = field(default=("auto", 1e-9, None), repr=False)
 
     @staticmethod
-    def of(problem: Problem, found: Solution, asked: tuple[str, float, int | None]) -> Likelihood:
+    def of(problem: Problem, solution: Solution, settings: tuple[str, float, int | None]) -> Likelihood:
         """What a search found."""
-        how = found.iterations, found.stop, found.method
-        return Likelihood(problem.n, found.shares, found.gap, *how, problem, _settings=asked)
+        how = solution.iterations, solution.stop, solution.method
+        return Likelihood(problem.n, solution.shares, solution.gap, *how, problem, _settings=settings)
 
     @cached_property
     def log_likelihood(self) -> float:
         """The mean logarithm of a report's likelihood (for sets of values: up to a constant)."""
-        problem = self.problem
-        if isinstance(problem, Attribute):
-            return problem.level
-        if isinstance(problem, Celled):
-            return closed.composite_likelihood(
-                problem.supported, problem.asked_shares, problem.q, problem.gain, self.frequencies
-            )
-        if not isinstance(problem, Listed):
-            raise InvalidParameter(f"{type(problem).__name__} has no likelihood")
-        return problem.likelihood(self.frequencies)
+        return self.problem.likelihood(self.frequencies)
 
     @property
     def k(self) -> int:
@@ -160,7 +148,7 @@ class Likelihood:
         allowed, initial = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
         if isinstance(problem, Listed):
             rows = problem.rows
-            alike = rows.backward(shared(problem.outputs, rows.forward(np.full(self.k, 1 / self.k))))
+            alike = rows.ascent(problem.outputs, np.full(self.k, 1 / self.k))
             at_most = _PART * gap_bound(alike, 1.0, rows.roundings)
             allowed = min(allowed, max(at_most, 4 * rounding(rows.roundings)))
         solution = solve(problem, method, allowed, limit, initial=initial)
@@ -226,7 +214,7 @@ class Likelihood:
         problem = smoothing.checked(self.problem)
         setting, shares = smoothing.smoothed(problem, weights, passes, folds, seed, progress)
         rows = problem.rows
-        gap = gap_bound(rows.backward(shared(problem.outputs, rows.forward(shares))), 1.0, rows.roundings)
+        gap = gap_bound(rows.ascent(problem.outputs, shares), 1.0, rows.roundings)
         return replace(
             self,
             frequencies=shares,

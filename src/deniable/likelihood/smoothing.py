@@ -18,11 +18,9 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.law import finite
-from deniable.likelihood.lines import Decay
 from deniable.likelihood.problem import Counted, Grouped, Listed, Problem, refuse_unordered
-from deniable.likelihood.rows import Rows, Stacked, normal, shared
+from deniable.likelihood.rows import Decay, Rows, Stacked, few_threads, normal
 from deniable.likelihood.steps import along, smoothed_by
-from deniable.likelihood.threads import few_threads
 from deniable.metric.line import SMALL
 
 WEIGHTS = (0.0, 0.01, 0.05, 0.25)
@@ -179,8 +177,7 @@ class _Walk:
     def _plain(self, passes: int) -> None:
         smooth = along(self._shape, smoothed_by(self._sides))
         for _ in range(passes):
-            ascent = self.rows.backward(shared(self._outputs, self.rows.forward(self._p)))
-            self._p = normal(smooth(self._p * ascent))
+            self._p = normal(smooth(self._p * self.rows.ascent(self._outputs, self._p)))
             self._p[self._p < _NOTHING] = 0.0
 
     def _compiled(self, passes: int, ratio: float) -> None:

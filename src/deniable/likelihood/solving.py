@@ -7,22 +7,23 @@ from typing import TypeGuard
 
 import numpy as np
 
-from deniable.arrays import Array, Floats
+from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.likelihood import closed
-from deniable.likelihood.banded import banded
-from deniable.likelihood.blocks import BlockNewton
-from deniable.likelihood.columns import column_search
-from deniable.likelihood.geometric import GeometricChannel
-from deniable.likelihood.interior import interior
-from deniable.likelihood.lines import Decay, Window
-from deniable.likelihood.mixture import Mixture
-from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported, refuse_unordered
-from deniable.likelihood.rows import Kept, normal
-from deniable.likelihood.solution import Progress, Search, Solution
+from deniable.likelihood.certificate import Progress, Search, Solution, concave_gap, gap_bound
+from deniable.likelihood.interior import banded, column_search, interior
+from deniable.likelihood.problem import (
+    Celled,
+    Counted,
+    Grouped,
+    Listed,
+    Problem,
+    Reported,
+    refuse_unordered,
+)
+from deniable.likelihood.rows import Decay, Kept, Window, expand, few_threads, normal
 from deniable.likelihood.steps import along, em, ems, smoothed_121, squarem
-from deniable.likelihood.threads import few_threads
-from deniable.metric.line import Decaying
+from deniable.likelihood.whole_reports import BlockNewton, Mixture
+from deniable.metric.line import Decaying, GeometricChannel
 
 LIMITS = {
     "auto": 0,
@@ -71,7 +72,7 @@ def solve(
                 "'composite' is what a tally gives"
             )
         return _judge(
-            closed.composite(problem.supported, problem.asked_shares, problem.q, problem.gain),
+            composite(problem.supported, problem.asked_shares, problem.q, problem.gain),
             tolerance,
             progress,
         )
@@ -86,7 +87,7 @@ def solve(
             raise InvalidParameter(
                 "'closed' is for direct encoding (grr, l_grr), whose maximum has a formula"
             )
-        return _judge(closed.direct(problem.outputs, problem.channel), tolerance, progress)
+        return _judge(direct(problem.outputs, problem.channel), tolerance, progress)
     most = _UNASKED if method == "auto" and chosen == "squarem" else LIMITS[chosen]
     search = Search(chosen, tolerance, most if limit is None else limit, progress, initial is None)
     tables = chosen == "interior" and not _on_a_line(problem)
@@ -140,7 +141,7 @@ def _interior(problem: Listed, search: Search, goes_on: bool, initial: Floats | 
             kernel = Decaying(positions, problem.channel.epsilon)
             further = column_search(kernel, outputs, column_settings, solution.shares)
             solution = further if further.gap < solution.gap else solution
-        return replace(solution, shares=_spread_over(solution.shares, positions, problem.k))
+        return replace(solution, shares=expand(solution.shares, positions, problem.k))
     if problem.k > _MOST_VALUES:
         raise InvalidParameter(
             f"the interior point needs a table of {problem.k:,} by {problem.k:,} numbers; use 'squarem'"
@@ -171,16 +172,77 @@ def _iteration(problem: Listed, search: Search) -> Solution:
     positions = np.flatnonzero(problem.counts)
     outputs = problem.counts[positions] / problem.n
     solution = em(Decay(Decaying(positions, problem.channel.epsilon)), outputs, search, outputs)
-    return replace(solution, shares=_spread_over(solution.shares, positions, problem.k))
-
-
-def _spread_over(shares: Floats, positions: Array, k: int) -> Floats:
-    expanded = np.zeros(k)
-    expanded[positions] = shares
-    return expanded
+    return replace(solution, shares=expand(solution.shares, positions, problem.k))
 
 
 def _judge(solution: Solution, tolerance: float, progress: Progress | None) -> Solution:
     if progress is not None:
         progress(solution.iterations, solution.gap)
     return solution if solution.gap <= tolerance else replace(solution, stop="rounding limit")
+
+
+def direct(reported: Floats, rows: Kept) -> Solution:
+    """The exact maximum for direct encoding, from the shares of the reported values: sort once, no iteration.
+
+    The m largest stay: with s = (p - q + m q) / (their sum), pi = (s y - q) / (p - q), for the largest m
+    whose last one is positive.
+
+    >>> from deniable.likelihood.rows import Kept
+    >>> direct(np.array([0.5, 0.3, 0.15, 0.05]), Kept(4, 1 / 2, 1 / 6)).shares.round(12).tolist()
+    [0.75, 0.25, 0.0, 0.0]
+
+    Reference: pinzon2026.
+    """
+    ranked = np.sort(reported)[::-1]
+    sums = ranked.cumsum()
+    # true for the first ones: it falls with each
+    m = int(np.count_nonzero(rows.levels * ranked > rows.q * sums)) - 1
+    shares = np.maximum(reported * (rows.levels[m] / (sums[m] * rows.gain)) - rows.q / rows.gain, 0.0)
+    shares /= np.add.reduce(shares)
+    ascent = rows.backward(reported / rows.forward(shares))
+    return Solution(shares, gap_bound(ascent, 1.0, rows.roundings), 0, "certified", "closed form")
+
+
+def composite(supported: Floats, asked_shares: Floats, q: Floats, gain: float) -> Solution:
+    """Each value's count taken for a binomial of its own: the most likely shares of that model, which is not
+    the truth.
+
+    supported[v] is the share of the reports about v that support it, asked_shares[v] the share of all
+    reports that are about v. The model is concave, and one number makes the shares add up to one.
+    """
+    from scipy.optimize import brentq
+
+    def chances(price: float) -> Floats:
+        scaled = price / (asked_shares * gain)
+        root = np.sqrt((1 + scaled) ** 2 - 4 * scaled * supported)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            falling = np.where(1 + scaled + root > 0, 2 * supported / (1 + scaled + root), 0.0)
+            rising = np.where(scaled < -1, (1 + scaled - root) / (2 * scaled), 0.0)
+        return np.where(scaled < -1, rising, falling)
+
+    def shares_at(price: float) -> Floats:
+        return np.maximum(0.0, (chances(price) - q) / gain)
+
+    low, high = -1.0, 1.0
+    while shares_at(low).sum() < 1 and low > -1e18:
+        low *= 4
+    while shares_at(high).sum() > 1 and high < 1e18:
+        high *= 4
+    price = float(
+        brentq(
+            lambda price: float(shares_at(price).sum()) - 1.0, low, high, xtol=1e-300, rtol=1e-15, maxiter=500
+        )
+    )
+    shares = shares_at(price)
+    # floats do not distinguish chances this close to each other, and neither do the reports
+    if not shares.sum() > 0:
+        shares = np.ones(shares.size)
+    shares /= shares.sum()
+    theta = q + gain * shares
+    scale = asked_shares * gain / (theta * (1 - theta))
+    gradient = scale * (supported - theta)
+    # what is rounded in supported - theta is a part of both, in 1 - theta of 1 / (1 - theta)
+    sizes = scale * (supported + theta) + np.abs(gradient) / (1 - theta)
+    return Solution(
+        shares, concave_gap(gradient, shares, 4 * shares.size, sizes), 0, "certified", "composite"
+    )

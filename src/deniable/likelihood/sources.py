@@ -1,32 +1,127 @@
-"""Checks the inputs of a likelihood: channels, laws, counts, numbers. Refuses what has no finite channel."""
+"""Builds the problem of finding shares from a mechanism and its reports; refuses by name what it cannot."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial, singledispatch
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, partial, singledispatch
+from typing import NoReturn
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.errors import InvalidParameter, InvalidReport
+from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal, Matrix, Moments
-from deniable.likelihood.problem import Celled, Counted, Problem, Table
-from deniable.likelihood.rows import Kept
-from deniable.mechanisms import Tally
+from deniable.likelihood.problem import (
+    Celled,
+    Counted,
+    GridChannel,
+    Problem,
+    Reported,
+    Table,
+    refuse_empty,
+)
+from deniable.likelihood.rows import Kept, Supports, Window
+from deniable.likelihood.supports import guess_shares, merge_equal, pack_layers
+from deniable.mechanisms import Mechanism, SetMechanism, Tally, checked_values
 from deniable.mechanisms.checks import unmasked
-from deniable.metric import ContinuousWave, Mean, PlanarLaplace
+from deniable.metric import (
+    Averaged,
+    Channel,
+    ContinuousWave,
+    Geometric,
+    Mean,
+    MetricMechanism,
+    PlanarLaplace,
+    ProductGeometric,
+    SquareWave,
+)
+from deniable.metric.base import MOST_ENTRIES
+from deniable.metric.line import GeometricChannel
+from deniable.randomness import FULL
+from deniable.randomness.simulated import seeded
 from deniable.records import RecordMechanism
+from deniable.rounds import MemoizedMean
 
-FEWEST_BINS, MOST_BINS = 8, 256
+Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
+"""What reports can come from: a mechanism, its law, or the channel itself."""
+_FEWEST_BINS, _MOST_BINS = 8, 256
 """The fewest and the most bins that numbers are counted in, unless others are asked for."""
 MOST_ASKED = 1 << 11
 """And the most that can be asked for."""
 _ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
+_DENSE = 1000  # cells whose table is small
 
 
-def build_law_problem(law: Law, data: Tally | Array) -> Problem:
+def build_problem(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
+    """The problem of finding the shares behind a tally or an array of reports.
+
+    Values are ordered if `ordered` says so, if the mechanism is for ordered values, or if the source is a
+    bare matrix. Cells know their grid.
+    """
+    try:
+        problem = _build(source, data)
+    except InvalidReport as refused:
+        if (
+            isinstance(data, Tally)
+            or not isinstance(source, Mechanism)
+            or np.shape(data) != (source.tallied,)
+        ):
+            raise
+        raise InvalidReport(
+            f"{refused}; here are as many numbers as a tally has counts: if they are counts of n reports, "
+            "give dn.Tally(n, counts)"
+        ) from None
+    if ordered is None or not isinstance(problem, Counted | Reported):
+        return problem
+    if ordered and len(problem.shape) == 2:
+        raise InvalidParameter(
+            "cells of a grid are not on a line: the end of a row is far from the beginning of the next"
+        )
+    return replace(problem, shape=(problem.k,) if ordered else ())
+
+
+@singledispatch
+def _build(source: object, data: Tally | Array) -> Problem:
+    """A bare channel is a table of probabilities; all else is refused by what it is."""
+    _refuse_source(source)
+    table = _build_table(source)
+    return _count_outputs(table, data, (table.k,))
+
+
+@_build.register
+def _build_set_problem(source: SetMechanism, data: Tally | Array) -> Counted | Celled | Reported:
+    if source.names_value:
+        tally = data if isinstance(data, Tally) else source.tally(np.asarray(data))
+        return Counted(_build_kept_rows(source), _check_outputs(source.checked_tally(tally)))
+    if isinstance(data, Tally):
+        tally = source.checked_tally(data)
+        draw = partial(_redraw, source, tally.n, True)
+        return _count_supports(tally, np.full(source.k, source.law.q), source.law.gain, draw)
+    return _list_reports(source, np.asarray(data))
+
+
+@_build.register
+def _build_metric_problem(source: MetricMechanism, data: Tally | Array) -> Counted:
+    tally = data if isinstance(data, Tally) else source.tally(data)
+    return _count_outputs(_build_channel(source), tally, source.shape)
+
+
+@_build.register
+def _build_channel_problem(source: Channel, data: Tally | Array) -> Counted:
+    return _build_metric_problem(source.of, data)
+
+
+@_build.register
+def _build_line_problem(source: GeometricChannel, data: Tally | Array) -> Counted:
+    return _count_outputs(source, data, (source.k,))
+
+
+@_build.register
+def _build_law_problem(law: Law, data: Tally | Array) -> Problem:
     """From the law of an attribute alone, and its tally.
 
     Where a report supports one value, that is the whole channel. Else only each value's own probabilities are
@@ -39,22 +134,62 @@ def build_law_problem(law: Law, data: Tally | Array) -> Problem:
             "about the value"
         )
     if law.sizes.tolist() == [1]:
-        return Counted(Kept(law.k, law.p, law.q), check_outputs(tally))
-    refuse_fractions(tally)
+        return Counted(Kept(law.k, law.p, law.q), _check_outputs(tally))
+    _refuse_fractions(tally)
     bits = partial(_redraw_bits, law, tally.n) if law.bitwise and tally.asked is None else None
-    return count_supports(tally, np.full(law.k, law.q), law.gain, bits)
+    return _count_supports(tally, np.full(law.k, law.q), law.gain, bits)
 
 
-def build_marginal_problem(law: Marginal, data: Tally | Array) -> Celled:
+@_build.register
+def _build_marginal_problem(law: Marginal, data: Tally | Array) -> Celled:
     """From the law of an attribute whose values are not all supported alike, and its tally."""
-    return count_supports(_check_tally(law.k, data), law.q, law.gain, None)
+    return _count_supports(_check_tally(law.k, data), law.q, law.gain, None)
+
+
+@_build.register
+def _refuse_mean(_: Averaged | MemoizedMean, _data: Tally | Array) -> NoReturn:
+    raise InvalidParameter(
+        "reports of a number give its mean only: use plan.estimate(tallies), or the mechanism's "
+        "estimate(tally); for most likely shares ask for a Range with bins"
+    )
+
+
+@_build.register
+def _refuse_mechanism(source: Mechanism, _data: Tally | Array) -> NoReturn:
+    raise InvalidParameter(
+        f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
+        "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and tally"
+    )
+
+
+@lru_cache(maxsize=64)
+def _build_kept_rows(mechanism: SetMechanism) -> Kept:
+    law = mechanism.law
+    return Kept(law.k, law.p, law.q)
+
+
+def _list_reports(mechanism: SetMechanism, reports: Array) -> Reported:
+    tally = mechanism.tally(reports)  # refuses what cannot have been sent
+    refuse_empty(tally.n)
+    distinct, times = merge_equal(np.ascontiguousarray(reports))
+    supports = Supports(mechanism.k, pack_layers(mechanism, distinct))
+    draw = partial(_redraw, mechanism, tally.n, False)
+    return Reported(tally.n, supports, times / tally.n, guess_shares(mechanism, tally), draw)
+
+
+def _redraw(
+    mechanism: SetMechanism, n: int, is_tallied: bool, shares: Floats, generator: np.random.Generator
+) -> Problem:
+    values = np.repeat(np.arange(mechanism.k), generator.multinomial(n, shares / shares.sum()))
+    reports = mechanism.privatize(values, seeded(int(generator.integers(1 << 62))))
+    return build_problem(mechanism, mechanism.tally(reports) if is_tallied else reports)
 
 
 def _redraw_bits(law: Law, n: int, shares: Floats, generator: np.random.Generator) -> Problem:
     """The people with a value, and all others, set its bit independently of all other bits."""
     people = generator.multinomial(n, shares / shares.sum())
     counts = generator.binomial(people, law.p) + generator.binomial(n - people, law.q)
-    return build_law_problem(law, Tally(n, counts))
+    return _build_law_problem(law, Tally(n, counts))
 
 
 def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
@@ -74,8 +209,7 @@ def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -
         reports = np.full(1, np.nan)
     if reports.ndim != 1 or not ((reports >= low - _ROUNDED) & (reports <= high + _ROUNDED)).all():
         raise InvalidReport(f"reports of this Square Wave are a list of numbers from {low:.6g} to {high:.6g}")
-    if not reports.size:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    refuse_empty(reports.size)
     k = whole_number("bins", choose_bins(reports.size) if bins is None else bins, 2, MOST_ASKED)
     counts = np.histogram(np.clip(reports, low, high), 2 * k, (low, high))[0]
     return Counted(Table(np.maximum(wave.matrix(k, 2 * k), 0.0)), counts.astype(np.int64), (k,))
@@ -83,10 +217,10 @@ def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -
 
 def choose_bins(n: int) -> int:
     """How many bins n numbers are counted in, unless others are asked for."""
-    return min(max(round(math.sqrt(n)), FEWEST_BINS), MOST_BINS)
+    return min(max(round(math.sqrt(n)), _FEWEST_BINS), _MOST_BINS)
 
 
-def count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
+def _count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
     """The share of the reports about each value that support it."""
     asked_counts = np.full(q.size, tally.n) if tally.asked is None else tally.asked
     if asked_counts.min() < 1:
@@ -96,7 +230,7 @@ def count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] 
     return Celled(tally.n, tally.counts / asked_counts, asked_counts / tally.n, q, gain, draw)
 
 
-def build_table(source: object) -> Table:
+def _build_table(source: object) -> Table:
     """A bare channel, as a table of numbers."""
     if isinstance(source, Matrix):
         return Table(source.probabilities)
@@ -117,22 +251,22 @@ def build_table(source: object) -> Table:
 
 def count_values(source: object) -> int:
     """How many values there are, also where nobody has reported."""
-    refuse_source(source)
+    _refuse_source(source)
     known = getattr(source, "k", None)
-    return known if isinstance(known, int) else build_table(source).k
+    return known if isinstance(known, int) else _build_table(source).k
 
 
 @singledispatch
-def refuse_source(_: object) -> None:
+def _refuse_source(_: object) -> None:
     """Refuse what has no finite channel. Anything that may have one passes."""
 
 
-@refuse_source.register
+@_refuse_source.register
 def _refuse_tally(_: Tally) -> None:
     raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
 
 
-@refuse_source.register
+@_refuse_source.register
 def _refuse_record_mechanism(_: RecordMechanism) -> None:
     raise InvalidParameter(
         "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
@@ -140,39 +274,38 @@ def _refuse_record_mechanism(_: RecordMechanism) -> None:
     )
 
 
-@refuse_source.register
+@_refuse_source.register
 def _refuse_moments(_: Moments) -> None:
     raise InvalidParameter(
         "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
     )
 
 
-@refuse_source.register
+@_refuse_source.register
 def _refuse_locations(_: PlanarLaplace) -> None:
     raise InvalidParameter(
         "reports of PlanarLaplace are locations, not counted outputs: use planar_geometric on a Grid"
     )
 
 
-@refuse_source.register
-def _refuse_mean(source: Mean) -> None:
+@_refuse_source.register
+def _refuse_mean_source(source: Mean) -> None:
     raise InvalidParameter(
         f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution "
         "of a number use square_wave(epsilon, bins=...)"
     )
 
 
-def check_outputs(tally: Tally) -> Integers:
+def _check_outputs(tally: Tally) -> Integers:
     """The counts of outputs. Every report has one output."""
-    if tally.n < 1:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    refuse_fractions(tally)
+    refuse_empty(tally.n)
+    _refuse_fractions(tally)
     if tally.asked is not None or int(tally.counts.sum()) != tally.n:
         raise InvalidReport(f"every report has one output, so the counts must add up to n = {tally.n}")
     return np.asarray(tally.counts, dtype=np.int64)
 
 
-def refuse_fractions(tally: Tally) -> None:
+def _refuse_fractions(tally: Tally) -> None:
     """Counts may be floats, as files give them, if they are whole numbers from 0 on."""
     if tally.counts.dtype.kind == "i":  # a tally has refused what is negative
         return
@@ -192,3 +325,66 @@ def _check_tally(k: int, data: Tally | Array) -> Tally:
     if data.counts.size != k:
         raise InvalidReport(f"this tally counts {data.counts.size} values, the law has {k}")
     return data
+
+
+@singledispatch
+def _build_channel(mechanism: MetricMechanism) -> Table | Window | GeometricChannel | GridChannel:
+    """The channel of a mechanism: a table, unless its rows have a quicker form."""
+    return _tabulate(mechanism)
+
+
+def _tabulate(mechanism: MetricMechanism) -> Table:
+    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
+        raise InvalidParameter(
+            f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table "
+            f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid "
+            "measure='manhattan', which needs none"
+        )
+    return Table(mechanism.law.matrix())
+
+
+@_build_channel.register
+def _build_line(mechanism: Geometric) -> Table | GeometricChannel:
+    return _idealize(mechanism) if mechanism.is_geometric else _tabulate(mechanism)
+
+
+@_build_channel.register
+def _build_grid(mechanism: ProductGeometric) -> Table | GridChannel:
+    sides = mechanism.down, mechanism.across
+    if mechanism.k > _DENSE and all(side.is_geometric for side in sides):
+        return GridChannel(*map(_idealize, sides))
+    return _tabulate(mechanism)
+
+
+@_build_channel.register
+def _build_window(mechanism: SquareWave) -> Table | Window:
+    inside = Fraction(mechanism.keep, FULL * mechanism.window)
+    far = Fraction(FULL - mechanism.keep, FULL * (mechanism.k - 1))
+    window = Window(mechanism.k, mechanism.window, float(inside), float(far))
+    if mechanism.k * mechanism.outputs > MOST_ENTRIES:
+        return window
+    return Table(mechanism.law.matrix(), window)
+
+
+def _idealize(mechanism: Geometric) -> GeometricChannel:
+    """The sampled table differs from it by single words of 2^64, less than any certificate resolves."""
+    return GeometricChannel(mechanism.n, mechanism.rate)
+
+
+def _count_outputs(
+    channel: Table | Window | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]
+) -> Counted:
+    """How many reports have each output of a channel, from their tally or from the reports themselves."""
+    size = channel.size if isinstance(channel, Table | Window) else channel.k
+    if isinstance(data, Tally):
+        if data.counts.size != size:
+            raise InvalidReport(f"this tally counts {data.counts.size} outputs, the channel has {size}")
+        return Counted(channel, _check_outputs(data), shape)
+    try:
+        reports = checked_values(data, size)
+    except DeniableError as problem:
+        raise InvalidReport(
+            f"reports are outputs of the channel, 0 to {size - 1} (counts go in a Tally): {problem}"
+        ) from None
+    tally = Tally(reports.size, np.bincount(reports, minlength=size))
+    return Counted(channel, _check_outputs(tally), shape)

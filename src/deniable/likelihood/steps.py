@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats
+from deniable.likelihood.certificate import Search, Solution
 from deniable.likelihood.rows import Rows, shared
-from deniable.likelihood.solution import Search, Solution
 
 _SETTLED = 1e-3  # EMS of the Square Wave paper ends when all reports together gain less than this
 _HALVINGS = 12
@@ -26,7 +26,7 @@ def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None)
     p = rows.even if start is None else start
     gap, step = math.inf, -1
     for step in range(search.limit + 1):
-        ascent = rows.backward(shared(outputs, rows.forward(p)))
+        ascent = rows.ascent(outputs, p)
         gap = rows.gap(ascent, p)
         if search.enough(step, gap):
             return search.done(p, gap, step)

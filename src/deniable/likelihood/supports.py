@@ -1,19 +1,27 @@
-"""Packs reports of sets into bits: which values each supports, and how much likelier it then is."""
+"""Packs reports of sets into bits, and computes how likely each is from people, and from fakes.
+
+These are up to one factor of the report, so that their ratio says how much the report speaks for being real.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
 
-from deniable.arrays import Array, Integers
+from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.likelihood.rows import pack_bits
-from deniable.mechanisms import SetMechanism
+from deniable.estimate.consistency import simplex
+from deniable.likelihood.rows import Supports, pack_bits
+from deniable.mechanisms import SetMechanism, Tally
+from deniable.records import Blank, Fake, Guessed, Imitated
 from deniable.rounds import BitFlip
 
 MOST_BYTES = 1 << 30
 """More packed supports than this are not kept; the tally's composite likelihood needs none."""
+EVEN = 0.01
+"""How much of all values alike the first guess of a search has."""
 _AT_ONCE = 1 << 21
 _SAMPLED = 4096
 
@@ -59,3 +67,47 @@ def merge_equal(reports: Array) -> tuple[Array, Integers]:
         return reports, np.ones(len(reports), dtype=np.int64)
     _, first, times = np.unique(raw, return_index=True, return_counts=True)
     return reports[first], times.astype(np.int64)
+
+
+def guess_shares(mechanism: SetMechanism, tally: Tally) -> Floats:
+    """Shares near the maximum, none of them 0, to begin a search with."""
+    guess = np.full(mechanism.k, 1.0 / mechanism.k)
+    if tally.asked is None or tally.asked.min() > 0:
+        guess = (1 - EVEN) * simplex(mechanism.estimate(tally).frequencies) + EVEN * guess
+    return np.asarray(guess / guess.sum())
+
+
+def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
+    """Computes how likely each report is for a value drawn from these shares, up to a factor."""
+    return prepare_likelihoods(part, reports)(shares)
+
+
+def prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
+    """How likely each report is, up to a factor, as a function of the shares that values are drawn from."""
+    if part.names_value and reports.ndim == 1:
+        positions = reports.astype(np.intp)
+        return lambda shares: np.asarray(1.0 + (part.odds - 1.0) * shares)[positions]
+    return Supports(part.k, pack_layers(part, reports)).forward
+
+
+@singledispatch
+def compute_fake_likelihoods(fake: Fake, reports: Array) -> Floats:  # noqa: ARG001 - those of every fake take reports
+    """Computes how likely each report is from the fake, up to the same factor."""
+    raise InvalidParameter(f"how likely a report is from {type(fake).__name__} is not known here")
+
+
+@compute_fake_likelihoods.register
+def _(fake: Guessed, reports: Array) -> Floats:
+    return np.asarray(fake.supported / fake.part.law.q)[reports]
+
+
+@compute_fake_likelihoods.register
+def _(fake: Imitated, reports: Array) -> Floats:
+    return compute_report_likelihoods(fake.part, reports, fake.prior.shares)
+
+
+@compute_fake_likelihoods.register
+def _(fake: Blank, reports: Array) -> Floats:
+    """All of its bits are as those of values that nobody has."""
+    law = fake.part.law
+    return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))

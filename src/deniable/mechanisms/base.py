@@ -22,7 +22,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up, times_up, whole_number
 from deniable.formatting import format_count, format_loss, format_percent
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally

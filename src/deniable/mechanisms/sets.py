@@ -14,7 +14,7 @@ from deniable.arrays import Array, Floats
 from deniable.errors import InvalidReport
 from deniable.estimate import Estimate
 from deniable.law import Law, Marginal
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally

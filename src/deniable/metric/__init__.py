@@ -1,9 +1,9 @@
 """Reports metric values: ordered ones, cells, numbers. What they lose depends on their distance."""
 
+from deniable.estimate import MeanEstimate
 from deniable.metric.base import Channel, MetricMechanism
 from deniable.metric.globe import PlanarLaplace, great_circle, per_meter, planar_laplace
-from deniable.metric.means import Duchi, Hybrid, Mean, MeanEstimate, Piecewise, duchi, hybrid, piecewise
-from deniable.metric.numbers import Averaged
+from deniable.metric.means import Averaged, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
 from deniable.metric.ordered import Geometric, geometric
 from deniable.metric.planar import PlanarGeometric, ProductGeometric, planar_geometric
 from deniable.metric.remapping import optimal_remap, remap_to

@@ -189,13 +189,11 @@ class Geometric(MetricMechanism):
         """By the transpose of the same inverse; an error bar needs no refinement."""
         return self._ideal.weighing(points) if self.is_geometric else super()._weighing(points)
 
-    @property
-    def _mean_squares(self) -> Floats:
-        return self._neighbor_squares if self.is_geometric else super()._mean_squares
-
     @cached_property
-    def _neighbor_squares(self) -> Floats:
+    def _mean_squares(self) -> Floats:
         """A count adds to its own estimate by three outputs: itself and its neighbors."""
+        if not self.is_geometric:
+            return super()._mean_squares
         (main, side), table, single = (
             self._ideal.kernel.diagonals,
             self.tails / float(FULL),

@@ -18,7 +18,7 @@ from deniable.formatting import format_loss, format_up
 from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.base import Per
 from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
-from deniable.metric.shells import planar_noise
+from deniable.metric.planar import planar_noise
 from deniable.plan.strict_json import MOST_BINS, MOST_CELLS
 from deniable.randomness import cell
 from deniable.records import RecordMechanism

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +16,87 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Estimate, normal_quantile
 from deniable.estimate.consistency import monotone
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count
+from deniable.formatting import fill_paragraph, format_count
+from deniable.frames import Backend, frame_of
 from deniable.law import Law, finite
-from deniable.ranges.cumulative import CumulativeShares
-from deniable.ranges.influence import bound_influence
-from deniable.ranges.scatter import Scatter
-from deniable.ranges.squares import LeastSquares
-from deniable.ranges.tree import Tree
-from deniable.ranges.variances import Variances
+from deniable.ranges.tree import LeastSquares, Tree
+from deniable.ranges.variances import Scatter, Variances, bound_influence
 from deniable.summaries import Summary
+from deniable.summaries.summaries import interpolate, span_quantile
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DRAWN = 1000  # points of a curve
 _SOME = 257  # edges whose errors stand for those of all
 _MARGIN = 1.5  # how much larger than theirs other errors may be; lines of a pool add a sixth at most
 _AT_ONCE = 1 << 10  # values that are looked at together for a quantile
 _FEW = 20  # reports that support a value by chance, below which a sum of them is not yet normal
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CumulativeShares:
+    """The share of people below each edge: for display, as a curve that never falls.
+
+    The curve is biased, as everything that was made to look like a distribution is. The ends are those of
+    the unbiased shares, so that the curve may lie outside of a few of them.
+    """
+
+    n: int
+    edges: Floats = field(repr=False)
+    shares: Floats = field(repr=False)
+    """The curve, from 0 at the first edge to 1 at the last."""
+    unbiased: Floats = field(repr=False)
+    """What the reports say of each edge, by least squares."""
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+    level: float = 0.95
+    """How often the ends of one edge hold."""
+    name: str = ""
+    """The question that it is of."""
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A dataframe of the library you already have: pandas, polars or pyarrow."""
+        columns = {
+            "below": self.edges,
+            "share": self.shares,
+            "unbiased": self.unbiased,
+            "low": self.low,
+            "high": self.high,
+        }
+        return frame_of(columns, backend)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the curve, and the interval of each edge around it."""
+        from deniable.plot.figure import ESTIMATE, TRUTH, format_tick, style
+        from deniable.plot.picture import Picture
+
+        indices = np.unique(np.linspace(0, self.edges.size - 1, _DRAWN).astype(np.int64))
+        across = self.edges[indices]
+        # a share below 0 is below the truth: its interval reaches as far as it would from 0
+        beyond = self.unbiased - np.clip(self.unbiased, 0, 1)
+        low, high = self.low - np.maximum(beyond, 0), self.high - np.minimum(beyond, 0)
+        ends = np.clip(low[indices], 0, 1), np.clip(high[indices], 0, 1)
+        whose = f"{self.name}, " if self.name else ""
+        reports = format_count(self.n, "report")
+        title = f"{whose}{reports}: cumulative shares with {100 * self.level:g} % intervals"
+        with style():
+            figure = Picture(figsize=(5.4, 3.2), layout="constrained")
+            axes = figure.subplots()
+            axes.fill_between(across, *ends, color=TRUTH, alpha=0.35, linewidth=0, label="interval of each")
+            axes.plot(across, self.shares[indices], color=ESTIMATE, label="people below")
+            axes.set_xlim(float(across[0]), float(across[-1]))
+            axes.set_ylim(0.0, 1.0)
+            axes.yaxis.set_major_formatter(format_tick)
+            axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
+            axes.set_xlabel(self.name or "value")
+            axes.set_ylabel("share of people below")
+            axes.legend(loc="lower right")
+        return figure
+
+    def __str__(self) -> str:
+        return f"Cumulative shares at {self.edges.size:,} edges, {format_count(self.n, 'report')}"
 
 
 @final
@@ -186,6 +253,7 @@ class RangeEstimate:
     def quantile(self, share: float, level: float = 0.95) -> Summary:
         """Where the share of people below reaches `share`, by the curve that never falls.
 
+        People of a bin are taken to be spread evenly over it.
         The interval is from the first to the last value that may be the one: the unbiased share below it may
         be less than `share`, and that up to its end may be more. It reaches to the outer edges of these.
         """
@@ -194,9 +262,9 @@ class RangeEstimate:
         first, last = self._find_possible(target, z)
         edges = self._bins.ends
         low, high = float(edges[first]), float(edges[last + 1])
-        value = min(max(self._invert(target), low), high)
-        error = (high - low) / (2 * z) if math.isfinite(value) else math.inf
-        return Summary(value, error, low, high)
+        at = int(np.searchsorted(self.curve[1:], target - 1e-12))
+        value = min(max(interpolate(self._bins, self.curve[1:], at, target), low), high)
+        return span_quantile(value, low, high, z)
 
     def _find_possible(self, share: float, z: float) -> tuple[int, int]:
         """The first and the last value that may be where the share of people below reaches this.
@@ -225,16 +293,6 @@ class RangeEstimate:
         """The largest error of the shares below some edges, which stand for all."""
         edges = np.unique(np.linspace(1, self.k - 1, _SOME).astype(np.int64))
         return float(np.sqrt(self.variances_of(np.zeros_like(edges), edges).max()))
-
-    def _invert(self, share: float) -> float:
-        """Where the curve reaches a share; people of a bin are taken to be spread evenly over it."""
-        at = int(np.searchsorted(self.curve[1:], share - 1e-12))
-        low, high = float(self._bins.ends[at]), float(self._bins.ends[at + 1])
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return low if math.isinf(low) else high
-        before, after = float(self.curve[at]), float(self.curve[at + 1])
-        part = (share - before) / max(after - before, 1e-300)
-        return low + (high - low) * min(max(part, 0.0), 1.0)
 
     def __str__(self) -> str:
         median = self.quantile(0.5)

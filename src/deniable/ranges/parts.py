@@ -9,8 +9,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import Pooled, SetMechanism, grr, olh, plh, ss
 from deniable.mechanisms.shapes.pooled import MOST_VALUES
-from deniable.ranges.scatter import Scatter
 from deniable.ranges.tree import Tree
+from deniable.ranges.variances import Scatter
 
 _SETS = 1 << 10  # values, of which a set is never short if there are more
 _LONGEST = 9  # bytes of a set: as many as those of a hash

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import add_losses
 from deniable.randomness.words import Rows

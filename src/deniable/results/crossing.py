@@ -14,13 +14,12 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.cross import CrossTable, Source
-from deniable.cross.agreement import Agreed, agree
 from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
-from deniable.cross.likely import LikelyTable
+from deniable.cross.source import Agreed, agree
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
 from deniable.cross.star import Star
-from deniable.cross.table import Repeats
+from deniable.cross.table import LikelyTable, Repeats
 from deniable.domain import Domain, Product
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
 from deniable.estimate.consistency import nearest_with_total, simplex
@@ -494,7 +493,7 @@ class _Joint:
     by: str
 
     def find(self, document: PlanDocument, given: dict[int, Any], **options: Any) -> LikelyTable:
-        from deniable.likelihood.tables import mle_tables
+        from deniable.likelihood.fitting import mle_tables
 
         found = mle_tables(
             [

@@ -24,9 +24,18 @@ from deniable.mechanisms import Linear, Tally
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Reports, Tallies
 from deniable.results.estimates import Estimates
-from deniable.summaries.bursts import check_burst, check_minutes
-from deniable.summaries.hash_health import HashBits, check_buckets, check_levels
-from deniable.summaries.health import LEVEL, Check, Watch, check_shares, watches
+from deniable.summaries.health import (
+    LEVEL,
+    Check,
+    HashBits,
+    Watch,
+    check_buckets,
+    check_burst,
+    check_levels,
+    check_minutes,
+    check_shares,
+    watches,
+)
 
 LOOKED = 100_000
 """Reports of an attribute that are looked at: more notice little more, and take long."""

@@ -20,9 +20,8 @@ from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.results.estimates import Estimates, bins_of, correct_mean, explain_random, find_condition
 from deniable.results.possible_shares import Likely, Shares, read_values
 from deniable.summaries import Group, Summary, mean_of, quantile_between, sum_of
-from deniable.summaries.covariance import error_of
 from deniable.summaries.ratios import fieller_ends, ratio_error
-from deniable.summaries.totals import Curve, cumulate, rising, weigh
+from deniable.summaries.totals import Curve, cumulate, error_of, rising, weigh
 
 ANSWERED = "those who answered"
 APPLIES = "those to whom it applies"

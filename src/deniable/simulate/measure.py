@@ -23,7 +23,7 @@ from deniable.metric.table import DISTANCED, Distanced
 from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
 from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly
-from deniable.summaries.metrics import METRICS
+from deniable.summaries.distances import METRICS
 
 
 @final

@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import (
     Direct,
     ExactMechanism,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.cross import CrossTable
-    from deniable.cross.agreement import Agreed
+    from deniable.cross.source import Agreed
     from deniable.plan.document import PlanDocument
     from deniable.ranges import CumulativeShares, RangeEstimate
     from deniable.results.change import Change, People

@@ -9,10 +9,11 @@ from deniable.summaries.distances import (
     smoothed_kl,
     total_variation,
 )
-from deniable.summaries.groups import Group, groups_of
 from deniable.summaries.summaries import (
+    Group,
     Summary,
     circular_mean_of,
+    groups_of,
     mean_of,
     quantile_between,
     quantile_of,

@@ -2,13 +2,13 @@
 
 Shares are lists of numbers, or results (`Estimate`, `Likelihood`). Total variation and the divergence need no
 positions. The other distances need shares with the same sum; so project unbiased estimates first. Lists whose
-sum is far from 1 are refused.
+sum is far from 1 are refused. `METRICS` measure errors of simulated estimates, whatever these add up to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +39,14 @@ def line_wasserstein(one: Shares, other: Shares, positions: npt.ArrayLike | None
     (2.0, 15.0)
     """
     excess = _excess(one, other)
-    steps = np.ones(excess.size - 1) if positions is None else np.diff(_positions(positions, excess.size))
+    points = np.arange(excess.size, dtype=np.float64)
+    if positions is not None:
+        points = finite(positions, f"positions are {excess.size} numbers")
+        if points.shape != excess.shape:
+            raise InvalidParameter(
+                f"positions are {excess.size} numbers, got an array of shape {points.shape}"
+            )
+    steps = np.diff(points)
     if (steps < 0).any():
         raise InvalidParameter("positions on a line must be in ascending order")
     return float(np.abs(np.cumsum(excess)[:-1]) @ steps)
@@ -220,13 +227,6 @@ def _excess(first: Shares, other: Shares) -> Floats:
     return np.asarray(excess - excess.sum() / excess.size)
 
 
-def _positions(positions: npt.ArrayLike, k: int) -> Floats:
-    points = finite(positions, f"positions are {k} numbers")
-    if points.shape != (k,):
-        raise InvalidParameter(f"positions are {k} numbers, got an array of shape {points.shape}")
-    return points
-
-
 def _transport(excess: Floats, distance: Any) -> float:
     """Move excess to where shares are missing; what can stay does, since costs are a metric."""
     small = 1e-14 * np.abs(excess).max()
@@ -273,3 +273,42 @@ def _program(cost: Floats, blocks: list[Any], right: Floats) -> float:
     if solved.status != 0:
         raise InvalidParameter(f"the transport has no solution: {solved.message}")
     return float(solved.fun)
+
+
+def mean_squared_error(estimates: Floats, truth: Floats) -> float:
+    """The squared error of a share, averaged over the values."""
+    return float(((estimates - truth) ** 2).mean())
+
+
+def max_error(estimates: Floats, truth: Floats) -> float:
+    """The error of the share that is furthest off."""
+    return float(np.abs(estimates - truth).max())
+
+
+def _total_variation(estimates: Floats, truth: Floats) -> float:
+    """Half the sum of all errors."""
+    return float(np.abs(estimates - truth).sum() / 2)
+
+
+def wasserstein(estimates: Floats, truth: Floats) -> float:
+    """For ordered values: the area between the cumulative shares, in steps from one value to the next."""
+    return float(np.abs(np.cumsum(estimates - truth)[:-1]).sum())
+
+
+def kullback_leibler(estimates: Floats, truth: Floats) -> float:
+    """How surprising the truth is to somebody who believes the estimates, in nats.
+
+    Negative estimates count as zero; then 1e-6 is added to every share on both sides, so that it is finite.
+    """
+    believed, real = np.maximum(estimates, 0.0) + 1e-6, truth + 1e-6
+    return float((real / real.sum()) @ np.log(real / real.sum() / (believed / believed.sum())))
+
+
+METRICS: dict[str, Callable[[Floats, Floats], float]] = {
+    "mse": mean_squared_error,
+    "max_error": max_error,
+    "total_variation": _total_variation,
+    "wasserstein": wasserstein,
+    "kl": kullback_leibler,
+}
+"""Every measure of how far estimated shares are from the true ones."""

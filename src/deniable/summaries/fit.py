@@ -122,12 +122,17 @@ def _draw_alike(alike: _Alike) -> Floats:
     people = np.eye(k)[alike.value]
     supported = law.q + law.gain * people
     covariance = (law.pairs.joint(people) - np.outer(supported, supported)) / law.gain**2
-    sizes, axes = np.linalg.eigh(covariance / alike.estimate.n)
-    root = axes * np.sqrt(np.maximum(sizes, 0.0))
     generator = np.random.default_rng(int.from_bytes(alike.digest[:8], "little"))
-    return _sum_squares(people + generator.standard_normal((_DRAWS, k)) @ root.T)
+    return _sum_squares(people + draw_normal(covariance / alike.estimate.n, _DRAWS, generator))
 
 
 def _sum_squares(shares: Floats) -> Floats:
     """How far below 0 shares are together."""
     return np.asarray((np.minimum(shares, 0.0) ** 2).sum(axis=-1))
+
+
+def draw_normal(covariance: Floats, runs: int, generator: np.random.Generator) -> Floats:
+    """Normal numbers around 0 with this covariance, a row for each run."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(values.clip(0.0, None))
+    return np.asarray(generator.standard_normal((runs, len(values))) @ root.T)

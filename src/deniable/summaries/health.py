@@ -1,45 +1,57 @@
 """Checks whether reports look as honest ones do, whatever people answered.
 
 The law of a report says more than the shares: how many values it supports, which hash functions it uses, how
-often it supports two values together. Fakes that were not made by the mechanism differ in some of these.
+often it supports two values together. Fakes that were not made by the mechanism differ in some of these, or
+in the minute in which they come.
+
+Hash and level of a question are drawn without looking at the answer. Buckets of codes other than 0 are even
+over all hashes; code 0 is in bucket 0 of every hash, so that this bucket may hold more. Hashes that are not
+fair are not sent, which moves all of it a little: counts are compared with the nearer end of what the law
+allows.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import final
 
 import numpy as np
 
-from deniable.arrays import Array, Floats
+from deniable.arrays import Array, Floats, Integers
 from deniable.estimate import Estimate, reach_of
 from deniable.exact import PRIME
-from deniable.formatting import format_digits
+from deniable.formatting import format_count, format_digits
 from deniable.law import Law, Marginal, Moments
 from deniable.law.pairs import walsh_transform
-from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape
+from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Linear, Pooled, SubsetShape, Tally
+from deniable.randomness import FULL, toeplitz
 from deniable.rounds import HashedMemoized
-from deniable.summaries.covariance import known_squares
-from deniable.summaries.tails import (
-    POWER,
-    cells_noticed,
-    compare_cells,
-    least_noticed,
-    log_one_sided,
-    normal_noticed,
-    one_sided,
-    pool_cells,
-    reach_of_log,
-    several,
-    two_sided,
-)
+from deniable.summaries.totals import known_squares
 
 LEVEL = 0.001
 """How often honest reports raise any alarm at all, over all checks of a study."""
+AROUND = 5
+"""Minutes before and after one that it is compared with; fewer near the start and the end."""
+WAITED = 2
+"""Minutes after a start that are not judged: devices that waited for the collector come in them at once."""
+TIMES = 3.0
+"""How many times the mean rate of the minutes before, or of those after, a minute of honest people may have.
+A wave that decays exponentially stays below that if it takes 1.7 minutes or more to halve.
+"""
+LEAST = 30
+"""Minutes that must have passed before any is judged."""
+_QUARTILE = 1.3233  # of a chi-square with one degree of freedom: three quarters are below
+_WORDS = ("", "minute", "two minutes", "three minutes", "four minutes", "five minutes")
+_WORST = 8  # values whose exact p-values are computed
+POWER = 1.2816
+"""How many errors a number lies beyond its limit that is noticed nine times in ten."""
+_FEW = 10.0  # expected in a cell of a chi-square
+_TRIED = np.geomspace(1e-6, 1.0, 700)  # shares of fakes, in steps of 2 %
+_EXPECTED = 10  # reports in a cell of buckets
 _PAIRED = 256  # values whose pairs are counted: the commonest
 _CELLS = 64  # of the numbers of hash functions
 _ROUNDED = 1e-9  # a part of the mean square that may be rounding; no size varies so little
@@ -70,6 +82,10 @@ ALL_VALUES = "reports that support all values"
 FOR_VALUE = "reports that all support one value"
 AGAINST_VALUE = "reports that all leave out a value that nobody has"
 ONE_FUNCTION = "reports with one hash function"
+ONE_BUCKET = "reports of one bucket, other than the first"
+ONE_LEVEL = "reports that all name the level of whole values"
+ONE_MINUTE = "reports that all come in one minute, even where most others come"
+ONE_MINUTE_ONE_VALUE = "reports that all come in the busiest minute and support one value"
 ONE_COLUMN = "reports of one column"
 SEVERAL_VALUES = "reports that support as many of {} values as they can"
 TWO_VALUES = "reports that support two values, and others as by chance"
@@ -412,3 +428,290 @@ def _watch_columns(mechanism: Hadamard) -> list[Watch]:
 def _blocks(reports: Array, k: int) -> list[Array]:
     """Parts whose tables of support fit in memory."""
     return np.array_split(reports, max(1, len(reports) * k // (1 << 23)))
+
+
+@final
+@dataclass
+class HashBits:
+    """How often each bit of a hash is set: in half of honest reports."""
+
+    mechanism: Linear
+    n: int = 0
+    counts: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(toeplitz.count_random(self.mechanism.bits, self.mechanism.rows))
+
+    def look(self, reports: Array) -> None:
+        """Count these reports, too."""
+        bits = np.unpackbits(np.ascontiguousarray(reports["bits"]), axis=1, bitorder="little")
+        self.counts += bits[:, : self.counts.size].sum(axis=0)
+        self.n += len(reports)
+
+    def check(self, attribute: str, tail: float) -> Check:
+        """What the reports so far say; alarms are for p-values below this tail."""
+        from scipy.special import chdtrc, chdtri, chndtrinc
+
+        size = self.counts.size
+        unfair = float(toeplitz.chance_dependent(self.mechanism.bits, self.mechanism.rows))
+        moved = unfair * (1 + unfair) + unfair**2  # at most, of twice a share less 1
+        wider = 1 + unfair + unfair**2 * size  # at most, of the variance in any direction
+        away = np.abs(2 * self.counts / self.n - 1)
+        beyond = np.maximum(away - moved, 0.0)
+        worst = int(np.argmax(away))
+        needed = float(chndtrinc(chdtri(size, tail), size, 0.1)) * wider
+        return Check(
+            attribute,
+            "hash bits",
+            float(chdtrc(size, self.n * float(beyond @ beyond) / wider)),
+            f"bit {worst} of the hash is set in {100 * self.counts[worst] / self.n:.3g} % of reports, not "
+            "in half",
+            min(1.0, moved + math.sqrt(needed / (self.n * size))),
+            ONE_FUNCTION,
+        )
+
+
+def check_buckets(attribute: str, mechanism: Linear, counts: Integers, tail: float) -> Check:
+    """How many reports each bucket has; the first may have more than others, if people have code 0."""
+    from scipy.special import bdtr, bdtrc
+
+    n, first = int(counts.sum()), int(counts[0])
+    low, high = map(float, mechanism.bound_other)
+    fewer = float(bdtr(first, n, low))
+    more = float(bdtrc(first - 1, n, mechanism.keep / FULL)) if first else 1.0
+    others, noticed, at, even = _compare_others(mechanism, counts, (low, high), tail / 3)
+    saw = f"bucket {at} has {100 * counts[at] / n:.3g} % of reports, others {100 * even:.3g} %"
+    if others > min(fewer, more):
+        usual = f"{100 * low:.3g} to {100 * mechanism.keep / FULL:.3g} %"
+        saw = f"the first bucket has {100 * first / n:.3g} % of reports; {usual} are usual"
+    return Check(attribute, "buckets", several(min(fewer, more, others), 3), saw, noticed, ONE_BUCKET)
+
+
+def _compare_others(
+    mechanism: Linear, counts: Integers, ends: tuple[float, float], tail: float
+) -> tuple[float, float, int, float]:
+    """How often all buckets but the first differ as much; the share of fakes in one of them that is noticed;
+    and the fullest of them, with what others have.
+    """
+    from scipy.special import chdtrc
+
+    n, rest = int(counts.sum()), int(counts[1:].sum())
+    g, (low, high) = mechanism.g, ends
+    even = 1 / max(1, g - 1)
+    off = max(even - low / ((g - 2) * high + low), high / ((g - 2) * low + high) - even) if g > 2 else 0.0
+    shift = 0
+    while rest * even * ((1 << shift) - 1 or 1) < _EXPECTED and shift < mechanism.rows:
+        shift += 1
+    cells = np.arange(1, g) >> shift
+    seen = np.bincount(cells, counts[1:])
+    sizes = np.bincount(cells, minlength=seen.size)
+    seen, sizes = seen[sizes > 0], sizes[sizes > 0]
+    fullest = 1 + int(np.argmax(counts[1:]))
+    usual = float(counts.sum() - counts[0] - counts[fullest]) / max(1, g - 2) / n if g > 2 else 0.0
+    freedom = seen.size - 1
+    if freedom < 1:
+        return 1.0, 1.0, fullest, usual
+    beyond = np.maximum(np.abs(seen - rest * even * sizes) - rest * off * sizes, 0.0)
+    statistic = float((beyond**2 / (rest * even * sizes)).sum()) / (1 + off / even)
+    inside = min(1.0, cells_noticed(float(sizes[-1]) * even, rest, freedom, tail) + off * float(sizes[-1]))
+    part = rest / n  # fakes are among the reports of these buckets
+    noticed = inside * part / (1 - inside + inside * part)
+    return float(chdtrc(freedom, statistic)), noticed, fullest, usual
+
+
+def check_levels(question: str, counts: Sequence[int], chances: Sequence[float], tail: float) -> Check:
+    """How many people report each level of one question. They see the same question, so that nobody can skip
+    a level; of several questions some may be skipped.
+    """
+    n, parts = sum(counts), np.array(chances) / math.fsum(chances)
+    seen = np.array(counts, dtype=np.float64)
+    cells = pool_cells(n * parts)
+    worst = int(np.argmax(np.abs(seen - n * parts) / np.sqrt(n * parts)))
+    return Check(
+        question,
+        "levels of a question",
+        compare_cells(seen, n * parts, cells),
+        f"level {worst + 1} of {len(counts)} has {100 * seen[worst] / n:.3g} % of reports, usual are "
+        f"{100 * parts[worst]:.3g} %",
+        cells_noticed(float(parts[-1]), n, int(cells.max()), tail),
+        ONE_LEVEL,
+    )
+
+
+def check_minutes(counts: Sequence[int], n: int, tail: float) -> Check | None:
+    """Whether too many reports came in one minute; counts are of complete minutes, the oldest first.
+
+    The rate of a minute is at most TIMES the mean rate of the minutes before, or of those after. If people
+    come independently of each other, the p-value then holds for any rates. If counts scatter more, that is
+    measured and allowed for, which is good for a variance of up to four means. While the minutes after one
+    come, it is judged up to AROUND times, and the p-value counts them all.
+    """
+    came = np.asarray(counts, dtype=np.float64)
+    if came.size < LEAST:
+        return None
+    factor = _overdispersion(came)
+    judged = np.arange(WAITED, came.size - 1)
+    start, end = np.maximum(0, judged - AROUND), np.minimum(came.size, judged + AROUND + 1)
+    sums, now = np.concatenate([[0.0], np.cumsum(came)]), came[judged]
+    before, after = sums[judged] - sums[start], sums[end] - sums[judged + 1]
+    minutes_before, minutes_after = judged - start, end - judged - 1
+    p_values = np.maximum(
+        _tail(now, before, minutes_before, factor), _tail(now, after, minutes_after, factor)
+    )
+    worst, tries = int(np.argmin(p_values)), AROUND * now.size
+    most = float(np.maximum(before, after).max())
+    return Check(
+        "",
+        "reports in one minute",
+        several(float(p_values[worst]), tries),
+        f"{now[worst]:,.0f} reports came in one minute, {format_count(came.size - judged[worst], 'minute')} "
+        f"ago; in the {_WORDS[minutes_before[worst]]} before there were "
+        f"{format_digits(before[worst] / minutes_before[worst], 3)} a minute, and in the "
+        f"{_WORDS[minutes_after[worst]]} after {format_digits(after[worst] / minutes_after[worst], 3)}",
+        _minute_noticed(most, factor, n, tail / tries),
+        ONE_MINUTE,
+    )
+
+
+def _overdispersion(came: Floats) -> float:
+    """How much more than Poisson numbers neighboring minutes differ; a few bursts do not matter."""
+    pairs = came[: came.size // 2 * 2].reshape(-1, 2)
+    sums = pairs.sum(axis=1)
+    apart = (pairs[:, 0] - pairs[:, 1])[sums > 0] ** 2 / sums[sums > 0]
+    return max(1.0, float(np.quantile(apart, 0.75)) / _QUARTILE) if apart.size else 1.0
+
+
+def _tail(now: Floats, around: Floats, minutes: Integers | int, factor: float) -> Floats:
+    """How often so many of these reports come in the one minute, if its rate is TIMES that of the others."""
+    from scipy.special import betainc
+
+    share = TIMES / (TIMES + minutes)
+    return np.where(now > 0, betainc(np.maximum(now, 1) / factor, around / factor + 1, share), 1.0)
+
+
+def _minute_noticed(around: float, factor: float, n: int, tail: float) -> float:
+    """The share of the reports that is noticed if it comes in one minute among so many others."""
+    tried = np.geomspace(1, max(2.0, float(n)), 500)
+    quiet = np.flatnonzero(_tail(tried, np.full(tried.size, around), AROUND, factor) >= tail)
+    most = tried[min(quiet[-1] + 1, tried.size - 1)] if quiet.size else tried[0]
+    return min(1.0, float(most + POWER * math.sqrt(factor * most) - around / AROUND) / n)
+
+
+def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate, tail: float) -> Check | None:
+    """Whether the reports of the busiest minute support other values than all others.
+
+    If the people of that minute are like the others, a value's count among them is a hypergeometric number,
+    whatever people answer: the p-value is exact.
+    """
+    if isinstance(estimate.law, Moments) or not burst.n or not others.n:
+        return None
+    k, (in_burst, elsewhere) = burst.counts.size, (_count_asked(tally) for tally in (burst, others))
+    p_value, worst = _least(burst.counts, in_burst, burst.counts + others.counts, in_burst + elsewhere)
+    label = _label(estimate, worst)
+    seen, usual = burst.counts / np.maximum(1, in_burst), others.counts / np.maximum(1, elsewhere)
+    typical = int(np.argsort(usual)[k // 2])
+    error = math.sqrt(usual[typical] * (1 - usual[typical]) * (1 / burst.n + 1 / others.n))
+    share_noticed = normal_noticed(error, 1 - float(usual[typical]), tail / (2 * k))
+    return Check(
+        attribute,
+        "answers of one minute",
+        several(p_value, 2 * k),
+        f"{100 * seen[worst]:.3g} % of the {burst.n:,} reports of the busiest minute support {label}, "
+        f"{100 * usual[worst]:.3g} % of the others do",
+        1.0 if share_noticed >= 1 else share_noticed * burst.n / (burst.n + others.n),
+        ONE_MINUTE_ONE_VALUE,
+    )
+
+
+def _count_asked(tally: Tally) -> Integers:
+    """How many reports are about each value."""
+    return np.full(tally.counts.size, tally.n) if tally.asked is None else tally.asked
+
+
+def _least(counts: Integers, sampled: Integers, totals: Integers, n: Integers) -> tuple[float, int]:
+    """The least p-value of any value, on one side, and which value that is: of all n reports so many support
+    it, and of those drawn so many.
+    """
+    from scipy.stats import hypergeom
+
+    shares = totals / np.maximum(1, n)
+    scatter = np.sqrt(
+        np.maximum(sampled * shares * (1 - shares) * (n - sampled) / np.maximum(1, n - 1), 1e-12)
+    )
+    chosen = np.argsort(-np.abs(counts - sampled * shares) / scatter, kind="stable")[:_WORST]
+    parameters = n[chosen], totals[chosen], sampled[chosen]
+    p_values = np.minimum(
+        hypergeom.sf(counts[chosen] - 1, *parameters), hypergeom.cdf(counts[chosen], *parameters)
+    )
+    worst = int(np.argmin(p_values))
+    return float(p_values[worst]), int(chosen[worst])
+
+
+def one_sided(deviates: Floats) -> Floats:
+    """How often a normal number is so large."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-deviates))
+
+
+def log_one_sided(deviate: float) -> float:
+    """The logarithm of how often a normal number is so large, however rare that is."""
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(-deviate))
+
+
+def reach_of_log(tail: float) -> float:
+    """How large a normal number is that is exceeded so rarely: the inverse of `log_one_sided`."""
+    from scipy.special import ndtri_exp
+
+    return -float(ndtri_exp(tail))
+
+
+def two_sided(deviate: float) -> float:
+    """How often a normal number is so far from 0."""
+    return float(2 * one_sided(np.abs(deviate)))
+
+
+def several(p_value: float, times: int) -> float:
+    """The p-value of the smallest of several."""
+    return min(1.0, p_value * times)
+
+
+def normal_noticed(error: float, moved: float, tail: float) -> float:
+    """The share of fakes that is noticed by a normal number, which all of them would move by this much."""
+    return min(1.0, (reach_of(tail) + POWER) * error / moved) if moved > 0 else 1.0
+
+
+def pool_cells(expected: Floats) -> Integers:
+    """Which cell of a chi-square each count belongs to: where few are expected, they are put together."""
+    common = expected >= _FEW
+    cells = np.where(common, np.cumsum(common) - 1, common.sum())
+    last = max(0, int(common.sum()) - 1)
+    return np.minimum(cells, last) if expected[~common].sum() < _FEW else cells
+
+
+def compare_cells(counts: Floats, expected: Floats, cells: Integers) -> float:
+    """How often counts differ as much from what is expected."""
+    from scipy.special import chdtrc
+
+    seen, usual = np.bincount(cells, counts), np.bincount(cells, expected)
+    if usual.size == 1:
+        return 1.0
+    return float(chdtrc(usual.size - 1, float(((seen - usual) ** 2 / usual).sum())))
+
+
+def cells_noticed(chance: float, n: float, freedom: int, tail: float) -> float:
+    """The share of fakes that is noticed by a chi-square, if all of them are in one cell of this chance."""
+    from scipy.special import chdtri, chndtrinc
+
+    if not freedom:
+        return 1.0
+    moved = float(chndtrinc(chdtri(freedom, tail), freedom, 0.1))
+    return min(1.0, math.sqrt(moved / (n * (1 / chance - 1))))
+
+
+def least_noticed(beyond: Callable[[Floats], Floats]) -> float:
+    """The share of fakes from which on all that are tried are noticed: what this gives of them is below 0."""
+    quiet = np.flatnonzero(beyond(_TRIED) >= 0)
+    return float(_TRIED[min(quiet[-1] + 1, _TRIED.size - 1)]) if quiet.size else float(_TRIED[0])

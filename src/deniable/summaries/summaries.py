@@ -1,7 +1,8 @@
 """Estimates means, cumulative shares and quantiles of values that are numbers or positions, with intervals.
 
 From an unbiased estimate they are unbiased, with standard errors from the law. From a most likely
-distribution they come with a bootstrap.
+distribution they come with a bootstrap. Neighboring values are also summed in groups: single bins or cells
+scatter widely, and their groups are known far better.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
+from deniable.domain import Domain
+from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
 from deniable.estimate import (
     Bins,
@@ -30,8 +33,7 @@ from deniable.formatting import format_digits
 from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanisms import checked_values
-from deniable.summaries.covariance import error_of, known_squares
-from deniable.summaries.totals import cumulate, rising, weigh
+from deniable.summaries.totals import cumulate, error_of, known_squares, rising, weigh
 
 Result = Estimate | Likelihood
 
@@ -306,53 +308,52 @@ def quantile_of(
     target = number("share", share, 0.0, 1.0)
     if (np.diff(points) < 0).any():
         raise InvalidParameter("positions on a line must be in ascending order")
-
-    def first(cumulative: Floats) -> npt.NDArray[np.int64]:
-        return np.asarray(np.minimum((cumulative < target - 1e-12).sum(axis=-1), result.k - 1))
-
     z = normal_quantile(level)
     if isinstance(result, Likelihood):
         tail, cumulative = (1 - level) / 2, np.cumsum(result.frequencies)
+        at = int(_first(cumulative, target))
         if not result.has_errors:
-            at = int(first(cumulative))
-            return _bare(float(points[at]) if bins is None else _inside(bins, cumulative, at, target))
+            return _bare(float(points[at]) if bins is None else interpolate(bins, cumulative, at, target))
         # both ends: repeats of a flat likelihood say nothing
-        low, high = (
-            first(cumulative * 0 + 1),
-            first(cumulative * 0),
-        )
+        low, high = (int(_first(np.full(result.k, below), target)) for below in (1.0, 0.0))
         if not result.flat:
-            repeated = first(np.cumsum(result.bootstrap(repeats, seed), axis=-1))
-            low, high = np.quantile(repeated, [tail, 1 - tail], method="nearest").astype(np.int64)
-            low, high = min(low, first(cumulative)), max(high, first(cumulative))
+            repeated = _first(np.cumsum(result.bootstrap(repeats, seed), axis=-1), target)
+            least, most = np.quantile(repeated, [tail, 1 - tail], method="nearest").tolist()
+            low, high = min(int(least), at), max(int(most), at)
     else:
         curve = cumulate(result, target)
-        cumulative, errors = rising(curve.below), np.append(curve.errors, 0.0)
-        if bins is not None:
-            return quantile_between(bins, cumulative, errors, target, level)
-        low, high = first(cumulative + z * errors), first(cumulative - z * errors)
-    at = int(first(cumulative))
-    ends = points[at], points[low], points[high]
+        cumulative, errors = rising(curve.below), z * np.append(curve.errors, 0.0)
+        low, high = (int(_first(cumulative + side, target)) for side in (errors, -errors))
     if bins is not None:
-        ends = np.float64(_inside(bins, cumulative, at, target)), bins.ends[low], bins.ends[high + 1]
-    value, lowest, highest = (float(end) for end in ends)
-    return Summary(value, (highest - lowest) / (2 * z) if math.isfinite(value) else math.inf, lowest, highest)
+        return _span_bins(bins, cumulative, (low, high), target, z)
+    at = int(_first(cumulative, target))
+    return span_quantile(float(points[at]), float(points[low]), float(points[high]), z)
 
 
 def quantile_between(bins: Bins, cumulative: Floats, errors: Floats, target: float, level: float) -> Summary:
     """A quantile by cumulative shares of bins whose errors are known, one for each bin, the last 0."""
-
-    def first(shares: Floats) -> int:
-        return int(min((shares < target - 1e-12).sum(), cumulative.size - 1))
-
     z = normal_quantile(level)
-    value = _inside(bins, cumulative, first(cumulative), target)
-    low = float(bins.ends[first(cumulative + z * errors)])
-    high = float(bins.ends[first(cumulative - z * errors) + 1])
+    low, high = (int(_first(cumulative + side * errors, target)) for side in (z, -z))
+    return _span_bins(bins, cumulative, (low, high), target, z)
+
+
+def _first(cumulative: Floats, target: float) -> npt.NDArray[np.int64]:
+    """The first value whose cumulative share (in the last axis) reaches the target."""
+    return np.asarray(np.minimum((cumulative < target - 1e-12).sum(axis=-1), cumulative.shape[-1] - 1))
+
+
+def _span_bins(bins: Bins, cumulative: Floats, ends: tuple[int, int], target: float, z: float) -> Summary:
+    """From the lower edge of the first bin to the upper edge of the last one."""
+    value = interpolate(bins, cumulative, int(_first(cumulative, target)), target)
+    return span_quantile(value, float(bins.ends[ends[0]]), float(bins.ends[ends[1] + 1]), z)
+
+
+def span_quantile(value: float, low: float, high: float, z: float) -> Summary:
+    """A quantile whose ends are z standard errors from it; its error is not known at an open end."""
     return Summary(value, (high - low) / (2 * z) if math.isfinite(value) else math.inf, low, high)
 
 
-def _inside(bins: Bins, cumulative: Floats, at: int, target: float) -> float:
+def interpolate(bins: Bins, cumulative: Floats, at: int, target: float) -> float:
     """Where in a bin the cumulative share is reached, if its people are spread evenly."""
     low, high = float(bins.ends[at]), float(bins.ends[at + 1])
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -429,3 +430,31 @@ def _bootstrap(
 
 def _bare(value: float) -> Summary:
     return Summary(value, math.nan, math.nan, math.nan)
+
+
+class Group(NamedTuple):
+    """Some neighboring values: their common name, their numbers, and their share with its own error."""
+
+    label: str
+    values: Integers
+    share: Summary
+
+
+def groups_of(estimate: Estimate, domain: Domain | None, level: float = 0.95) -> list[Group]:
+    """About ten groups of the bins of a long range, or sixteen blocks of a large grid; else no groups.
+
+    "No answer", where it is a value, stays on its own.
+
+    >>> from deniable.metric import geometric
+    >>> from deniable.domain import Range
+    >>> ages, m = Range(18, 98, step=1), geometric(79, 0.5)
+    >>> found = groups_of(m.estimate(m.tally(m.privatize([2] * 50 + [40] * 50))), ages)
+    >>> [group.label for group in found[:2]], len(found), found[0].values.tolist()
+    (['18 to under 20', '20 to under 30'], 9, [0, 1])
+    """
+    members = list_groups(domain)
+    if domain is None or not members:
+        return []
+    if estimate.k > domain.k and estimate.labels is not None:
+        members = [*members, *((str(estimate.labels[v]), np.array([v])) for v in range(domain.k, estimate.k))]
+    return [Group(label, values, sum_of(estimate, values, level)) for label, values in members]

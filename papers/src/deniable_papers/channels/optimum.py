@@ -16,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
-from deniable.likelihood.threads import few_threads
+from deniable.likelihood.rows import few_threads
 from deniable_papers.channels.candidates import step_loss
 from deniable_papers.channels.risk import directions, weighing
 

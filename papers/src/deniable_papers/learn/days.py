@@ -25,7 +25,7 @@ from deniable.reports import Reports, Tallies
 from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.summaries import Summary
-from deniable.summaries.covariance import error_of
+from deniable.summaries.totals import error_of
 from deniable_papers.learn.unions import count_sets, list_unions, union_matrix
 from deniable_papers.learn.visits import NO_DAY, WEEK, name_sets, read_days, read_people, read_visits
 

@@ -21,11 +21,11 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.likelihood import GeometricChannel, mle
-from deniable.likelihood.threads import few_threads
+from deniable.likelihood.rows import few_threads
 from deniable.mechanisms import Tally
 from deniable.simulate.population import checked_people, numbers_from, uniform, zipf
 from deniable.summaries import line_wasserstein, smoothed_kl
-from deniable.summaries.metrics import mean_squared_error
+from deniable.summaries.distances import mean_squared_error
 from deniable_papers.channels import candidates, lower_bound, optimum
 from deniable_papers.channels.candidates import Candidate, Tabled
 from deniable_papers.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum

@@ -41,7 +41,7 @@ from deniable.mechanisms.calibrate import theta_for
 from deniable.randomness import FULL
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import dirichlet, numbers_from
-from deniable.summaries.metrics import mean_squared_error
+from deniable.summaries.distances import mean_squared_error
 from deniable_papers.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
 from deniable_papers.studies.sweep import Progress, checked_methods
 

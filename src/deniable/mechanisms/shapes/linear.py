@@ -14,7 +14,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Law
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.checks import checked_words
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers

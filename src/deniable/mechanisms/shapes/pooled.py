@@ -15,7 +15,7 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.law import Law, checked_prior
-from deniable.law.lines import Lines
+from deniable.law.pairs import Lines
 from deniable.mechanisms.checks import checked_k, checked_words
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest

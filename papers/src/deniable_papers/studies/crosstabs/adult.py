@@ -11,7 +11,7 @@ import numpy as np
 from deniable import data
 from deniable.arrays import Floats, Integers
 from deniable.cross import Source
-from deniable.cross.agreement import agree
+from deniable.cross.source import agree
 from deniable.cross.spread import OneReport, fix_total
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex

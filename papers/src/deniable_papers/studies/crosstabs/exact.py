@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.choose import Objective, Wanted
 from deniable.choose.views import Search
-from deniable.cross.hypothesis import find_dependence, find_people, find_trend
+from deniable.cross.independence import find_dependence, find_people, find_trend
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
 from deniable.estimate import reach_of

@@ -11,7 +11,7 @@ from scipy.special import chdtri
 
 from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
-from deniable.cross.hypothesis import find_dependence, find_power
+from deniable.cross.independence import find_dependence, find_power
 from deniable.cross.spread import OneReport
 from deniable.estimate import reach_of
 from deniable.law import Law

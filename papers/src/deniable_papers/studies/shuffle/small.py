@@ -13,8 +13,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.crowd import shuffled
-from deniable.crowd.blanket import Blanket
-from deniable.crowd.coins import Coins
+from deniable.crowd.deltas import Blanket, Coins
 from deniable.mechanisms import SetMechanism, grr, lh, oue
 from deniable_papers.studies.shuffle.bounds import GROUPED
 from deniable_papers.studies.stated import StatedPoint, compare
