@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.collect.database import Database
+from deniable.collect.database import Database, find_stored
 from deniable.collect.schedule import Times
 from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
@@ -161,7 +161,7 @@ def count(database: Database, batch: Batch, locked: Locked, now: float, outcomes
 
 
 def _find_stored(database: Database, batch: Batch) -> set[bytes]:
-    return database.find_stored(batch.known.key, batch.round, list(set(batch.ids)))
+    return find_stored(database, batch.known.key, batch.round, list(set(batch.ids)))
 
 
 def _drop_duplicates(batch: Batch, outcomes: list[Outcome]) -> Batch:

@@ -266,12 +266,6 @@ class Database(ABC):
                 raise
 
     @final
-    def find_stored(self, plan: int, number: int, ids: Sequence[bytes]) -> set[bytes]:
-        """Which reports are stored, by their ids; one that leaves the arrivals meanwhile is found later."""
-        head = {"plan": plan, "round": number}
-        return self.present("arrivals", head, "id", ids) | self.present("reports", head, "id", ids)
-
-    @final
     def write_nothing(self) -> None:
         """Write something, and leave all as it was; SQLite does not write what does not change."""
         for change in ("version + 1", "version - 1"):
@@ -297,6 +291,12 @@ class Database(ABC):
     @final
     def _is_current(self) -> bool:
         return self._version() == len(MIGRATIONS)
+
+
+def find_stored(database: Database, plan: int, number: int, ids: Sequence[bytes]) -> set[bytes]:
+    """Which reports are stored, by their ids; one that leaves the arrivals meanwhile is found later."""
+    head = {"plan": plan, "round": number}
+    return database.present("arrivals", head, "id", ids) | database.present("reports", head, "id", ids)
 
 
 def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from deniable.collect.database import Cleared, Database, Exposure, Pool, StoreUnavailable
+from deniable.collect.database import Cleared, Database, Exposure, Pool, StoreUnavailable, find_stored
 from deniable.errors import InvalidParameter
 
 PATIENCE = 10.0
@@ -87,7 +87,7 @@ class Sqlite(Database):
         self.run("RELEASE arriving")
         if inserted == len(ids):
             return set()
-        there = self.find_stored(plan, number, ids)
+        there = find_stored(self, plan, number, ids)
         for rows in lengths.values():
             self._insert(plan, number, [row for row in rows if row[0] not in there])
         return there
