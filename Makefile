@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo tour test papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
+.PHONY: demo test papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
 
 # Installs the packages of the file $(1), which have known hashes, then the project in the folder $(3), in place and without others. It shows the
 # packages as they come; pip's own errors are shown as they are.
@@ -19,7 +19,7 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 .venv/ready: pyproject.toml hashes.txt | .venv/bin/python
 	@echo "fetching all that the tests need, 2.1 GB, in a few minutes, only this once:"
 	@$(call install,hashes.txt)
-	@touch .venv/demo-ready .venv/tour-ready $@
+	@touch .venv/demo-ready $@
 
 .venv/papers-ready: papers/pyproject.toml hashes/papers.txt .venv/ready
 	@echo "fetching what papers need beside it, 0.4 GB, only this once:"
@@ -31,17 +31,9 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 	@$(call install,hashes/demo.txt,--no-compile)
 	@touch $@
 
-.venv/tour-ready: pyproject.toml hashes/tour.txt | .venv/bin/python
-	@echo "fetching what the tour needs, 0.5 GB, only this once:"
-	@$(call install,hashes/tour.txt,--no-compile)
-	@touch $@
-
 demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who answer over HTTP, estimates and the truth
 	$(BIN)/deniable demo
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
-
-tour: .venv/tour-ready  ## one complete story: people, reports, estimates, loss, attack; writes out/tour.html
-	$(BIN)/deniable tour
 
 test: .venv/ready  ## everything that must hold; needs nothing beside the clone, and takes real calls from the folder DENIABLE_DATA, if it has them
 	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
@@ -114,7 +106,6 @@ hashes: .venv/bin/python  ## write anew what is installed: the hash of every fil
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	$(compile) --all-extras -o hashes.txt
 	$(compile) --extra serve -o hashes/demo.txt
-	$(compile) --extra plot -o hashes/tour.txt
 	$(subst compile --quiet pyproject.toml,compile --quiet papers/pyproject.toml,$(compile)) --no-emit-package deniable -o hashes/papers.txt
 	for folder in js js/pages js/release; do \
 		rm -rf $$folder/package-lock.json $$folder/node_modules && \

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import deniable as dn
-from deniable.demo import live
+from deniable import demo
 
 IMAGES = Path(__file__).parent / "images"
 PHONE = {"width": 390, "height": 1060}
@@ -157,8 +157,8 @@ def main() -> None:
     with sync_playwright() as played, TemporaryDirectory() as made:
         folder = Path(made)
         browser = played.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        with live.collecting(plan, folder, 0) as collector:
-            live.answer(plan, draw_people(), collector.url, folder, lambda *_: None)
+        with demo.collecting(plan, folder, 0) as collector:
+            demo.answer(plan, draw_people(), collector.url, folder, lambda *_: None)
             page = browser.new_page(viewport=DESK, locale="en-US")  # type: ignore[arg-type]
             page.goto(collector.dashboard)
             expect(page.get_by_role("img").first).to_be_visible(timeout=60_000)

@@ -1,4 +1,4 @@
-"""Lists the verbs of the command line, and turns every refusal into one line.
+"""Lists the verbs of the command line, loads the one that is called, and turns every refusal into one line.
 
 Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if
 the command was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds
@@ -10,38 +10,60 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn, TextIO, final
 
 import click
 
 from deniable import __version__
-from deniable.commands.access import manage_access
-from deniable.commands.attack import attack_plan
-from deniable.commands.audit import audit_client
-from deniable.commands.cross import read_cross
-from deniable.commands.demo import run_demo
-from deniable.commands.design import design_study
-from deniable.commands.discover import discover_file
-from deniable.commands.estimate import estimate_file
-from deniable.commands.export import export_reports
-from deniable.commands.init import write_example
-from deniable.commands.people import size_study
-from deniable.commands.plan import make_plan
-from deniable.commands.privatize import privatize_file
-from deniable.commands.protocols import list_protocols
-from deniable.commands.reproduce import reproduce_paper
-from deniable.commands.rounds import show_rounds
-from deniable.commands.serve import run_collector
-from deniable.commands.shared.options import InOrder
-from deniable.commands.simulate import run_sweep
-from deniable.commands.simulate_people import write_people
-from deniable.commands.store import manage_store
-from deniable.commands.tally import keep_tallies
-from deniable.commands.texts import print_texts
-from deniable.commands.tokens import make_tokens
-from deniable.commands.tour import show_story
-from deniable.commands.verify import verify_plan
 from deniable.errors import DeniableError, DeniableWarning, InvalidParameter
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+VERBS = {
+    "Design a study": {
+        "init": "Write an example of a study.",
+        "design": "Make a study on a local page.",
+        "people": "Say how many people a study takes.",
+        "plan": "Make a plan of a study, and explain it.",
+        "texts": "Print a consent for a survey.",
+    },
+    "Collect reports": {
+        "privatize": "Turn a file of answers into reports.",
+        "serve": "Collect reports, with survey and dashboard.",
+        "tokens": "Make invitations, or withdraw them.",
+        "rounds": "Show, open, close and schedule rounds.",
+        "store": "Check or scrub collected reports.",
+        "export": "Write collected reports to Parquet.",
+        "access": "Give colleagues access, or revoke it.",
+        "demo": "Run the whole system on this machine.",
+    },
+    "Read results": {
+        "tally": "Count new reports, and keep the tallies.",
+        "estimate": "Estimate shares, with error bars.",
+        "discover": "Find texts and codes that nobody listed.",
+        "cross": "Show how one answer depends on another.",
+        "simulate-people": "Write simulated people, to train with.",
+    },
+    "Check what is given away": {
+        "verify": "Recompute what a plan gives away.",
+        "attack": "Show what an attacker learns from reports.",
+        "audit": "Test whether a client leaks too much.",
+    },
+    "Do research": {
+        "protocols": "List all protocols, with their numbers.",
+        "simulate": "Measure protocols on simulated people.",
+        "reproduce": "Reproduce the figures of papers.",
+    },
+}
+"""The verbs by what they are for, each with the first sentence of its help.
+
+A verb is in the file of its name in `commands`, which is loaded only when the verb is called: the list of
+verbs needs none of what they need.
+"""
+
+_RETIRED = {"tour": "deniable tour is retired; its pictures are in the notebooks of docs/notebooks.md"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -82,8 +104,48 @@ def _fail(message: str, code: int) -> NoReturn:
     raise SystemExit(code)
 
 
+@final
+class Shell(click.Group):
+    """The verbs by what they are for, each loaded when it is called."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _RETIRED:
+            raise InvalidParameter(_RETIRED[cmd_name])
+        if cmd_name not in self.commands:
+            return None
+        file = import_module(f"deniable.commands.{cmd_name.replace('-', '_')}")
+        verbs = (member for member in vars(file).values() if isinstance(member, click.Command))
+        return next(verb for verb in verbs if verb.name == cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, verbs in VERBS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(_WIDTH), sentence) for name, sentence in verbs.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=verb.short_help)
+            for name, verb in self.commands.items()
+            if name.startswith(incomplete)
+        ]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
+
+
+_WIDTH = max(len(name) for verbs in VERBS.values() for name in verbs)  # one column for all groups
+
+
 @click.group(
-    cls=InOrder,
+    cls=Shell,
+    commands=[
+        click.Command(name, short_help=sentence)
+        for verbs in VERBS.values()
+        for name, sentence in verbs.items()
+    ],
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -99,36 +161,6 @@ def commands(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for _verb in (
-    write_example,
-    design_study,
-    size_study,
-    make_plan,
-    print_texts,
-    verify_plan,
-    privatize_file,
-    run_collector,
-    make_tokens,
-    show_rounds,
-    manage_store,
-    export_reports,
-    manage_access,
-    keep_tallies,
-    estimate_file,
-    discover_file,
-    read_cross,
-    write_people,
-    attack_plan,
-    audit_client,
-    list_protocols,
-    run_sweep,
-    reproduce_paper,
-    run_demo,
-    show_story,
-):
-    commands.add_command(_verb)
 
 
 if __name__ == "__main__":

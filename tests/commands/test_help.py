@@ -1,4 +1,4 @@
-"""What `--help` shows: verbs in the order of a study, plain phrases, and names for what options take."""
+"""What `--help` shows: verbs by what they are for, plain phrases, and names for what options take."""
 
 from __future__ import annotations
 
@@ -11,36 +11,11 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from deniable.cli import commands
+from deniable.cli import VERBS, Shell, commands
 from deniable.commands import reproduce
 from deniable.commands.reproduce import Elsewhere
 from deniable.commands.shared.options import InOrder, Number
 from tests.running import Run
-
-ORDER = [
-    *(
-        "init",
-        "design",
-        "people",
-        "plan",
-        "texts",
-        "verify",
-        "privatize",
-        "serve",
-        "tokens",
-        "rounds",
-        "store",
-        "export",
-        "access",
-    ),
-    "tally",
-    "estimate",
-    "discover",
-    "cross",
-    "simulate-people",
-    *("attack", "audit", "protocols", "simulate", "reproduce", "demo", "tour"),
-]
-"""First a study from its beginning to its end, then what can be done without one."""
 
 TECHNICAL = re.compile(r"\b(TEXT|INTEGER|FLOAT|RANGE|PATH|FILENAME|BOOLEAN)\b")
 STILTED = re.compile(
@@ -53,7 +28,9 @@ def walk(command: click.Command = commands, path: str = "deniable") -> Iterator[
     """A command and all below it, by how they are called."""
     yield path, command
     if isinstance(command, click.Group):
-        for name, below in command.commands.items():
+        for name in command.commands:
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
             if not isinstance(below, Elsewhere):
                 yield from walk(below, f"{path} {name}")
 
@@ -67,10 +44,35 @@ OPTIONS = [
 ]
 
 
-def test_verbs_are_listed_in_the_order_of_a_study(run: Run) -> None:
-    shown = re.findall(r"^  ([\w-]+)  ", run("--help").out.partition("Commands:")[2], re.MULTILINE)
-    assert shown == ORDER
-    assert sorted(shown) == sorted(commands.commands)
+def test_verbs_are_listed_by_what_they_are_for(run: Run) -> None:
+    listing = run("--help").out.partition("-h, --help")[2]
+    shown = {
+        heading: re.findall(r"^  ([\w-]+)  ", part, re.MULTILINE) for heading, part in _sections(listing)
+    }
+    assert shown == {heading: list(verbs) for heading, verbs in VERBS.items()}
+    assert [heading.split()[0] for heading in VERBS] == ["Design", "Collect", "Read", "Check", "Do"]
+
+
+def _sections(listing: str) -> list[tuple[str, str]]:
+    parts = re.split(r"^(\S.*):$", listing, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_the_sentence_of_a_verb_is_that_of_its_own_help() -> None:
+    context = click.Context(commands)
+    for verbs in VERBS.values():
+        for name, sentence in verbs.items():
+            verb = commands.get_command(context, name)
+            assert verb is not None
+            assert verb.get_short_help_str(1000) == sentence.rstrip("."), name
+
+
+def test_help_loads_nothing_that_a_verb_needs() -> None:
+    program = "import sys; from deniable.cli import commands; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert not [name for name in loaded.split() if name.startswith("deniable.commands")]
 
 
 def test_every_exit_code_is_in_the_help(run: Run) -> None:
@@ -130,9 +132,8 @@ def test_options_say_what_they_take() -> None:
         ("deniable serve", "--port"),
         ("deniable audit", "--timeout"),
     } <= numbers
-    assert "--epsilon NUMBER" in commands.commands["simulate"].get_help(
-        click.Context(commands.commands["simulate"])
-    )
+    simulate = EVERY["deniable simulate"]
+    assert "--epsilon NUMBER" in simulate.get_help(click.Context(simulate))
 
 
 def test_a_number_that_click_would_read_would_be_found() -> None:
@@ -144,7 +145,7 @@ def test_a_number_that_click_would_read_would_be_found() -> None:
 def test_groups_keep_the_order_of_their_definition() -> None:
     for path, command in EVERY.items():
         if isinstance(command, click.Group):
-            assert isinstance(command, InOrder), path
+            assert isinstance(command, InOrder | Shell), path
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["rsfd", "--quick"]])

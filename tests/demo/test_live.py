@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.demo import live
+from deniable import demo
 from deniable.errors import DeniableError
 from tests.running import Run
 from tests.services import missing
@@ -44,17 +44,17 @@ def test_the_demo_does_without_node(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_collector_that_does_not_start_is_reported(tmp_path: Path) -> None:
-    plan = live.make_plan(1000)
-    with live.collecting(plan, tmp_path, 0) as first:
+    plan = demo.make_plan(1000)
+    with demo.collecting(plan, tmp_path, 0) as first:
         port = int(first.url.rpartition(":")[2])
         other = tmp_path / "other"
         other.mkdir()
         with (
             pytest.raises(DeniableError, match="the collector did not start"),
-            live.collecting(plan, other, port),
+            demo.collecting(plan, other, port),
         ):
             pass
 
 
 def test_people_are_the_same_for_the_same_seed() -> None:
-    assert live.make_people(50, 3) == live.make_people(50, 3) != live.make_people(50, 4)
+    assert demo.make_people(50, 3) == demo.make_people(50, 3) != demo.make_people(50, 4)

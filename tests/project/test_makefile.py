@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = {"demo": "hashes/demo.txt", "tour": "hashes/tour.txt", "check": "hashes.txt"}
+FILES = {"demo": "hashes/demo.txt", "check": "hashes.txt"}
 PAPERS = ("papers/pyproject.toml", "hashes/papers.txt")
 LOCKS = ("js/package-lock.json", "js/pages/package-lock.json")
 
@@ -43,7 +43,7 @@ def test_every_target_installs_what_it_needs_once(clone: Path) -> None:
         ]
         assert "--quiet" not in printed
     (clone / ".venv/bin").mkdir(parents=True)
-    for name in ("bin/python", "demo-ready", "tour-ready", "ready"):
+    for name in ("bin/python", "demo-ready", "ready"):
         (clone / ".venv" / name).touch()
     for target in FILES:
         assert "pip install" not in planned(clone, target)

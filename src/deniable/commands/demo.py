@@ -17,7 +17,7 @@ from deniable.commands.shared.options import PORT, SEED, Number, whole
 from deniable.errors import DeniableError, suggest_install
 
 if TYPE_CHECKING:
-    from deniable.demo.live import Comparison
+    from deniable.demo import Comparison
 
 
 _PEOPLE, _SEED = 3000, 1
@@ -42,24 +42,24 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
     reports are kept in a temporary folder, which is deleted at the end.
     """
     try:
+        from deniable import demo
         from deniable.collect.reading import fetch_tallies
-        from deniable.demo import live
     except ModuleNotFoundError as problem:
         raise DeniableError(
             f"this needs {problem.name}, which is not installed: {suggest_install('serve')}"
         ) from None
-    plan = live.make_plan(people)
-    crowd = live.make_people(people, seed)
+    plan = demo.make_plan(people)
+    crowd = demo.make_people(people, seed)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="deniable-demo-")))
-        collector = stack.enter_context(live.collecting(plan, folder, port))
+        collector = stack.enter_context(demo.collecting(plan, folder, port))
         click.echo(f"survey     {collector.url}/", err=as_json)
         click.echo(f"dashboard  {collector.dashboard}", err=as_json)
         with console.progress("people answer") as show:
-            in_python, in_node = live.answer(plan, crowd, collector.url, folder, show)
+            in_python, in_node = demo.answer(plan, crowd, collector.url, folder, show)
         token = (folder / "operator.token").read_text(encoding="utf-8").strip()
         tallies = fetch_tallies(plan, collector.url, token=token).tallies
-        rows = live.compare(plan, crowd, plan.estimate(tallies))
+        rows = demo.compare(plan, crowd, plan.estimate(tallies))
         if as_json:
             about = {"plan": plan.id, "n": tallies.n, "python": in_python, "typescript": in_node}
             console.print_json(about | {"rows": [asdict(row) for row in rows]})

@@ -1,1 +1,0 @@
-"""Shows the whole system on simulated people."""
