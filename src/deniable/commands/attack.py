@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import final
 
 import click
 from click.core import ParameterSource
 
 from deniable.commands.shared import console, options, reading, writing
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.groups import refuse_groups
-from deniable.commands.shared.options import COUNT, FILE, SEED, Number, whole
+from deniable.commands.shared.options import COUNT, FILE, SEED, Number, as_request, whole
+
+
+@final
+@dataclass(frozen=True)
+class AttackRequest:
+    """A plan to attack, the attacker's data, and how to show what is learned."""
+
+    plan: Path
+    data: Path | None
+    separator: str | None
+    collections: int
+    top: int
+    users: int
+    seed: int
+    as_json: bool
+    plot_files: Sequence[Path]
+    force: bool
 
 
 @click.command("attack")
@@ -39,20 +56,8 @@ from deniable.commands.shared.options import COUNT, FILE, SEED, Number, whole
 @console.as_json
 @writing.plot("the page")
 @console.force
-@click.pass_context
-def attack_plan(
-    context: click.Context,
-    plan: Path,
-    data: Path | None,
-    separator: str | None,
-    collections: int,
-    top: int,
-    users: int,
-    seed: int,
-    as_json: bool,
-    plot_files: Sequence[Path],
-    force: bool,
-) -> None:
+@as_request(AttackRequest)
+def attack_plan(request: AttackRequest) -> None:
     """Show what an attacker learns from reports.
 
     PLAN is attacked as well as possible, and compared with blind guessing. Without data, you see how often
@@ -66,29 +71,37 @@ def attack_plan(
     from deniable.attack.inputs import misspelt
     from deniable.frames import header_of, separator_of
 
+    source_of = click.get_current_context().get_parameter_source
     for option in ("separator", "top", "users"):
-        if data is None and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+        if request.data is None and source_of(option) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{option} is about people: name a file of them, too (--data)")
-    writing.check((), plot_files, force)
-    read = reading.read_plan(plan)
+    writing.check((), request.plot_files, request.force)
+    read = reading.read_plan(request.plan)
     codes = None
-    if data is not None:
-        refuse_groups(
+    if request.data is not None:
+        reading.refuse_groups(
             read,
             "and whoever reads it looks only among people of that group",
             "attack that one with --data of one group's people",
         )
         with console.progress("reading") as show:
-            codes = np.concatenate(list(Answers(read, data, separator, analyzed=True).codes(show)), axis=1)
+            codes = np.concatenate(
+                list(Answers(read, request.data, request.separator, analyzed=True).codes(show)), axis=1
+            )
         for slip in misspelt(
-            read.names, header_of(data, separator_of(data, separator)), read.locations, data.name
+            read.names,
+            header_of(request.data, separator_of(request.data, request.separator)),
+            read.locations,
+            request.data.name,
         ):
             click.echo(f"warning: {slip}", err=True)
     with console.progress("attacking") as show:
-        examination = examine(read, codes, collections, top, users, seed, show)
-    if plot_files:
-        writing.save_plots(plot_files, examination.plot)
-    if as_json:
+        examination = examine(
+            read, codes, request.collections, request.top, request.users, request.seed, show
+        )
+    if request.plot_files:
+        writing.save_plots(request.plot_files, examination.plot)
+    if request.as_json:
         console.print_json(asdict(examination))
     else:
         click.echo(examination.text())

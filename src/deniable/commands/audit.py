@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.groups import refuse_groups
-from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, whole
+from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, as_request, whole
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
@@ -22,6 +22,23 @@ FAILED, SUSPICIOUS = 3, 4
 """The exit codes of an audit that failed, and of one that shows far less than a right client would."""
 
 _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
+
+
+@final
+@dataclass(frozen=True)
+class AuditRequest:
+    """A plan, the client to audit, and how."""
+
+    plan: Path
+    command: str | None
+    trials: int | None
+    per: Per
+    rounds: int | None
+    pairs: str
+    claim: float | None
+    level: float
+    timeout: float
+    as_json: bool
 
 
 @click.command("audit")
@@ -63,18 +80,8 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
     "--timeout", type=POSITIVE, default="30", show_default=True, help="Seconds to wait for the program."
 )
 @console.as_json
-def audit_client(
-    plan: Path,
-    command: str | None,
-    trials: int | None,
-    per: Per,
-    rounds: int | None,
-    pairs: str,
-    claim: float | None,
-    level: float,
-    timeout: float,
-    as_json: bool,
-) -> None:
+@as_request(AuditRequest)
+def audit_client(request: AuditRequest) -> None:
     """Test whether a client leaks too much.
 
     The audit computes a lower bound on epsilon from the bytes of reports, and compares it with the claim.
@@ -92,26 +99,26 @@ def audit_client(
     """
     from deniable import audit
 
-    read = reading.read_plan(plan)
-    refuse_groups(read, "which an audit would find at once", "audit that one")
-    client = read if command is None else audit.Program(command, read, timeout)
-    count = trials or (_TRIALS if command is None else _TRIALS_OF_PROGRAMS)
+    read = reading.read_plan(request.plan)
+    reading.refuse_groups(read, "which an audit would find at once", "audit that one")
+    client = read if request.command is None else audit.Program(request.command, read, request.timeout)
+    count = request.trials or (_TRIALS if request.command is None else _TRIALS_OF_PROGRAMS)
     with console.progress("auditing") as show:
         report = audit.lower_bound(
             client,
-            pairs,
+            request.pairs,
             count,
             plan=read,
-            claim=claim,
-            per=per,
-            rounds=rounds,
-            level=level,
+            claim=request.claim,
+            per=request.per,
+            rounds=request.rounds,
+            level=request.level,
             show=show,
         )
-    if as_json:
-        console.print_json({"plan": read.id, "command": command} | report.to_dict())
+    if request.as_json:
+        console.print_json({"plan": read.id, "command": request.command} | report.to_dict())
     else:
-        _print_audit(report, "the Python client" if command is None else command)
+        _print_audit(report, "the Python client" if request.command is None else request.command)
     if not report.passed:
         raise SystemExit(FAILED if report.failed else SUSPICIOUS)
 

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, final
 
 import click
 
-from deniable.commands.shared import console, options, reading, results, sources, writing
-from deniable.commands.shared.options import FILE, earlier_round
+from deniable.commands.shared import console, options, reading, sources, writing
+from deniable.commands.shared.options import FILE, as_request, earlier_round
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
     from deniable.cross.table import Asked
     from deniable.study import Plan
+
+
+@final
+@dataclass(frozen=True)
+class CrossRequest:
+    """A plan, its reports, two questions, and how to show their table."""
+
+    plan: Path
+    reports: Path | None
+    of: str
+    by: str
+    source: sources.Source | None
+    table: str | None
+    number: int | None
+    since: str | None
+    people: Asked | None
+    token_file: Path | None
+    out: Sequence[Path]
+    plot_files: Sequence[Path]
+    level: float
+    as_json: bool
+    force: bool
 
 
 @click.command("cross")
@@ -39,23 +62,8 @@ if TYPE_CHECKING:
 @options.level
 @console.as_json
 @console.force
-def read_cross(
-    plan: Path,
-    reports: Path | None,
-    of: str,
-    by: str,
-    source: sources.Source | None,
-    table: str | None,
-    number: int | None,
-    since: str | None,
-    people: Asked | None,
-    token_file: Path | None,
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    level: float,
-    as_json: bool,
-    force: bool,
-) -> None:
+@as_request(CrossRequest)
+def read_cross(request: CrossRequest) -> None:
     """Show how one answer depends on another.
 
     The table has the share of each answer to --of among the people with each answer to --by, with intervals
@@ -63,50 +71,53 @@ def read_cross(
     questions must have been asked together: together = [["age", "smoker"]] in the study. With
     --change-from it is the change of these shares since an earlier round.
     """
-    source = sources.find_source(reports, source)
-    if since is None and people is not None:
+    source = sources.find_source(request.reports, request.source)
+    if request.since is None and request.people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    if people == "linked" and source is not None:
+    if request.people == "linked" and source is not None:
         raise InvalidParameter("a collector does not know who sent what; --people linked is for two files")
-    before = None if source is None or since is None else earlier_round(since)
-    writing.check(out, plot_files, force)
-    read = reading.read_plan(plan)
+    before = None if source is None or request.since is None else earlier_round(request.since)
+    writing.check(request.out, request.plot_files, request.force)
+    read = reading.read_plan(request.plan)
     heading: dict[str, object] = {}
     crossed: CrossTable | TableChange
-    file = reports
-    if since is None:
-        reports, source = sources.choose_reading(read, reports, source, number is not None)
+    reports = request.reports
+    if request.since is None:
+        reports, source = sources.choose_reading(read, reports, source, request.number is not None)
     if reports is not None:
-        crossed = _read_files(read, reports, None if since is None else Path(since), of, by, people, level)
+        crossed = _read_files(read, reports, request)
     else:
         assert source is not None
-        token = reading.find_token(source, token_file)
-        number, result = results.fetch_result(read, source, table, number, token)
-        crossed, heading = result.cross(of, by, level), {} if file is not None else {"round": number}
+        token = reading.find_token(source, request.token_file)
+        number, tallies = sources.fetch_tallies(read, source, request.table, request.number, token)
+        result = read.estimate(tallies)
+        crossed = result.cross(request.of, request.by, request.level)
+        heading = {"round": number} if request.reports is None else {}
         if before is not None:
-            earlier = results.fetch_result(read, source, table, before, token)[1]
-            crossed = result.change(earlier, level, _plain(people)).cross(of, by)
-    heading |= {} if since is None else {"since": since}
+            earlier = read.estimate(sources.fetch_tallies(read, source, request.table, before, token)[1])
+            crossed = result.change(earlier, request.level, _plain(request.people)).cross(
+                request.of, request.by
+            )
+    heading |= {} if request.since is None else {"since": request.since}
     about = crossed.about() | heading
-    writing.write_tables(out, crossed.records(), about)
-    writing.save_plots(plot_files, crossed.plot)
-    if as_json:
+    writing.write_tables(request.out, crossed.records(), about)
+    writing.save_plots(request.plot_files, crossed.plot)
+    if request.as_json:
         console.print_json(about)
     else:
         click.echo(str(crossed))
 
 
-def _read_files(
-    plan: Plan, reports: Path, since: Path | None, of: str, by: str, people: Asked | None, level: float
-) -> CrossTable | TableChange:
+def _read_files(plan: Plan, reports: Path, request: CrossRequest) -> CrossTable | TableChange:
+    of, by, level = request.of, request.by, request.level
     with console.progress("counting") as show:
-        if since is None:
+        if request.since is None:
             return plan.cross(plan.read_reports(reports, show), of, by, level)
-        earlier, later = plan.read_reports(since), plan.read_reports(reports, show)
-        if people == "linked":
+        earlier, later = plan.read_reports(Path(request.since)), plan.read_reports(reports, show)
+        if request.people == "linked":
             return plan.cross_rounds(earlier, later, of, by, level)
         before, after = (plan.cross(blocks, of, by, level) for blocks in (earlier, later))
-        return after.change(before, _plain(people))
+        return after.change(before, _plain(request.people))
 
 
 def _plain(people: Asked | None) -> Literal["same", "others"] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND
+from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND, as_request
 from deniable.commands.shared.stores import find_actor, open_store_of
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
     from deniable.explain.text_questions import UnlistedQuestion
     from deniable.frames import Show
     from deniable.study import Plan
+
+
+@final
+@dataclass(frozen=True)
+class DiscoverRequest:
+    """A plan, its reports, and which values to show."""
+
+    plan: Path
+    reports: Path | None
+    source: sources.Source | None
+    table: str | None
+    number: int | None
+    token_file: Path | None
+    name: str | None
+    words: Path | None
+    alpha: float
+    least: int
+    out: Sequence[Path]
+    plot_files: Sequence[Path]
+    as_json: bool
+    force: bool
 
 
 @click.command("discover")
@@ -52,22 +74,8 @@ if TYPE_CHECKING:
 @writing.plot("the shares of all values that were found")
 @console.as_json
 @console.force
-def discover_file(
-    plan: Path,
-    reports: Path | None,
-    source: sources.Source | None,
-    table: str | None,
-    number: int | None,
-    token_file: Path | None,
-    name: str | None,
-    words: Path | None,
-    alpha: float,
-    least: int,
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    as_json: bool,
-    force: bool,
-) -> None:
+@as_request(DiscoverRequest)
+def discover_file(request: DiscoverRequest) -> None:
     """Find texts and codes that nobody listed.
 
     They come from the reports themselves: of a file, of a table with --from, or of a collector or its store,
@@ -77,25 +85,31 @@ def discover_file(
     from deniable.discovery import Query
     from deniable.results.discoveries import find_question
 
-    source = sources.find_source(reports, source)
-    writing.check(out, plot_files, force)
-    read = reading.read_plan(plan)
-    question = find_question(read.document, name, shell=True)
-    listed = None if words is None else _read_words(words, question)
-    token = None if source is None else reading.find_token(source, token_file)
+    source = sources.find_source(request.reports, request.source)
+    writing.check(request.out, request.plot_files, request.force)
+    read = reading.read_plan(request.plan)
+    question = find_question(read.document, request.name, shell=True)
+    listed = None if request.words is None else _read_words(request.words, question)
+    token = None if source is None else reading.find_token(source, request.token_file)
     with console.progress("finding") as show:
-        if source is None or sources.is_table(source, table):
-            where = reports if source is None else source
+        if source is None or sources.is_table(source, request.table):
+            where = request.reports if source is None else source
             discovery = read.discover(
-                where, table, name=name, words=listed, alpha=alpha, least=least, show=show
+                where,
+                request.table,
+                name=request.name,
+                words=listed,
+                alpha=request.alpha,
+                least=request.least,
+                show=show,
             )
         else:
-            query = Query(name, listed, alpha, least)
-            discovery = _ask_collector(read, str(source), number, query, token, show)
+            query = Query(request.name, listed, request.alpha, request.least)
+            discovery = _ask_collector(read, str(source), request.number, query, token, show)
     about = {"plan": read.id} | discovery.to_dict()
-    writing.write_tables(out, about["found"], about)
-    writing.save_plots(plot_files if len(discovery) else (), discovery.plot)
-    if as_json:
+    writing.write_tables(request.out, about["found"], about)
+    writing.save_plots(request.plot_files if len(discovery) else (), discovery.plot)
+    if request.as_json:
         console.print_json(about)
     else:
         click.echo(str(discovery))

@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import FILE, REAL, earlier_round, real
+from deniable.commands.shared.options import FILE, REAL, as_request, earlier_round, real
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.frames import Show
-    from deniable.reports import Tallies
-    from deniable.results.change import Change, People
-    from deniable.show.window_findings import WindowFindings
+    from deniable.results.change import People
+    from deniable.results.range_queries import RangeQuery
     from deniable.study import Plan
 
 _TENS = 9
 _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
+
+
+@final
+@dataclass(frozen=True)
+class EstimateRequest:
+    """A plan, its reports, what to estimate and how to show it."""
+
+    plan: Path
+    reports: Path | None
+    source: sources.Source | None
+    table: str | None
+    by: Sequence[str]
+    number: int | None
+    since: str | None
+    people: People | None
+    token_file: Path | None
+    out: Sequence[Path]
+    plot_files: Sequence[Path]
+    figure_folder: Path | None
+    level: float
+    project: str | None
+    mle: bool
+    smooth: bool
+    quantile: Sequence[float]
+    between: Sequence[str]
+    fakes: float | None
+    bins: bool
+    unbiased: bool
+    as_json: bool
+    force: bool
 
 
 @click.command("estimate")
@@ -82,31 +112,8 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 )
 @console.as_json
 @console.force
-def estimate_file(
-    plan: Path,
-    reports: Path | None,
-    source: sources.Source | None,
-    table: str | None,
-    by: Sequence[str],
-    number: int | None,
-    since: str | None,
-    people: People | None,
-    token_file: Path | None,
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    figure_folder: Path | None,
-    level: float,
-    project: str | None,
-    mle: bool,
-    smooth: bool,
-    quantile: Sequence[float],
-    between: Sequence[str],
-    fakes: float | None,
-    bins: bool,
-    unbiased: bool,
-    as_json: bool,
-    force: bool,
-) -> None:
+@as_request(EstimateRequest)
+def estimate_file(request: EstimateRequest) -> None:
     """Estimate shares, with error bars.
 
     REPORTS is a Parquet file; with --from, a collector or its store is asked instead, or a table of reports
@@ -116,159 +123,189 @@ def estimate_file(
     Files and JSON also have every single value; of ranges in levels, they have the groups. The mean of a
     range without open ends is shown below, and its median.
     """
-    from deniable.collect.reading import fetch_health
-    from deniable.results.findings import Findings
-    from deniable.results.health import HealthWatch
-    from deniable.results.most_likely import has_fakes
-    from deniable.results.range_queries import RangeQuery
-    from deniable.results.windows import estimate_windows
-    from deniable.show.plot import plot_findings
-    from deniable.show.text import write_text
-    from deniable.show.window_findings import WindowFindings
+    source = sources.find_source(request.reports, request.source)
+    _refuse_conflicts(request, source)
+    writing.check(request.out, request.plot_files, request.force)
+    writing.check_folder(request.figure_folder, request.force)
+    plan = reading.read_plan(request.plan)
+    as_table = bool(request.by) or request.number is not None
+    reports, source = sources.choose_reading(plan, request.reports, source, as_table)
+    if request.by:
+        assert source is not None
+        _estimate_windows(plan, source, request)
+    elif request.since is not None:
+        _estimate_change(plan, reports, source, request.since, request)
+    else:
+        _estimate_shares(plan, reports, source, request)
 
-    source = sources.find_source(reports, source)
-    counts = sources.is_table(source, table)
-    if since is None and people is not None:
+
+def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -> None:
+    """Refuse options that do not go together."""
+    is_table = sources.is_table(source, request.table)
+    if request.since is None and request.people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    others = project or mle or smooth or quantile or between or unbiased or figure_folder
-    if since is not None and (others or fakes is not None):
+    of_shares = (
+        request.project,
+        request.mle,
+        request.smooth,
+        request.quantile,
+        request.between,
+        request.unbiased,
+        request.figure_folder,
+        request.fakes is not None,
+    )
+    if request.since is not None and any(of_shares):
         raise InvalidParameter(
             "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
             "--range, --unbiased, --figures, --fakes"
         )
-    if by and (since is not None or figure_folder):
+    if request.by and (request.since is not None or request.figure_folder):
         raise InvalidParameter("--by shows windows; leave out --change-from and --figures")
-    if by and reports is None and not counts:
+    if request.by and request.reports is None and not is_table:
         raise InvalidParameter(
             "--by names columns of a table of reports, and this is a collector or its store"
         )
-    ranges = [RangeQuery.read(text) for text in between]
-    writing.check(out, plot_files, force)
-    writing.check_folder(figure_folder, force)
-    read = reading.read_plan(plan)
-    file = reports
-    reports, source = sources.choose_reading(read, reports, source, bool(by) or number is not None)
-    counts = sources.is_table(source, table)
-    if by:
+    _read_ranges(request)
+
+
+def _read_ranges(request: EstimateRequest) -> list[RangeQuery]:
+    from deniable.results.range_queries import RangeQuery
+
+    return [RangeQuery.read(text) for text in request.between]
+
+
+def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateRequest) -> None:
+    """Estimates each window of a table by itself; writes, draws and prints the estimates."""
+    from deniable.results.findings import Findings
+    from deniable.results.windows import estimate_windows
+    from deniable.show.window_findings import WindowFindings
+
+    tallied = sources.tally_windows(plan, source, request.table, request.number, request.by)
+    with console.progress("estimating") as show:
+        windows = WindowFindings.of(
+            tallied.by,
+            estimate_windows(plan.document, tallied, request.smooth),
+            lambda estimates: Findings.read(
+                estimates,
+                request.level,
+                request.project,
+                request.quantile,
+                request.mle,
+                None,
+                request.fakes,
+                ranges=_read_ranges(request),
+            ),
+            show,
+        )
+    about = windows.about() | {"not_counted": dict(tallied.refused)}
+    writing.write_tables(request.out, windows.table(), about)
+    writing.save_plots(request.plot_files, partial(windows.plot, request.unbiased))
+    if request.as_json:
+        console.print_json(about)
+    else:
+        click.echo(windows.text(request.unbiased))
+
+
+def _estimate_change(
+    plan: Plan, reports: Path | None, source: sources.Source | None, since: str, request: EstimateRequest
+) -> None:
+    """Estimates the change since an earlier round or file; writes, draws and prints it."""
+    number, token = request.number, None
+    if source is None:
+        assert reports is not None
+        with console.progress("counting") as show:
+            tallies = reading.read_tallies(plan, reports, show)
+    else:
+        token = reading.find_token(source, request.token_file)
+        number, tallies = sources.fetch_tallies(plan, source, request.table, number, token)
+    if request.reports is not None:
+        before = sources.tally_file(plan, Path(since))
+    else:
         assert source is not None
-        tallied = sources.tally_windows(read, source, table, number, by)
-        with console.progress("estimating") as show:
-            windows = WindowFindings.of(
-                tallied.by,
-                estimate_windows(read.document, tallied, smooth),
-                lambda estimates: Findings.read(
-                    estimates, level, project, quantile, mle, None, fakes, ranges=ranges
-                ),
-                show,
-            )
-        _show_windows(windows, tallied.refused, out, plot_files, unbiased, as_json)
-        return
-    watch = HealthWatch(read.document)
-    token = None if source is None else reading.find_token(source, token_file)
+        earlier = earlier_round(since)
+        if earlier == number:
+            raise InvalidParameter(f"a change is from one round to another, got round {earlier} twice")
+        since = str(earlier)
+        _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
+    change = plan.estimate(tallies).change(plan.estimate(before), request.level, request.people)
+    rows, heading = change.rows(), {"since": since, "round": number}
+    setting = {"level": change.level, "people": change.people, "validity": change.validity}
+    about = {**heading, **setting, "rows": rows}
+    writing.write_tables(request.out, [{**row, "level": change.level, **heading} for row in rows], about)
+    writing.save_plots(request.plot_files, change.plot)
+    if request.as_json:
+        console.print_json(about)
+    else:
+        click.echo(change.text(request.bins))
+
+
+def _estimate_shares(
+    plan: Plan, reports: Path | None, source: sources.Source | None, request: EstimateRequest
+) -> None:
+    """Estimates shares, and what else is wanted with them; writes, draws and prints them."""
+    from deniable.collect.reading import fetch_health
+    from deniable.results.findings import Findings
+    from deniable.results.health import HealthWatch
+    from deniable.results.most_likely import has_fakes
+    from deniable.show.plot import plot_findings
+    from deniable.show.text import write_text
+
+    is_table = sources.is_table(source, request.table)
+    watch = HealthWatch(plan.document)
+    number, token = request.number, None
     if source is not None:
-        number, tallies = sources.fetch_tallies(read, source, table, number, token)
+        token = reading.find_token(source, request.token_file)
+        number, tallies = sources.fetch_tallies(plan, source, request.table, number, token)
     else:
         assert reports is not None
         with console.progress("counting") as show:
-            tallies = reading.read_tallies(read, reports, show, watch)
-    if since is not None:
-        if file is not None:
-            before = since, sources.tally_file(read, Path(since))
-        else:
-            assert source is not None
-            before = _fetch_earlier(read, source, table, earlier_round(since), number, token)
-        change = read.estimate(tallies).change(read.estimate(before[1]), level, people)
-        _show_change(change, {"since": before[0], "round": number}, out, plot_files, bins, as_json)
-        return
+            tallies = reading.read_tallies(plan, reports, show, watch)
     likely = None
-    if mle and reports is not None and has_fakes(read.document):
+    if request.mle and reports is not None and has_fakes(plan.document):
         with console.progress("reading whole reports") as show:
-            blocks = list(read.read_reports(reports, show))
+            blocks = list(plan.read_reports(reports, show))
         with console.progress("searching") as show:
-            likely = read.mle(blocks, progress=partial(_show_search, show))
+            likely = plan.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
         findings = Findings.of(
-            read.document, tallies, level, project, quantile, mle, smooth, show, fakes, likely, ranges
+            plan.document,
+            tallies,
+            request.level,
+            request.project,
+            request.quantile,
+            request.mle,
+            request.smooth,
+            show,
+            request.fakes,
+            likely,
+            _read_ranges(request),
         )
-    if mle and counts and has_fakes(read.document):
+    if request.mle and is_table and has_fakes(plan.document):
         click.echo(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
             "reports, not a table",
             err=True,
         )
-    about_round = {} if source is None or (counts and number is None) else {"round": number}
-    if source is None or counts:
+    about_round = {} if source is None or (is_table and number is None) else {"round": number}
+    if source is None or is_table:
         health = watch.health(findings.estimates)
     else:
-        health = fetch_health(read, str(source), number, token)
+        health = fetch_health(plan, str(source), number, token)
     about = findings.about() | about_round | {"health": health.about()}
-    if counts:
+    if is_table:
         about["not_counted"] = dict(tallies.refused)
     for name in ("rows", "groups", "means", "quantiles", "ranges"):
         about[name] = [row | about_round for row in about[name]]
-    rows = [row | about_round for row in findings.rows.table()]
-    writing.write_tables(out, rows, about)
-    writing.save_plots(plot_files, partial(plot_findings, findings, bins, unbiased))
-    drawings = [(name, partial(plot_findings, findings, bins, unbiased, name)) for name in findings.estimates]
-    writing.save_figures(figure_folder, drawings)
-    if as_json:
+    writing.write_tables(request.out, [row | about_round for row in findings.rows.table()], about)
+    draw = partial(plot_findings, findings, request.bins, request.unbiased)
+    writing.save_plots(request.plot_files, draw)
+    writing.save_figures(request.figure_folder, [(name, partial(draw, name)) for name in findings.estimates])
+    if request.as_json:
         console.print_json(about)
     else:
-        click.echo(f"{write_text(findings, bins, unbiased=unbiased)}\n\n{health}")
+        click.echo(f"{write_text(findings, request.bins, unbiased=request.unbiased)}\n\n{health}")
 
 
 def _show_search(show: Show, _step: int, gap: float) -> None:
     """How much of the way to the certificate is gone, in powers of ten."""
     show(round(100 * min(max(-math.log10(max(gap, _CERTIFIED)), 0.0), _TENS)), 100 * _TENS)
-
-
-def _fetch_earlier(
-    plan: Plan,
-    source: sources.Source,
-    table: str | None,
-    since: int,
-    number: int | None,
-    token: str | None,
-) -> tuple[str, Tallies]:
-    """The tallies of an earlier round."""
-    if since == number:
-        raise InvalidParameter(f"a change is from one round to another, got round {since} twice")
-    return str(since), sources.fetch_tallies(plan, source, table, since, token)[1]
-
-
-def _show_windows(
-    windows: WindowFindings,
-    refused: Mapping[str, int],
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    unbiased: bool,
-    as_json: bool,
-) -> None:
-    """Writes, draws and prints the estimates of windows."""
-    about = windows.about() | {"not_counted": dict(refused)}
-    writing.write_tables(out, windows.table(), about)
-    writing.save_plots(plot_files, partial(windows.plot, unbiased))
-    if as_json:
-        console.print_json(about)
-    else:
-        click.echo(windows.text(unbiased))
-
-
-def _show_change(
-    change: Change,
-    heading: Mapping[str, object],
-    out: Sequence[Path],
-    plot_files: Sequence[Path],
-    bins: bool,
-    as_json: bool,
-) -> None:
-    """Writes, draws and prints a change."""
-    rows = change.rows()
-    setting = {"level": change.level, "people": change.people, "validity": change.validity}
-    about = {**heading, **setting, "rows": rows}
-    writing.write_tables(out, [{**row, "level": change.level, **heading} for row in rows], about)
-    writing.save_plots(plot_files, change.plot)
-    if as_json:
-        console.print_json(about)
-    else:
-        click.echo(change.text(bins))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import click
 
 from deniable.commands.shared import console, options, reading
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.options import FILE, ROUND, SEED
+from deniable.commands.shared.options import FILE, ROUND, SEED, as_request
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
@@ -24,6 +25,24 @@ if TYPE_CHECKING:
     Block = tuple[Reports, pa.Table | None]
 
 _GROUPS = 100_000  # combinations that are told apart
+
+
+@final
+@dataclass(frozen=True)
+class PrivatizeRequest:
+    """A plan, a file of answers, and how to make reports of them."""
+
+    plan: Path
+    data: Path
+    out: Path
+    seed: int | None
+    number: int | None
+    person: str | None
+    beside: Sequence[str]
+    engine: str | None
+    master: str | None
+    separator: str | None
+    force: bool
 
 
 @click.command("privatize")
@@ -54,19 +73,8 @@ _GROUPS = 100_000  # combinations that are told apart
 @click.option("--master", metavar="ADDRESS", help="The cluster: spark://host:7077.  [default: this machine]")
 @options.separator
 @console.force
-def privatize_file(
-    plan: Path,
-    data: Path,
-    out: Path,
-    seed: int | None,
-    number: int | None,
-    person: str | None,
-    beside: Sequence[str],
-    engine: str | None,
-    master: str | None,
-    separator: str | None,
-    force: bool,
-) -> None:
+@as_request(PrivatizeRequest)
+def privatize_file(request: PrivatizeRequest) -> None:
     """Turn a file of answers into reports.
 
     DATA is a CSV or Parquet file with a row per person. Use this for data that you already hold, and for
@@ -74,35 +82,38 @@ def privatize_file(
     If any answer is refused, nothing is written. With --beside day, deniable estimate --by day shows each day
     by itself.
     """
-    if engine is not None:
-        if (seed, number, person, separator, force) != (None, None, None, None, False):
+    if request.engine is not None:
+        beside_cluster = (request.seed, request.number, request.person, request.separator, request.force)
+        if beside_cluster != (None, None, None, None, False):
             raise InvalidParameter(
                 "on a cluster, random words come from the operating systems of its tasks, and folders are "
                 "not replaced; leave out --seed, --round, --person, --separator and --force"
             )
-        _privatize_on_spark(plan, str(data), str(out), master or "local[*]", beside)
+        _privatize_on_spark(request)
         return
-    if master is not None:
+    if request.master is not None:
         raise InvalidParameter("--master names a cluster, with --engine spark")
     from deniable.reports.extra_columns import write_blocks
 
-    console.refuse_ending(out, [".parquet"], "a file of reports")
-    console.refuse_existing([out], force)
-    read = reading.read_plan(plan)
+    console.refuse_ending(request.out, [".parquet"], "a file of reports")
+    console.refuse_existing([request.out], request.force)
+    read = reading.read_plan(request.plan)
     again = read.document.rounds is not None
-    if not again and (number, person) != (None, None):
+    if not again and (request.number, request.person) != (None, None):
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
-    answers = Answers(read, data, separator, person, beside=tuple(beside))
+    answers = Answers(read, request.data, request.separator, request.person, beside=tuple(request.beside))
     answers.refuse_beside()
     groups: Counter[tuple[object, ...]] = Counter()
     with console.progress("privatizing") as show:
         blocks = (
-            _privatize_again(answers, seed, number, show) if again else _privatize_once(answers, seed, show)
+            _privatize_again(answers, request, show)
+            if again
+            else _privatize_once(answers, request.seed, show)
         )
-        n = write_blocks(out, read.document, _count_groups(blocks, groups), overwrite=force)
-    click.echo(f"wrote {format_count(n, 'report')} to {out}", err=True)
-    if beside:
-        click.echo(_describe_beside(beside, groups), err=True)
+        n = write_blocks(request.out, read.document, _count_groups(blocks, groups), overwrite=request.force)
+    click.echo(f"wrote {format_count(n, 'report')} to {request.out}", err=True)
+    if request.beside:
+        click.echo(_describe_beside(request.beside, groups), err=True)
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = format_count(answers.absent.total(), "missing answer")
@@ -110,7 +121,7 @@ def privatize_file(
             f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers",
             err=True,
         )
-    if seed is not None:
+    if request.seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
 
 
@@ -133,19 +144,19 @@ def _describe_beside(beside: Sequence[str], groups: Counter[tuple[object, ...]] 
     return f"{text}; {format_count(len(groups), 'combination')}, the smallest of {smallest}"
 
 
-def _privatize_on_spark(plan: Path, data: str, out: str, master: str, beside: Sequence[str]) -> None:
+def _privatize_on_spark(request: PrivatizeRequest) -> None:
     """Reports of a table of Parquet, made by the tasks of a cluster."""
     from deniable.engines.databases import plain_spark_errors
     from deniable.engines.spark import open_session
 
-    read = reading.read_plan(plan)
-    with open_session(master) as session:
+    read = reading.read_plan(request.plan)
+    with open_session(request.master or "local[*]") as session:
         with plain_spark_errors():
-            people = session.read.parquet(data)
-        reports = read.privatize(people, into=out, beside=beside)
-        click.echo(f"wrote {format_count(reports.count(), 'report')} to {out}", err=True)
-    if beside:
-        click.echo(_describe_beside(beside, None), err=True)
+            people = session.read.parquet(str(request.data))
+        reports = read.privatize(people, into=str(request.out), beside=request.beside)
+        click.echo(f"wrote {format_count(reports.count(), 'report')} to {request.out}", err=True)
+    if request.beside:
+        click.echo(_describe_beside(request.beside, None), err=True)
 
 
 def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Block]:
@@ -157,24 +168,24 @@ def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[
         yield answers.plan.privatize_codes(codes, source), answers.to_arrow([beside])
 
 
-def _privatize_again(answers: Answers, seed: int | None, number: int | None, show: Show) -> Iterator[Block]:
+def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) -> Iterator[Block]:
     """Reports of people who keep their first answers, all at once."""
     import numpy as np
 
     from deniable.randomness import simulated
 
     rounds = answers.plan.document.rounds
-    if seed is None:
+    if request.seed is None:
         raise InvalidParameter(
             "this plan asks again and again, so that every person's first answer must be kept on their own "
             "device; a file of people can only be simulated, with --seed"
         )
-    if number is None or number > (rounds or 0):
+    if request.number is None or request.number > (rounds or 0):
         raise InvalidParameter(
             f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
         )
     blocks = list(answers.blocks(show))
     codes = np.concatenate([encoded for encoded, _ in blocks], axis=1)
-    words = simulated.remembering(seed, round=number)
+    words = simulated.remembering(request.seed, round=request.number)
     reports = answers.plan.privatize_codes(codes, words, answers.people())
     yield reports, answers.to_arrow([beside for _, beside in blocks])

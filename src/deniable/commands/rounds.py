@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, ROUND, Number, Type, whole, zone_option
+from deniable.commands.shared.options import FILE, ROUND, Number, Type, as_request, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -48,6 +49,25 @@ class Time(Type):
 TIME = Time()
 
 
+@final
+@dataclass(frozen=True)
+class RoundsRequest:
+    """A plan, its store, and the rounds to open, close or schedule."""
+
+    plan: Path
+    store: str
+    opens: int | None
+    start: datetime | None
+    end: datetime | None
+    closes: int | None
+    period: Every | None
+    count: int | None
+    open_for: str | None
+    zone: tzinfo | None
+    dry_run: bool
+    as_json: bool
+
+
 @click.command("rounds")
 @click.argument("plan", type=FILE)
 @store_option
@@ -76,67 +96,65 @@ TIME = Time()
 @zone_option("The time zone of all times")
 @click.option("--dry-run", is_flag=True, help="Show the schedule, and store nothing.")
 @console.as_json
-def show_rounds(
-    plan: Path,
-    store: str,
-    opens: int | None,
-    start: datetime | None,
-    end: datetime | None,
-    closes: int | None,
-    period: Every | None,
-    count: int | None,
-    open_for: str | None,
-    zone: tzinfo | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+@as_request(RoundsRequest)
+def show_rounds(request: RoundsRequest) -> None:
     """Show, open, close and schedule rounds.
 
     A running collector on the same store follows at once. A schedule, such as --weekly --from
     2027-03-01T08:00 --count 10, opens rounds at the same time of day, also where clocks change in between.
     Its rounds come after those that the store has.
     """
-    if period is None and (count is not None or open_for is not None or dry_run):
+    if request.period is None and (
+        request.count is not None or request.open_for is not None or request.dry_run
+    ):
         raise InvalidParameter(
             "--count, --open-for and --dry-run are for a schedule; add --daily, --weekly or --monthly"
         )
-    read = reading.read_plan(plan)
-    if period is not None:
-        if (opens, end, closes) != (None, None, None) or start is None:
+    read = reading.read_plan(request.plan)
+    if request.period is not None:
+        if (request.opens, request.end, request.closes) != (None, None, None) or request.start is None:
             raise InvalidParameter(
                 "a schedule takes --from and names no round: leave out --open, --close and --until"
             )
-        rounds = _schedule(read, store, start, period, count, open_for, zone, dry_run)
-        _print_rounds(read, rounds, zone, as_json, planned=dry_run)
+        rounds = _schedule(read, request.start, request.period, request)
+        _print_rounds(read, rounds, request.zone, request.as_json, planned=request.dry_run)
         return
-    if opens is not None and opens == closes:
+    if request.opens is not None and request.opens == request.closes:
         raise InvalidParameter("a round is opened or closed, not both")
-    if opens is None and (start, end) != (None, None):
+    if request.opens is None and (request.start, request.end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     with suggest_extra():
         from deniable.collect.schedule import Times, no_round
 
-    if opens is not None and opens > (read.document.rounds or 1):
-        raise no_round(read, opens)
+    if request.opens is not None and request.opens > (read.document.rounds or 1):
+        raise no_round(read, request.opens)
     now = time.time()
     # a round that is to be closed is in a store that is there
-    create = opens is not None and closes is None
-    with open_store_of(store, read, invited=None, create=create) as opened:
+    create = request.opens is not None and request.closes is None
+    with open_store_of(request.store, read, invited=None, create=create) as opened:
         before = {stored.number: stored for stored in opened.rounds(read.id)}
         changed = []
-        if closes is not None:
-            changed += _close_round(before, closes, now)
-        if opens is not None:
-            if (start, end) == (None, None):
-                changed += _open_round(before.get(opens), opens, now)
+        if request.closes is not None:
+            changed += _close_round(before, request.closes, now)
+        if request.opens is not None:
+            if (request.start, request.end) == (None, None):
+                changed += _open_round(before.get(request.opens), request.opens, now)
             else:
-                changed.append(Times(opens, _seconds(start, zone), _seconds(end, zone)))
+                changed.append(
+                    Times(
+                        request.opens,
+                        _seconds(request.start, request.zone),
+                        _seconds(request.end, request.zone),
+                    )
+                )
         if changed:
             opened.set_rounds(read.id, changed, find_actor())
         rounds = opened.rounds(read.id)
-    if opens is not None:
-        _warn_of_open_rounds([stored.number for stored in rounds if stored.is_open(now)], opens, plan)
-    _print_rounds(read, rounds, zone, as_json)
+    if request.opens is not None:
+        _warn_of_open_rounds(
+            [stored.number for stored in rounds if stored.is_open(now)], request.opens, request.plan
+        )
+    _print_rounds(read, rounds, request.zone, request.as_json)
 
 
 def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> None:
@@ -151,35 +169,27 @@ def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> Non
         )
 
 
-def _schedule(
-    plan: Plan,
-    store: str,
-    start: datetime,
-    period: Every,
-    count: int | None,
-    open_for: str | None,
-    zone: tzinfo | None,
-    dry_run: bool,
-) -> Sequence[Times]:
+def _schedule(plan: Plan, start: datetime, period: Every, request: RoundsRequest) -> Sequence[Times]:
     """Makes a schedule after the rounds that are there, and stores it unless it is only to be shown."""
     with suggest_extra():
         from deniable.collect.schedule import Schedule, read_length, refuse_schedule
 
-    schedule = Schedule(start, period, None if open_for is None else read_length(open_for), zone)
+    length = None if request.open_for is None else read_length(request.open_for)
+    schedule = Schedule(start, period, length, request.zone)
 
     def planned(known: Sequence[Times]) -> Sequence[Times]:
         first = max((times.number for times in known), default=0) + 1
         upcoming = schedule.times(
-            first, max(1, (plan.document.rounds or 1) - first + 1) if count is None else count
+            first, max(1, (plan.document.rounds or 1) - first + 1) if request.count is None else request.count
         )
         refuse_schedule(plan, upcoming, known, time.time())
         return upcoming
 
-    known: Sequence[Times] = find_rounds(plan, store)
+    known: Sequence[Times] = find_rounds(plan, request.store)
     upcoming = planned(known)  # before a store is made for nothing
-    if dry_run:
+    if request.dry_run:
         return [*known, *upcoming]
-    with open_store_of(store, plan, invited=None) as opened:
+    with open_store_of(request.store, plan, invited=None) as opened:
         opened.set_rounds(plan.id, planned(opened.rounds(plan.id)), find_actor())
         return opened.rounds(plan.id)
 

@@ -7,13 +7,14 @@ import os
 import re
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import click
 
 from deniable.commands.shared import reading
-from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE
+from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE, as_request
 from deniable.commands.shared.stores import find_actor, register_plan, store_option, suggest_extra
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_time
@@ -23,6 +24,30 @@ if TYPE_CHECKING:
     from deniable.collect.store import Store
     from deniable.study import Plan
     from deniable.tickets import SigningKey
+
+
+@final
+@dataclass(frozen=True)
+class ServeRequest:
+    """The plans to serve, where, and what to take."""
+
+    plans: Sequence[Path]
+    host: str
+    port: int
+    url: str | None
+    store: str
+    minimum: int
+    invited: bool
+    keys: Sequence[Path]
+    number: int | None
+    origins: Sequence[str]
+    token_file: Path
+    rate: float
+    proxy: str | None
+    certificate: Path | None
+    private: Path | None
+    sweep: float
+    workers: int
 
 
 @click.command("serve")
@@ -91,56 +116,38 @@ if TYPE_CHECKING:
     help="Seconds after which the store forgets in which order reports came.",
 )
 @click.option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")
-def run_collector(
-    plans: Sequence[Path],
-    host: str,
-    port: int,
-    url: str | None,
-    store: str,
-    minimum: int,
-    invited: bool,
-    keys: Sequence[Path],
-    number: int | None,
-    origins: Sequence[str],
-    token_file: Path,
-    rate: float,
-    proxy: str | None,
-    certificate: Path | None,
-    private: Path | None,
-    sweep: float,
-    workers: int,
-) -> None:
+@as_request(ServeRequest)
+def run_collector(request: ServeRequest) -> None:
     """Collect reports, with survey and dashboard.
 
     The survey is at / and the dashboard at /dashboard. Every plan is verified first; one that leaks more than
     it states is refused. SIGTERM or Ctrl+C ends the collector: it writes what has arrived, and loses nothing
     that it acknowledged.
     """
-    if workers != 1:
+    if request.workers != 1:
         raise InvalidParameter(
             "a collector is one process with one writer; for more, start several on one PostgreSQL, behind a "
             "reverse proxy"
         )
-    if not 0 <= rate < 1e9:
-        raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {rate:g}")
-    if not 0.1 <= sweep <= 3600:
-        raise InvalidParameter(f"--sweep is a number of seconds from 0.1 to 3600, got {sweep:g}")
-    if url is not None:
-        url = _checked_url(url)
-    if (certificate is None) is not (private is None):
+    if not 0 <= request.rate < 1e9:
+        raise InvalidParameter(f"--rate is the number of requests a second, 0 or more, got {request.rate:g}")
+    if not 0.1 <= request.sweep <= 3600:
+        raise InvalidParameter(f"--sweep is a number of seconds from 0.1 to 3600, got {request.sweep:g}")
+    url = None if request.url is None else _checked_url(request.url)
+    if (request.certificate is None) is not (request.private is None):
         raise InvalidParameter(
             "HTTPS takes a certificate and its key; name both, with --certificate and --key, or none"
         )
-    for origin in origins:
+    for origin in request.origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
     read: dict[str, Plan] = {}
-    for file in plans:
+    for file in request.plans:
         plan = reading.read_plan(file)
         if plan.id in read:
             raise InvalidParameter(f"plan {plan.id[:12]}, in {file}, is named twice; name every plan once")
         read[plan.id] = plan
-    signers = _read_signers(read.values(), keys)
+    signers = _read_signers(read.values(), request.keys)
     with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
@@ -149,41 +156,45 @@ def run_collector(
         from deniable.collect.limits import Limits
         from deniable.collect.store import open_store
 
-        pair = Certificate(certificate, private) if certificate and private else None
-    limits = Limits(rate=rate, burst=max(1.0, 10 * rate))
+        pair = (
+            Certificate(request.certificate, request.private)
+            if request.certificate and request.private
+            else None
+        )
+    limits = Limits(rate=request.rate, burst=max(1.0, 10 * request.rate))
     # what can be wrong is looked at before a store or a token is made, so that a failure leaves neither
     most_rounds = max(wire.rounds for wire in Intake(map(Served, read.values()), limits).wires)
-    if number is not None and number > most_rounds:
-        raise InvalidParameter(f"--round: no plan here has a round {number}")
-    serving.find_operator_token(token_file)
-    with serving.listen(host, port) as taken:
+    if request.number is not None and request.number > most_rounds:
+        raise InvalidParameter(f"--round: no plan here has a round {request.number}")
+    serving.find_operator_token(request.token_file)
+    with serving.listen(request.host, request.port) as taken:
         with suggest_extra():
-            opened = open_store(store)
+            opened = open_store(request.store)
         _refuse_damage(opened)
-        if private is not None:
-            _warn_of_readers([private])
-        if store.startswith("sqlite:///"):
-            path = Path(store.removeprefix("sqlite:///"))
+        if request.private is not None:
+            _warn_of_readers([request.private])
+        if request.store.startswith("sqlite:///"):
+            path = Path(request.store.removeprefix("sqlite:///"))
             _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
         before = {known.plan.id: known.invited for known in opened.plans()}
         served = [
             Served(
                 plan,
-                invited or plan.ticket_key is not None or before.get(plan.id, False),
+                request.invited or plan.ticket_key is not None or before.get(plan.id, False),
                 signers.get(plan.id),
             )
             for plan in read.values()
         ]
         for survey in served:
             register_plan(opened, survey.plan, survey.invited)
-            _open_first(opened, survey, number)
-        token, origin = serving.operator_token(token_file)
+            _open_first(opened, survey, request.number)
+        token, origin = serving.operator_token(request.token_file)
         address = serving.address_of(taken, "https" if pair else "http")
         outside = serving.outside_address(taken)
-        if url is None and outside is None and proxy is None:
+        if url is None and outside is None and request.proxy is None:
             url = address
-        settings = Settings(token, minimum, frozenset(origins), limits, sweep, url)
-        collector = Collector(opened, open_store(store), served, settings)
+        settings = Settings(token, request.minimum, frozenset(request.origins), limits, request.sweep, url)
+        collector = Collector(opened, open_store(request.store), served, settings)
         _warn_of_closed_rounds(opened, served, time.time())
         _warn_of_fakes(served)
         _warn_of_limits(read.values())
@@ -193,9 +204,9 @@ def run_collector(
         _print_addresses(url or address, served, token, origin)
         if url is None:
             _warn_of_names()
-        if outside is not None and proxy is None and pair is None:
+        if outside is not None and request.proxy is None and pair is None:
             _warn_of_http(outside)
-        serving.run(collector, taken, proxy, pair)
+        serving.run(collector, taken, request.proxy, pair)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import final
 
 import click
 
 from deniable.commands.shared import console, options, writing
 from deniable.commands.shared.console import short
-from deniable.commands.shared.options import FILE, WHOLE, real, whole
+from deniable.commands.shared.options import FILE, WHOLE, as_request, real, whole
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.formatting import format_percent
@@ -20,6 +21,28 @@ from deniable.simulate.measure import SweepCell, sweep
 from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
+
+
+@final
+@dataclass(frozen=True)
+class SimulateRequest:
+    """The protocols to measure, on whom, and how to show what is measured."""
+
+    protocol: list[str]
+    epsilon: list[float]
+    k: list[int]
+    n: list[int]
+    population: str | None
+    data: Path | None
+    column: str | None
+    repeats: int
+    seed: int
+    project: str | None
+    out: Sequence[Path]
+    as_json: bool
+    plot_files: Sequence[Path]
+    plot_attack_files: Sequence[Path]
+    force: bool
 
 
 @click.command("simulate")
@@ -52,23 +75,8 @@ _FEW = ("grr", "oue", "olh", "ss", "hr")
 @writing.plot("error against epsilon")
 @writing.plot("attack success against epsilon", "--plot-attack")
 @console.force
-def run_sweep(
-    protocol: list[str],
-    epsilon: list[float],
-    k: list[int],
-    n: list[int],
-    population: str | None,
-    data: Path | None,
-    column: str | None,
-    repeats: int,
-    seed: int,
-    project: str | None,
-    out: Sequence[Path],
-    as_json: bool,
-    plot_files: Sequence[Path],
-    plot_attack_files: Sequence[Path],
-    force: bool,
-) -> None:
+@as_request(SimulateRequest)
+def run_sweep(request: SimulateRequest) -> None:
     """Measure protocols on simulated people.
 
     With --data and --column, people are those of a file. Options with several values take commas, or may be
@@ -86,24 +94,26 @@ def run_sweep(
     Ordered values also have geometric, exponential, tight_constraints and square_wave. The epsilon of the
     first three is per step from one value to the next; `loss` is that of any two values.
     """
-    writing.check(out, (*plot_files, *plot_attack_files), force)
-    names = list(PROTOCOLS) if "all" in protocol else list(dict.fromkeys(protocol))
-    make, ks, ns = _choose_people(population, data, column, k, n, seed)
+    writing.check(request.out, (*request.plot_files, *request.plot_attack_files), request.force)
+    names = list(PROTOCOLS) if "all" in request.protocol else list(dict.fromkeys(request.protocol))
+    make, ks, ns = _choose_people(request)
     with console.progress("simulating") as show:
-        rows = list(sweep(names, epsilon, ks, ns, make, repeats, seed, project, show))
+        rows = list(
+            sweep(names, request.epsilon, ks, ns, make, request.repeats, request.seed, request.project, show)
+        )
     console.refuse_if_all_refused([row.refused for row in rows])
     measured = [asdict(row) for row in rows]
-    writing.write_tables(out, measured, measured)
-    _draw_plots(rows, plot_files, plot_attack_files)
-    if as_json:
+    writing.write_tables(request.out, measured, measured)
+    _draw_plots(rows, request.plot_files, request.plot_attack_files)
+    if request.as_json:
         console.print_json(measured)
         return
     first = rows[0]
-    step = f", errors after {project} (expected mse and coverage before)" if project else ""
+    step = f", errors after {request.project} (expected mse and coverage before)" if request.project else ""
     covered = next((row.coverage_of for row in rows if row.coverage_of), "population")
     whose = "the population" if covered == "population" else "the people themselves"
     title = (
-        f"population {first.population}, {repeats:,} repeats, seed {seed}{step}; "
+        f"population {first.population}, {request.repeats:,} repeats, seed {request.seed}{step}; "
         f"coverage is of the shares of {whose}; blind guess 1 / k"
     )
     console.print_table(
@@ -143,22 +153,24 @@ def _format_cells(row: SweepCell) -> list[str]:
 
 
 def _choose_people(
-    population: str | None, data: Path | None, column: str | None, k: list[int], n: list[int], seed: int
+    request: SimulateRequest,
 ) -> tuple[Callable[[int], Population], list[int], Sequence[int | None]]:
     """Simulated people, or those of a file, with the k and n that go with them."""
+    population, data, column = request.population, request.data, request.column
     if data is None and column is None:
-        return named_population(population or "zipf", seed), k or [100], n or [10_000]
+        make = named_population(population or "zipf", request.seed)
+        return make, request.k or [100], request.n or [10_000]
     if data is None or column is None:
         raise click.UsageError(
             "--data and --column go together: a CSV file and the name of one of its columns"
         )
-    if population is not None or k:
+    if population is not None or request.k:
         raise click.UsageError("--data brings its own people and values; leave out --population and --k")
     try:
         people = read_column(data, column)
     except InvalidParameter as problem:
         raise DeniableError(str(problem)) from None
-    return (lambda _: people), [people.k], n or [None]
+    return (lambda _: people), [people.k], request.n or [None]
 
 
 def _draw_plots(rows: Sequence[SweepCell], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import final
 
 import click
 
-from deniable.commands.shared import console, options, reading, results, sources, writing
-from deniable.commands.shared.options import FILE, SEED, Number, whole
+from deniable.commands.shared import console, options, reading, sources, writing
+from deniable.commands.shared.options import FILE, SEED, Number, as_request, whole
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.formatting import format_count
 
 _MOST_PEOPLE = 10**6  # rows that are in memory at once
+
+
+@final
+@dataclass(frozen=True)
+class PeopleRequest:
+    """A plan, its reports, and how many people to simulate from them."""
+
+    plan: Path
+    reports: Path | None
+    target: str
+    people: int
+    seed: int
+    source: sources.Source | None
+    table: str | None
+    number: int | None
+    token_file: Path | None
+    out: Sequence[Path]
+    force: bool
 
 
 @click.command("simulate-people")
@@ -37,37 +57,34 @@ _MOST_PEOPLE = 10**6  # rows that are in memory at once
 @options.token_file
 @writing.out
 @console.force
-def write_people(
-    plan: Path,
-    reports: Path | None,
-    target: str,
-    people: int,
-    seed: int,
-    source: sources.Source | None,
-    table: str | None,
-    number: int | None,
-    token_file: Path | None,
-    out: Sequence[Path],
-    force: bool,
-) -> None:
+@as_request(PeopleRequest)
+def write_people(request: PeopleRequest) -> None:
     """Write simulated people, to train with.
 
     The study must have named the target: target = "income". Answers to it are drawn by its shares, and every
     other answer by its share among people with that answer. Simulated people have no error bars: for shares,
     intervals and tests, use deniable cross.
     """
-    source = sources.find_source(reports, source)
-    if not out:
+    source = sources.find_source(request.reports, request.source)
+    if not request.out:
         raise InvalidParameter("name a file for the people with -o, such as -o people.csv")
-    writing.check(out, (), force)
-    read = reading.read_plan(plan)
-    result = results.read_result(read, reports, source, table, number, token_file)
+    writing.check(request.out, (), request.force)
+    read = reading.read_plan(request.plan)
+    reports, source = sources.choose_reading(read, request.reports, source, request.number is not None)
+    if reports is None:
+        assert source is not None
+        token = reading.find_token(source, request.token_file)
+        _, tallies = sources.fetch_tallies(read, source, request.table, request.number, token)
+    else:
+        with console.progress("counting") as show:
+            tallies = reading.read_tallies(read, reports, show)
+    result = read.estimate(tallies)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # it is said below, as the shell says it
-        simulated = result.simulate_people(people, target, seed)
+        simulated = result.simulate_people(request.people, request.target, request.seed)
     columns = [column.tolist() for column in simulated.values()]
     rows = [dict(zip(simulated, answers, strict=True)) for answers in zip(*columns, strict=True)]
-    writing.write_tables(out, rows, rows)
+    writing.write_tables(request.out, rows, rows)
     click.echo(
         f"warning: these people are simulated by the tables of {format_count(result.n, 'report')}, and have "
         "no error bars: what is counted of them is as uncertain as the tables; for shares, intervals and "
@@ -76,7 +93,7 @@ def write_people(
     )
     if len(simulated) > 2:
         click.echo(
-            f"warning: these people's other answers depend on {target!r} alone: the file does not show how "
-            "any two of them depend on each other, even where they do",
+            f"warning: these people's other answers depend on {request.target!r} alone: the file does not "
+            "show how any two of them depend on each other, even where they do",
             err=True,
         )

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
 import click
 
 from deniable.commands.shared import console, options, reading, sources
-from deniable.commands.shared.options import COUNT, FILE, ROUND
+from deniable.commands.shared.options import COUNT, FILE, ROUND, as_request
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
+
+
+@final
+@dataclass(frozen=True)
+class TallyRequest:
+    """A plan, its reports, and the file that keeps their tallies."""
+
+    plan: Path
+    source: sources.Source | None
+    table: str | None
+    by: Sequence[str]
+    number: int | None
+    keep: Path
+    again: int
+    gone: str | None
+    as_json: bool
 
 
 @click.command("tally")
@@ -36,17 +54,8 @@ from deniable.formatting import format_count, shorten_names
     help="What becomes of tallies of files that are not there any more.",
 )
 @console.as_json
-def keep_tallies(
-    plan: Path,
-    source: sources.Source | None,
-    table: str | None,
-    by: Sequence[str],
-    number: int | None,
-    keep: Path,
-    again: int,
-    gone: str | None,
-    as_json: bool,
-) -> None:
+@as_request(TallyRequest)
+def keep_tallies(request: TallyRequest) -> None:
     """Count new reports, and keep the tallies.
 
     This is for a job that runs every day: it counts only what is not in the file of --keep yet, and adds it
@@ -57,20 +66,28 @@ def keep_tallies(
     from deniable.results.kept_tallies import KeptTallies
     from deniable.results.windows import describe_refused
 
-    address = sources.find_source(None, source)
+    address = sources.find_source(None, request.source)
     if isinstance(address, tuple):
         raise InvalidParameter(
             "tallies are kept of one folder, pattern or table; keep those of each --from in a file of its own"
         )
-    if address is None or not sources.is_table(address, table):
+    if address is None or not sources.is_table(address, request.table):
         raise InvalidParameter("a collector keeps its own tallies; name a table of reports with --from")
-    console.refuse_ending(keep, [".json"], "a file of tallies")
-    read = reading.read_plan(plan)
+    console.refuse_ending(request.keep, [".json"], "a file of tallies")
+    read = reading.read_plan(request.plan)
     with console.progress("counting") as show:
         changes = KeptTallies.update(
-            keep, read.document, address, table, by=by, number=number, again=again, gone=gone, show=show
+            request.keep,
+            read.document,
+            address,
+            request.table,
+            by=request.by,
+            number=request.number,
+            again=request.again,
+            gone=request.gone,
+            show=show,
         )
-    total = KeptTallies.read(keep, read.document)
+    total = KeptTallies.read(request.keep, read.document)
     if total.refused:
         click.echo(describe_refused(total.refused), err=True)
     for name, rows in changes.foreign.items():
@@ -84,13 +101,13 @@ def keep_tallies(
         click.echo(
             f"warning: {late} of earlier windows came late, and are not counted; see --again", err=True
         )
-    if as_json:
+    if request.as_json:
         facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone, "late": changes.late}
         facts |= {"foreign": dict(changes.foreign), "damaged": changes.damaged}
         console.print_json({"n": total.n, "not_counted": total.refused} | facts)
         return
     counted = f"{format_count(len(changes.new), 'new partition')}, {len(changes.changed):,} changed"
-    click.echo(f"counted {counted}; {keep} has {format_count(total.n, 'record')}")
+    click.echo(f"counted {counted}; {request.keep} has {format_count(total.n, 'record')}")
     if changes.gone:
-        done = "dropped" if gone == "drop" else "kept, though not there any more"
+        done = "dropped" if request.gone == "drop" else "kept, though not there any more"
         click.echo(f"{done}: {shorten_names(changes.gone)}", err=True)

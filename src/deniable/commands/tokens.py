@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, final
+from urllib.parse import quote, urlsplit
 
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.groups import find_group, read_groups, warn_groups, write_group
-from deniable.commands.shared.options import FILE, Number, whole, zone_option
+from deniable.commands.shared.options import FILE, Number, as_request, whole, zone_option
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -23,13 +23,35 @@ from deniable.commands.shared.stores import (
     store_option,
     suggest_extra,
 )
-from deniable.errors import InvalidParameter
+from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.tickets import derive_invitation, draw_code
 
 if TYPE_CHECKING:
-    from deniable.collect.letters import Announced, Letter
+    from deniable.collect.letters import Addresses, Announced, Letter
     from deniable.study import Plan
+
+
+@final
+@dataclass(frozen=True)
+class TokensRequest:
+    """The plans to invite to, whom, and how."""
+
+    plans: tuple[Path, ...]
+    count: int | None
+    withdraw: bool
+    yes: bool
+    store: str
+    url: str | None
+    out: Path | None
+    addresses: Path | None
+    given_groups: tuple[str, ...]
+    letters: Path | None
+    template: Path | None
+    language: str | None
+    zone: tzinfo | None
+    cards: bool
+    force: bool
 
 
 @click.command("tokens")
@@ -73,23 +95,8 @@ if TYPE_CHECKING:
 @zone_option("The time zone of the times in letters")
 @click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
 @console.force
-def make_tokens(
-    plans: tuple[Path, ...],
-    count: int | None,
-    withdraw: bool,
-    yes: bool,
-    store: str,
-    url: str | None,
-    out: Path | None,
-    addresses: Path | None,
-    given_groups: tuple[str, ...],
-    letters: Path | None,
-    template: Path | None,
-    language: str | None,
-    zone: tzinfo | None,
-    cards: bool,
-    force: bool,
-) -> None:
+@as_request(TokensRequest)
+def make_tokens(request: TokensRequest) -> None:
     """Make invitations, or withdraw them.
 
     An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations, and
@@ -100,100 +107,53 @@ def make_tokens(
     With two or three plans, each person gets one link with an invitation to each of them: the survey asks
     all as one.
     """
-    if withdraw:
-        made_with = (count, url, out, addresses, letters, template, language, zone, cards, given_groups)
-        if made_with != (*[None] * 8, False, ()):
+    if request.withdraw:
+        made_with = (
+            (request.count, request.url, request.out, request.addresses),
+            (request.letters, request.template, request.language, request.zone),
+            (request.cards, request.given_groups),
+        )
+        if made_with != ((None,) * 4, (None,) * 4, (False, ())):
             raise InvalidParameter(
                 "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --group, "
                 "--letters, --template, --language, --time-zone and --cards"
             )
-        for path in plans:
-            _withdraw_unused(reading.read_plan(path), store, yes)
+        for path in request.plans:
+            _withdraw_unused(reading.read_plan(path), request.store, request.yes)
         return
-    if (count is None) is (addresses is None):
-        raise InvalidParameter(
-            "say with --count how many invitations to make, or with --addresses for whom; or --withdraw "
-            "those that are unused"
-        )
-    if given_groups and url is None:
-        raise InvalidParameter("--group is written into links; give the survey's address with --url")
-    if yes:
-        raise InvalidParameter("--yes goes with --withdraw")
-    if letters is None and (cards or (template, language, zone) != (None, None, None)):
-        raise InvalidParameter(
-            "--template, --language, --time-zone and --cards are for letters; name their file with --letters"
-        )
-    if template is not None and (language, zone) != (None, None):
-        raise InvalidParameter(
-            "--language and --time-zone are of the usual letter, and --template is a letter of your own"
-        )
-    if letters is not None and url is None:
-        raise InvalidParameter("letters show a link to the survey; give its address with --url")
-    if addresses is not None and (out, letters) == (None, None):
-        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
-    if out is not None:
-        console.refuse_ending(out, [".csv"], "a list of invitations")
-    if letters is not None:
-        console.refuse_ending(letters, [".html"], "a page of letters")
-    console.refuse_existing([file for file in (out, letters) if file is not None], force)
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
-    if url is not None and letters is not None:
-        _warn_of_address(url)
-    read = [reading.read_plan(path) for path in plans]
+    _refuse_conflicts(request)
+    if request.url is not None and request.letters is not None:
+        _warn_of_address(request.url)
+    read = [reading.read_plan(path) for path in request.plans]
     _refuse_same(read)
     from deniable.explain.device_limit import warn_together
 
     together = warn_together([plan.stated for plan in read])
     if together is not None:
         click.echo(f"warning: {together[0].lower()}{together[1:]}", err=True)
-    groups = read_groups(given_groups, read)
+    groups = _read_groups(request.given_groups, read)
     with suggest_extra():
         from deniable.collect.counting import bind_group
         from deniable.collect.intake import hash_invitation
-        from deniable.collect.letters import Addresses, Announced, Letter, choose_language, write_page
+        from deniable.collect.letters import Addresses
 
-    people = Addresses() if addresses is None else Addresses.read(addresses)
-    number = len(people.rows) if count is None else count
+    people = Addresses() if request.addresses is None else Addresses.read(request.addresses)
+    number = len(people.rows) if request.count is None else request.count
     invitations = [_draw_invitations(read) for _ in range(number)]
     codes, token_lists = [code for code, _ in invitations], [tokens for _, tokens in invitations]
     links = (
         []
-        if url is None
+        if request.url is None
         else [
-            _format_link(url, read, tokens, groups, people.person(i)) for i, tokens in enumerate(token_lists)
+            _format_link(request.url, read, tokens, groups, people.person(i))
+            for i, tokens in enumerate(token_lists)
         ]
     )
     table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
-    page = None
-    if letters is not None:
-        assert url is not None
-        announced = [Announced(plan, find_rounds(plan, store), zone) for plan in read]
-        usual = choose_language(announced, language)
-        title = " · ".join(survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced)
-        if template is None:
-            _warn_of_no_sender(announced, usual)
-            texts = {
-                tag: _compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}
-            }
-            written = [texts[tag] for tag in people.languages(usual)]
-        else:
-            written = [Letter.read(template)]
-        with suggest_extra(), console.progress("writing letters") as show:
-            page = write_page(
-                title,
-                url,
-                codes,
-                links,
-                people,
-                written,
-                "cards" if cards else "letters",
-                show,
-            )
-    with (
-        ExitStack() as files
-    ):  # the list is written before anything is let in by it, and kept only if it does
-        for file, text in ((out, table), (letters, page)):
+    page = _write_letters(read, people, codes, links, request)
+    # the list is written before anything is let in by it, and kept only if it does
+    with ExitStack() as files:
+        for file, text in ((request.out, table), (request.letters, page)):
             if file is not None:
                 files.enter_context(console.writing(file, private=True)).write_text(
                     text or "", encoding="utf-8"
@@ -202,22 +162,22 @@ def make_tokens(
         left: list[int] = []
         for i, plan in enumerate(read):
             # a ticket is signed before there is a report, so that it cannot be bound to a group
-            is_bound = url is not None and plan.ticket_key is None
+            is_bound = request.url is not None and plan.ticket_key is None
             hashes = []
             for row, tokens in enumerate(token_lists):
-                group = find_group(plan, groups, people.person(row)) if is_bound else None
+                group = _find_group(plan, groups, people.person(row)) if is_bound else None
                 plain = hash_invitation(tokens[i].encode())
                 hashes.append(plain if group is None else bind_group(plain, group))
             # the first plan of this command is no reason to doubt the next
-            with open_store_of(store, plan, invited=True, warn=i == 0) as opened:
+            with open_store_of(request.store, plan, invited=True, warn=i == 0) as opened:
                 before.append(opened.invitations_left(plan.id))
                 opened.invite(plan.id, hashes, find_actor())
                 left.append(opened.invitations_left(plan.id))
-    if (out, letters) == (None, None):
+    if (request.out, request.letters) == (None, None):
         click.echo(table, nl=False)
     persons = [people.person(i) for i in range(number)] if people.rows else [{}] * number
     for plan, more in zip(read, before, strict=True):
-        for words in () if url is None else warn_groups(plan, groups, persons):
+        for words in () if request.url is None else _warn_groups(plan, groups, persons):
             click.echo(f"warning: {words}", err=True)
         if more:
             _warn_of_unused(plan, more)
@@ -225,6 +185,75 @@ def make_tokens(
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.document.title or plan.id[:12]}" if len(read) > 1 else ""
         click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
+
+
+def _refuse_conflicts(request: TokensRequest) -> None:
+    """Refuse options that do not go together, and files that cannot be written."""
+    if (request.count is None) is (request.addresses is None):
+        raise InvalidParameter(
+            "say with --count how many invitations to make, or with --addresses for whom; or --withdraw "
+            "those that are unused"
+        )
+    if request.given_groups and request.url is None:
+        raise InvalidParameter("--group is written into links; give the survey's address with --url")
+    if request.yes:
+        raise InvalidParameter("--yes goes with --withdraw")
+    of_letters = (request.template, request.language, request.zone)
+    if request.letters is None and (request.cards or of_letters != (None, None, None)):
+        raise InvalidParameter(
+            "--template, --language, --time-zone and --cards are for letters; name their file with --letters"
+        )
+    if request.template is not None and (request.language, request.zone) != (None, None):
+        raise InvalidParameter(
+            "--language and --time-zone are of the usual letter, and --template is a letter of your own"
+        )
+    if request.letters is not None and request.url is None:
+        raise InvalidParameter("letters show a link to the survey; give its address with --url")
+    if request.addresses is not None and (request.out, request.letters) == (None, None):
+        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
+    if request.out is not None:
+        console.refuse_ending(request.out, [".csv"], "a list of invitations")
+    if request.letters is not None:
+        console.refuse_ending(request.letters, [".html"], "a page of letters")
+    files = [file for file in (request.out, request.letters) if file is not None]
+    console.refuse_existing(files, request.force)
+    if request.url is not None and not request.url.startswith(("http://", "https://")):
+        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {request.url!r}")
+
+
+def _write_letters(
+    plans: Sequence[Plan],
+    people: Addresses,
+    codes: Sequence[str],
+    links: Sequence[str],
+    request: TokensRequest,
+) -> str | None:
+    """The page of letters or cards, if it is wanted."""
+    if request.letters is None or request.url is None:
+        return None
+    with suggest_extra():
+        from deniable.collect.letters import Announced, Letter, choose_language, write_page
+
+    announced = [Announced(plan, find_rounds(plan, request.store), request.zone) for plan in plans]
+    usual = choose_language(announced, request.language)
+    title = " · ".join(survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced)
+    if request.template is None:
+        _warn_of_no_sender(announced, usual)
+        texts = {tag: _compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}}
+        written = [texts[tag] for tag in people.languages(usual)]
+    else:
+        written = [Letter.read(request.template)]
+    with suggest_extra(), console.progress("writing letters") as show:
+        return write_page(
+            title,
+            request.url,
+            codes,
+            links,
+            people,
+            written,
+            "cards" if request.cards else "letters",
+            show,
+        )
 
 
 def _warn_of_unused(plan: Plan, unused: int) -> None:
@@ -292,7 +321,7 @@ def _format_link(
 ) -> str:
     """The link of invitations; it names whole plans, so that all see that they have the same."""
     parts = (
-        f"plan={plan.id}&invitation={token}{write_group(plan, groups, person)}"
+        f"plan={plan.id}&invitation={token}{_write_group(plan, groups, person)}"
         for plan, token in zip(plans, tokens, strict=True)
     )
     return f"{url.rstrip('/')}/#{'&'.join(parts)}"
@@ -325,3 +354,80 @@ def _draw_invitations(plans: Sequence[Plan]) -> tuple[str, list[str]]:
         tokens = [derive_invitation(code, plan.id) for plan in plans]
         if not any(token.startswith("-") for token in tokens):
             return code, tokens
+
+
+def _read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
+    """Answers to known questions, by name, from texts such as arm=A."""
+    names = [name for plan in plans if plan.document.known is not None for name in plan.document.known.names]
+    answers: dict[str, str] = {}
+    for text in texts:
+        name, sign, answer = text.partition("=")
+        if not sign or not answer:
+            raise InvalidParameter(f"--group is a known question and an answer, such as arm=A, got {text!r}")
+        if not names:
+            raise InvalidParameter('--group is for plans with known groups: "known = true" in the study')
+        if name not in names:
+            raise InvalidParameter(not_among(name, "a known question", names))
+        if name in answers:
+            raise InvalidParameter(f"--group names {name!r} twice; make invitations for one group at a time")
+        answers[name] = answer
+    return answers
+
+
+def _write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> str:
+    """What follows an invitation in its link: the answers that are given for all, or in the person's row.
+
+    Nothing, where one of them is not known here: then the survey asks. But what is given for all is never
+    dropped.
+    """
+    answers = _find_answers(plan, groups, person)
+    return "".join(f"&group={quote(answer, safe='')}" for answer in answers.values())
+
+
+def _find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> int | None:
+    """The number of the group that a link names; None where it names none."""
+    answers = _find_answers(plan, groups, person)
+    if plan.document.known is None or not answers:
+        return None
+    return int(plan.document.known.codes({name: [answer] for name, answer in answers.items()})[0])
+
+
+def _warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[str, str]]) -> list[str]:
+    """What leads people to a survey that asks for their group: links and codes that do not name it."""
+    known = plan.document.known
+    if known is None:
+        return []
+    lacking = [i for i, person in enumerate(people, 1) if not _find_answers(plan, groups, person)]
+    warnings = []
+    if lacking:
+        name = "names" if len(lacking) == 1 else "name"
+        first = f" (first in row {lacking[0]} of the list)" if any(people) else ""
+        warnings.append(
+            f"{len(lacking):,} of {format_count(len(people), 'link')} {name} no {known.name!r}{first}: the "
+            "survey asks these people for it; give it with --group, or in --addresses"
+        )
+    if len(lacking) < len(people):
+        warnings.append(
+            f"a code that is typed does not name {known.name!r}: the survey asks for it, and shows all its "
+            "answers; where people must not know of groups, give them the links only"
+        )
+    return warnings
+
+
+def _find_answers(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> dict[str, str]:
+    """The answers to all known questions, or none."""
+    known = plan.document.known
+    if known is None:
+        return {}
+    answers = {name: groups.get(name) or person.get(name) or "" for name in known.names}
+    absent = [name for name in known.names if not answers[name]]
+    if absent and groups.keys() & set(known.names):
+        raise InvalidParameter(
+            f"a link names all known questions or none, and --group leaves out {', '.join(absent)}; give an "
+            f"answer to each, such as {' '.join(f'--group {name}=...' for name in absent)}, or a column of "
+            "this name in the list of addresses"
+        )
+    if absent:
+        return {}
+    known.codes({name: [answer] for name, answer in answers.items()})  # refuses what is no answer
+    return answers

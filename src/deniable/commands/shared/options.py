@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     Type = click.ParamType[Any]
 else:  # older versions of click cannot say what a type makes
     Type = click.ParamType
+
+
+def as_request(kind: Callable[..., Any]) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+    """Hands all arguments and options of a verb on as one dataclass, whose fields have their names."""
+
+    def decorate(verb: Callable[[Any], None]) -> Callable[..., None]:
+        @wraps(verb)
+        def call(**values: Any) -> None:
+            verb(kind(**values))
+
+        return call
+
+    return decorate
 
 
 @final

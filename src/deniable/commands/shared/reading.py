@@ -102,3 +102,14 @@ def find_token(source: str | tuple[str, ...], token_file: Path | None) -> str | 
     if file is not None and token_file is None:
         click.echo(f"the operator's token is from {file}", err=True)
     return reading.find_token(file, source)
+
+
+def refuse_groups(plan: Plan, why: str, what_next: str) -> None:
+    """Refuse a plan with known groups, and say how the shell does without them."""
+    known = plan.document.known
+    if known is not None:
+        sections = " and ".join(f"[attributes.{name}]" for name in known.names)
+        raise InvalidParameter(
+            f"every report of this plan names {known.name!r}, {why}; leave out {sections} "
+            f"of the study, make its plan with deniable plan, and {what_next}"
+        )
