@@ -226,7 +226,7 @@ def test_the_definition_finds_a_choice_that_is_one_word_off(monkeypatch: pytest.
     """A planted fault that no statistic would ever find: the first attribute gets one word too many."""
     mechanism = rsfd((2, 3), 1.0, "grr")
     monkeypatch.setattr(
-        "deniable.records.sampling.below",
+        "deniable.records.sample.below",
         lambda word, bound: dn.randomness.below(word - np.uint64(1) * (word > 0), bound),
     )
     with pytest.raises(AssertionError, match="not where the definition says"):

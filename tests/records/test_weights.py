@@ -13,7 +13,7 @@ import pytest
 import deniable as dn
 from deniable.choose import Objective
 from deniable.choose.candidate import Considered
-from deniable.records.sampling import draw_attributes, draw_weighted
+from deniable.records.sample import draw_attributes, draw_weighted
 from deniable.simulate.tallies import draw_record_tallies
 from deniable.study import Plan
 from tests import statistics

@@ -20,7 +20,7 @@ from deniable.plan.strict_json import (
     mechanism_to_dict,
 )
 from deniable.records import Blank, Fake, Guessed, Imitated, Prior, RecordMechanism
-from deniable.records.kinds import RECORD_MECHANISMS
+from deniable.records.named import RECORD_MECHANISMS
 
 
 @final

@@ -7,7 +7,7 @@ differ in one attribute only. One answer to a question may be several attributes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
@@ -17,20 +17,20 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
-from deniable.exact import log_up
+from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal
-from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism, Losses, Tally, checked_values
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms import Losses, Tally
+from deniable.mechanisms.base import ExactMechanism, checked_per
 from deniable.mechanisms.base import Per as Per
-from deniable.mechanisms.base import checked_per
-from deniable.mechanisms.checks import integers
+from deniable.mechanisms.checks import checked_values, integers
 from deniable.mechanisms.losses import add_losses
-from deniable.randomness import Words, checked_source
-from deniable.randomness.words import Rows
+from deniable.randomness import Words
+from deniable.randomness.draws import WordArray
+from deniable.randomness.words import Rows, checked_source
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
-from deniable.records.tables import find_largest, turn_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Figure = TypeVar("Figure", int, float, Fraction)
 _DESCRIBED = 12  # attributes with a line each
 _NAMED = 6  # attributes that a sentence names
+_ROWS = 128  # rows of a table that are compared at a time
 
 
 class RecordMechanism(ABC):
@@ -390,9 +391,9 @@ class RecordMechanism(ABC):
         if array.dtype.kind not in "iu":
             array = self._read_columns(table, array)
         integers = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64, copy=False)
-        turned = turn_table(integers) if self._reads_all else integers.T
+        turned = _turn_table(integers) if self._reads_all else integers.T
         columns = turned.view(np.uint64)  # a negative one is huge without its sign
-        if (find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
+        if (_find_largest(columns) >= np.array([part.k for part in self.mechanisms])).any():
             self._refuse(integers)
         return columns.view(np.int64)
 
@@ -423,3 +424,61 @@ def quote_names(names: Sequence[str]) -> str:
     if len(names) > _NAMED:
         quoted.append(f"{len(names) - _NAMED} more")
     return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+
+
+def _turn_table(table: Array) -> Array:
+    """A row for each column, in blocks that stay in the nearest cache."""
+    columns = np.empty(table.shape[::-1], dtype=table.dtype)
+    for start in range(0, len(table), 1024):
+        columns[:, start : start + 1024] = table[start : start + 1024].T
+    return columns
+
+
+def _find_largest(columns: WordArray) -> WordArray:
+    """The largest value of each column (0 where there is none), many rows of a table at a time."""
+    d, n = columns.shape
+    many = n // _ROWS * _ROWS
+    if columns.flags.c_contiguous or not columns.flags.f_contiguous or not many:
+        return np.asarray(columns.max(axis=1, initial=0))
+    most = columns[:, :many].T.reshape(-1, _ROWS * d).max(axis=0).reshape(_ROWS, d).max(axis=0)
+    return np.asarray(np.maximum(most, columns[:, many:].max(axis=1, initial=0)))
+
+
+def checked_sizes(ks: Sequence[int]) -> tuple[int, ...]:
+    """The number of values of each attribute, as a list of integers."""
+    if not isinstance(ks, Iterable) or isinstance(ks, str | Mapping):
+        hint = (
+            f"; for one attribute of {ks} values use the mechanism itself, such as dn.grr"
+            if isinstance(ks, int)
+            else ""
+        )
+        raise InvalidParameter(
+            f"ks is a list with the number of values of each attribute, such as [3, 5, 4], got {ks!r}{hint}"
+        )
+    return tuple(whole_number("k, the number of values,", k, 2) for k in ks)
+
+
+def list_parts(parts: object) -> tuple[Any, ...]:
+    """The parts of a record mechanism as a tuple."""
+    if not isinstance(parts, Iterable) or isinstance(parts, str | Mapping):
+        raise InvalidParameter(f"parts are a list of mechanisms, got {type(parts).__name__}")
+    return tuple(parts)
+
+
+def check_parts(parts: object) -> tuple[ExactMechanism, ...]:
+    """Two mechanisms or more, each with an exact loss."""
+    parts = list_parts(parts)
+    exact = []
+    for part in parts:
+        if not isinstance(part, ExactMechanism):
+            raise InvalidParameter(
+                f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
+            )
+        exact.append(part)
+    if len(parts) < 2:
+        raise InvalidParameter(
+            f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
+            "for one",
+            "parts",
+        )
+    return tuple(exact)

@@ -20,12 +20,10 @@ from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.randomness import cell
 from deniable.randomness.words import Rows
-from deniable.records.base import Per, RecordMechanism, quote_names
-from deniable.records.checks import check_parts, list_parts
-from deniable.records.evidence import Evidence
-from deniable.records.fakes import Fake
+from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
+from deniable.records.fakes import Evidence, Fake
 from deniable.records.reports import Records
-from deniable.records.sampling import draw_attributes, group_people
+from deniable.records.sample import draw_attributes, group_people
 
 
 @final

@@ -4,6 +4,13 @@ A fake hides which attribute of a record was reported. What it costs or saves is
 many times likelier the report is from a person with value v than from the fake. `evidence` lists the extreme
 ones, exactly. Where people are asked again, a fake keeps a first answer as a person does, and each
 collection gets a fresh report of it.
+
+After several reports of a first answer that is kept, the extreme sequences are constant. For values: let r be
+the odds of the second round, c(a) how many reports say a, and x(a) = r^c(a) / (the sum of all). Likelihoods
+from a person and from the fake are linear in x, so that their ratio is extreme at a corner of all x. Every x
+has a sum of 1 and no entry below 1 / (r^reports + k - 1), and the constant sequences are the corners of just
+that. For bits: a bit speaks for its value by a number that grows with how often it is set, and both
+likelihoods are linear in the number of each bit.
 """
 
 from __future__ import annotations
@@ -13,28 +20,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar, cast, final
+from typing import NamedTuple, TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
+from deniable.exact import power_up
 from deniable.formatting import format_count, format_percent, shorten_names
-from deniable.law import checked_prior
+from deniable.law.checks import checked_prior
 from deniable.mechanisms import Direct, SetMechanism, Unary
 from deniable.mechanisms.sets import RoundShape
-from deniable.randomness import FULL, below
-from deniable.randomness.draws import WordArray
+from deniable.randomness import below
+from deniable.randomness.draws import FULL, WordArray, cell
 from deniable.randomness.words import Rows
-from deniable.records.evidence import (
-    Evidence,
-    Rounds,
-    pair_extremes,
-    weigh_bits,
-    weigh_imitated_bits,
-    weigh_values,
-)
 
 F = TypeVar("F", bound="Fake")
 
@@ -174,8 +174,8 @@ class Fake(ABC):
         first = rows.columns(0, 1)
         return self.belief.draw((first.recall() if self.part.repeated else first).array()[:, 0])
 
-    def _rounds(self, reports: int) -> Rounds:
-        return Rounds(self.first, self.second if self.part.repeated else None, reports)
+    def _rounds(self, reports: int) -> _Rounds:
+        return _Rounds(self.first, self.second if self.part.repeated else None, reports)
 
     def keep(self: F) -> F:
         """The fake of the first answer alone."""
@@ -231,7 +231,9 @@ class Guessed(Fake):
         return np.asarray(weights**2 @ self.supported)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        return weigh_values(self._rounds(reports), [Fraction(weight, FULL) for weight in self.prior.extremes])
+        return _weigh_values(
+            self._rounds(reports), [Fraction(weight, FULL) for weight in self.prior.extremes]
+        )
 
 
 @final
@@ -277,10 +279,10 @@ class Imitated(Fake):
     def evidence(self, reports: int = 1) -> list[Evidence]:
         shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
         if not self.part.names_value:
-            return weigh_imitated_bits(self._rounds(reports), shares)
+            return _weigh_imitated_bits(self._rounds(reports), shares)
         law = self.first.law
         chances = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
-        return weigh_values(self._rounds(reports), chances)
+        return _weigh_values(self._rounds(reports), chances)
 
 
 @final
@@ -313,7 +315,7 @@ class Blank(Fake):
         return np.asarray(q * (1 - q) * (weights**2).sum(axis=-1) + (q * weights.sum(axis=-1)) ** 2)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        return pair_extremes(*weigh_bits(self._rounds(reports)))
+        return _pair_extremes(*_weigh_bits(self._rounds(reports)))
 
 
 def _checked_part(part: object, kinds: tuple[type[RoundShape], ...]) -> None:
@@ -331,3 +333,66 @@ def _checked_sizes(part: SetMechanism, prior: Prior) -> None:
     """A fake that no person can send, or the other way round, would disclose the attribute."""
     if part.k != prior.k:
         raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")
+
+
+class _Rounds(NamedTuple):
+    """The mechanism of an answer; where that is kept, the one by which it is reported, and how often."""
+
+    first: RoundShape
+    second: RoundShape | None
+    reports: int
+
+
+class Evidence(NamedTuple):
+    """How much likelier than from the fake a report is from each of two values."""
+
+    first: Fraction
+    other: Fraction
+
+
+def _weigh_values(rounds: _Rounds, fakes: list[Fraction]) -> list[Evidence]:
+    """The evidence of reports that are values, from how likely the fake's answer is each extreme."""
+    law = rounds.first.law
+    if rounds.second is None:
+        kept = law.exact_p
+        fewest, most = ((1 - kept) * Fraction(words, FULL) for words in cell(law.k - 1))
+    else:
+        second = rounds.second.law
+        gain = power_up(second.exact_p / second.exact_q, rounds.reports) - 1
+        kept, fewest = 1 + gain * law.exact_p, 1 + gain * law.exact_q
+        fakes, most = [1 + gain * fake for fake in fakes], fewest
+    evidence = []
+    for fake in fakes:
+        evidence += [*_pair_extremes(kept / fake, fewest / fake), Evidence(most / fake, fewest / fake)]
+    return evidence
+
+
+def _weigh_imitated_bits(rounds: _Rounds, shares: list[Fraction]) -> list[Evidence]:
+    """The evidence of imitated bits, from the extreme shares of the prior.
+
+    A fake is an average of what set and clear bits say, by the prior's share of the values whose bits are
+    set: at least one value's, at most all but one's.
+    """
+    more, less = _weigh_bits(rounds)
+    evidence = []
+    for covered in {*shares, *(1 - share for share in shares)}:
+        average = less + (more - less) * covered
+        evidence += _pair_extremes(more / average, less / average)
+    return evidence
+
+
+def _weigh_bits(rounds: _Rounds) -> tuple[Fraction, Fraction]:
+    """How much a bit that is always set speaks for its value, and one that is always clear."""
+    p, q = rounds.first.law.exact_p, rounds.first.law.exact_q
+    if rounds.second is None:
+        return p / q, (1 - p) / (1 - q)
+    second = rounds.second.law
+    ones = power_up(second.exact_p / second.exact_q, rounds.reports)
+    zeros = power_up((1 - second.exact_q) / (1 - second.exact_p), rounds.reports)
+    more = (p * ones + 1 - p) / (q * ones + 1 - q)
+    return more, ((1 - p) * zeros + p) / ((1 - q) * zeros + q)
+
+
+def _pair_extremes(high: Fraction, low: Fraction) -> list[Evidence]:
+    """Two values, of which each is spoken for by either number."""
+    return [Evidence(high, low), Evidence(low, high), Evidence(high, high), Evidence(low, low)]

@@ -18,17 +18,16 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import PROTOCOLS, ExactMechanism, grr, oue, sue
-from deniable.records.checks import checked_sizes
+from deniable.mechanisms import PROTOCOLS, grr, oue, sue
+from deniable.mechanisms.base import ExactMechanism
+from deniable.records.base import RecordMechanism, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.sample import Sample
+from deniable.records.single import Single
 from deniable.records.split import Split
 
 Calibration = Literal["record", "attribute", "published"]
-"""What epsilon bounds: the loss of the whole record, that of one attribute, or what the publication of RS+FD
-states, which a record can exceed.
-"""
 _CALIBRATIONS = ("record", "attribute", "published")
 
 
@@ -285,3 +284,9 @@ def _calibrate(make: Callable[[float], Faked], d: int, epsilon: float, calibrati
     if calibration != "attribute":
         raise InvalidParameter(not_among(calibration, "a calibration", _CALIBRATIONS))
     return make(largest_budget(lambda budget: make(budget).loss("attribute"), target, d))
+
+
+RECORD_MECHANISMS: dict[str, type[RecordMechanism]] = {
+    kind.kind: kind for kind in (Single, Split, Sample, Faked)
+}
+"""All record mechanisms by what a plan calls them. A new one is added here, and its class says the rest."""

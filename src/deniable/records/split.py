@@ -19,8 +19,7 @@ from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses
 from deniable.mechanisms.losses import add_losses
 from deniable.randomness.words import Rows
-from deniable.records.base import Figure, Per, RecordMechanism, quote_names
-from deniable.records.checks import list_parts
+from deniable.records.base import Figure, Per, RecordMechanism, list_parts, quote_names
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records
 from deniable.records.single import as_record_mechanism

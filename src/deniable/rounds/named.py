@@ -17,7 +17,7 @@ from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample
-from deniable.records.checks import checked_sizes
+from deniable.records.base import checked_sizes
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized
