@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.choose.objective import Objective
-from deniable.domain.product import MOST_CELLS
+from deniable.domain.view import MOST_CELLS
 
 _FEW = 14  # all choices of so many tables are looked at
 _GAIN = 1 - 1e-9  # less is rounding

@@ -1,4 +1,4 @@
-"""Lists values by name: labels for people, and no order that matters."""
+"""Lists values by name, of which one is the answer, or all that apply are."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from deniable.formatting import format_count, shorten_names
 
 _UNKNOWN = -2
 _SHOWN = 8
+_MOST_OPTIONS = 100
 
 
 @final
@@ -108,3 +109,38 @@ def _label(value: object) -> str:
 
 def _repeats(labels: tuple[str, ...]) -> bool:
     return len(set(labels)) < len(labels)
+
+
+@final
+@dataclass(frozen=True)
+class Several:
+    """Options of which all that apply are chosen, or none. A study asks about each with yes or no.
+
+    Each option is an attribute, so that it takes its part of epsilon, or of the sampling: ask about few.
+
+    >>> print(Several(["tv", "radio", "web"]))
+    all that apply of 3 options: tv, radio, web
+    """
+
+    options: tuple[str, ...]
+
+    def __init__(self, options: Iterable[object]) -> None:
+        try:
+            known = Categories(options).labels
+        except InvalidParameter as problem:
+            raise InvalidParameter(
+                str(problem).replace("label", "option").replace("an attribute", "a question")
+            ) from None
+        if len(known) > _MOST_OPTIONS:
+            raise InvalidParameter(f"a question has at most {_MOST_OPTIONS} options, got {len(known)}")
+        for option in known:
+            if ";" in option or option == "none of these":
+                raise InvalidParameter(
+                    f"an option is not called {option!r}: tables have ';' between options, and 'none of "
+                    "these' where none applies"
+                )
+        object.__setattr__(self, "options", known)
+
+    def __str__(self) -> str:
+        listed = shorten_names(self.options, _SHOWN)
+        return f"all that apply of {format_count(len(self.options), 'option')}: {listed}"

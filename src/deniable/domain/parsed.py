@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
-from deniable.domain.categories import Categories
+from deniable.domain.categories import Categories, Several
 from deniable.domain.domain import Domain
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
-from deniable.domain.range import Range
-from deniable.domain.several import Several
+from deniable.domain.range import Range, date_ends
 from deniable.domain.text import Code, Text
-from deniable.domain.units import date_ends
 from deniable.errors import InvalidParameter, find_nearest, suggest_name
 from deniable.metric import per_meter
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, Categories, Domain, Range, checked_text
-from deniable.domain.product import join_labels, name_product
+from deniable.domain.view import join_labels, name_product
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.mechanisms import Tally
 from deniable.plan.attribute import Attribute

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.domain import Range
 from deniable.domain.decimals import MOST_DIGITS, plain_number
-from deniable.domain.units import number_counted
+from deniable.domain.range import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile
 from deniable.formatting import ungroup

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from deniable.domain import checked_text
+from deniable.domain.categories import Several
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
-from deniable.domain.several import Several
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.plan.attribute import list_changed

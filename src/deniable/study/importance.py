@@ -8,7 +8,7 @@ from itertools import combinations
 
 from deniable.choose import Reading
 from deniable.domain import Product
-from deniable.domain.product import name_product
+from deniable.domain.view import name_product
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number
 from deniable.plan.attribute import Attribute

@@ -9,8 +9,8 @@ from typing import Any
 
 from deniable.domain import Domain
 from deniable.domain.answer import label_of
+from deniable.domain.categories import Several
 from deniable.domain.number import Number
-from deniable.domain.several import Several
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,

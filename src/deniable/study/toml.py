@@ -10,9 +10,9 @@ from typing import Any
 
 from deniable.choose import Objective
 from deniable.domain import Domain, checked_text
+from deniable.domain.categories import Several
 from deniable.domain.grid import Grid
 from deniable.domain.parsed import as_question
-from deniable.domain.several import Several
 from deniable.errors import InvalidParameter, not_among
 from deniable.frames import file_kind
 from deniable.plan.maps import Map
