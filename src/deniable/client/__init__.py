@@ -2,8 +2,7 @@
 
 from deniable.client.client import Client, NotSent
 from deniable.client.compose import composed_loss, composed_ratio
-from deniable.client.ledger import AboveCap, Ledger
-from deniable.client.marker import CopiedLedger
+from deniable.client.ledger import AboveCap, CopiedLedger, Ledger
 from deniable.explain.device_limit import DEFAULT_CAP
 
 __all__ = [

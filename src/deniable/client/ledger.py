@@ -19,7 +19,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
-from deniable.client.marker import Marker
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
 from deniable.explain.device_limit import DEFAULT_CAP, round_limit
@@ -34,6 +33,10 @@ except ImportError:  # there is none on Windows: there, one program at a time mu
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 VERSION = 3
+_ADVICE = (
+    "go on with the newest one; if there is none, take this one over on purpose: "
+    "dn.Ledger(path, take_over=True). What was sent since is not counted then"
+)
 
 
 @final
@@ -98,7 +101,7 @@ class Ledger:
         self._path = None if path is None else Path(path)
         if self._path is not None and self._path.is_dir():
             raise InvalidParameter(f"{self._path} is a folder; a ledger is a file: name one in it")
-        self._marker = None if self._path is None else Marker(self._path)
+        self._marker = None if self._path is None else _Marker(self._path)
         self._entries: tuple[Entry, ...] = ()
         self._count = 0
         self._cap: float | None = None
@@ -360,3 +363,54 @@ def _read(path: Path) -> _Kept:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     return Entry(**{**data, "report": bytes.fromhex(data["report"])})
+
+
+class CopiedLedger(DeniableError):
+    """A ledger that is not the newest one of this device: a copy, or an older state of it."""
+
+
+@final
+class _Marker:
+    """Notices that a ledger's file was copied or restored: it stands beside the file, and counts its writes.
+
+    The marker holds its own number in the file system, which a copy does not share. It is written after the
+    ledger, so a crash between both leaves it behind, never ahead.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        self._ledger = ledger
+        self._path = ledger.with_name(f".{ledger.name}.marker")
+
+    def check(self, count: int, secret: bytes) -> None:
+        """Refuse a ledger that was copied to this device, or is older than the marker."""
+        try:
+            text = self._path.read_text(encoding="ascii")
+            writes, owner = int(text[:20]), text[21:]
+        except (OSError, ValueError):
+            raise CopiedLedger(f"{self._ledger} has no marker, so it is a copy; {_ADVICE}") from None
+        if owner != self._owner(secret):
+            raise CopiedLedger(f"{self._ledger} is a copy from another folder or device; {_ADVICE}")
+        if count < writes:
+            raise CopiedLedger(f"{self._ledger} is an older state, from a backup; {_ADVICE}")
+
+    def exists(self) -> bool:
+        """Whether a ledger with a marker was here."""
+        return self._path.exists()
+
+    def check_absent(self) -> None:
+        """Refuse to begin anew where there was a ledger."""
+        if self.exists():
+            raise CopiedLedger(f"there was a ledger {self._ledger}, and it is gone; {_ADVICE}")
+
+    def write(self, count: int, secret: bytes) -> None:
+        """Count a write; in the same file, whose number stays."""
+        with open(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            file.write(f"{count:020d} {self._owner(secret)}".encode("ascii"))
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _owner(self, secret: bytes) -> str:
+        """A text that only this ledger and this file of the device have."""
+        number = self._path.stat().st_ino
+        return hmac.new(secret, f"deniable marker {number}".encode(), hashlib.sha256).hexdigest()

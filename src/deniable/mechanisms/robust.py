@@ -15,8 +15,8 @@ from typing import TypeVar
 from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, number, positive_epsilon, whole_number
 from deniable.mechanisms import calibrate
+from deniable.mechanisms.calibrate import least, minimum
 from deniable.mechanisms.checks import checked_k
-from deniable.mechanisms.search import least, minimum
 from deniable.mechanisms.sets import SetShape
 from deniable.mechanisms.shapes import Hashed, PackedSubset, Subset, Unary
 from deniable.randomness import FULL
