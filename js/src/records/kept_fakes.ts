@@ -1,7 +1,7 @@
 /**
  * Builds fakes for repeated collections: a first answer that is kept, and a fresh report of it each time.
  *
- * After several reports, the extreme sequences are constant: `deniable/records/evidence.py` says why.
+ * After several reports, the extreme sequences are constant: `deniable/records/fakes.py` says why.
  */
 
 import { must } from "../errors.js";
