@@ -22,14 +22,14 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
-from deniable.formatting import format_loss
-from deniable.law.law import ReportLaw
-from deniable.mechanisms import Direct, ExactMechanism, Losses, Tally
+from deniable.law.contract import ReportLaw
+from deniable.mechanisms import Direct, Losses, Tally
 from deniable.metric import Averaged, Duchi
-from deniable.metric.means import LAST_POSITION, Averages
-from deniable.randomness import FULL
+from deniable.metric.means import LAST_POSITION
+from deniable.metric.numbers import Averages
+from deniable.randomness.draws import FULL
 from deniable.randomness.words import Rows
-from deniable.rounds.memoized import Memoized
+from deniable.rounds.memoized import Memoized, ReportedOnce
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,14 +39,13 @@ _HALF = np.uint64(32)
 
 @final
 @dataclass(frozen=True)
-class MemoizedMean(ExactMechanism):
+class MemoizedMean(ReportedOnce):
     """A random line that is kept, and two rounds on whether a number is above it, for the number's mean."""
 
     bit: Memoized
 
     k = LAST_POSITION + 1
     numeric = True
-    repeated = True
     keeps_apart = True
 
     title = "Memoized mean"
@@ -61,10 +60,6 @@ class MemoizedMean(ExactMechanism):
         return 1 + self.bit.words
 
     @property
-    def report_bytes(self) -> int:
-        return self.one_round.report_bytes
-
-    @property
     def ratio(self) -> Fraction:
         return self.bit.ratio
 
@@ -74,11 +69,6 @@ class MemoizedMean(ExactMechanism):
 
     def describe_values(self) -> str:
         return self.one_round.describe_values()
-
-    def describe_loss(self) -> str:
-        losses = self.losses(1, 1)
-        forever = format_loss(losses.one_value_forever)
-        return f"loss {format_loss(losses.one_report)} of one report, {forever} of any number of one value"
 
     def describe_guess(self) -> str:
         return self.one_round.describe_guess()
@@ -111,9 +101,6 @@ class MemoizedMean(ExactMechanism):
         """A figure of matplotlib: how likely every output is, a row for each part of the range."""
         return self.one_round.plot()
 
-    def blank(self, n: int) -> Array:
-        return self.one_round.blank(n)
-
     def encode(self, values: Integers, rows: Rows) -> Array:
         line = rows.columns(0, 1).recall().array()[:, 0] >> _HALF
         bits = (line < values.astype(np.uint64)).astype(np.int64)
@@ -121,23 +108,8 @@ class MemoizedMean(ExactMechanism):
         reports[:] = self.bit.encode(bits, rows.columns(1, self.words))
         return reports
 
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.one_round.canonical(reports)
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.one_round.support(reports)
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.one_round.supports(reports, values)
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.one_round.supports_each(reports, values)
-
     def likelihoods(self, reports: Array) -> Floats:
         return self.one_round.likelihoods(reports)
-
-    def tally(self, reports: Array) -> Tally:
-        return self.one_round.tally(reports)
 
     def estimate(self, tally: Tally) -> MeanEstimate:
         """The unbiased mean, from -1 for the lowest number to 1 for the highest."""

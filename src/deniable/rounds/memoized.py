@@ -20,14 +20,16 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
-from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
+from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary
+from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
 from deniable.rounds.changes import ChangesLoss, bound_changes
 
 
-class Repeated(SetMechanism):
+class Kept(ExactMechanism):
     """A mechanism for many collections: kept words, so that asking again does not average the noise away."""
 
     repeated = True
@@ -42,9 +44,39 @@ class Repeated(SetMechanism):
         """All four losses, with `reports` reports of one value and `rounds` reports of changing ones."""
 
 
+class Repeated(Kept, SetMechanism):
+    """A mechanism for many collections whose reports support sets of values."""
+
+
+class ReportedOnce(Kept):
+    """A mechanism for many collections whose every report has the form of `one_round`, and is read as one."""
+
+    @property
+    def report_bytes(self) -> int:
+        return self.one_round.report_bytes
+
+    def blank(self, n: int) -> Array:
+        return self.one_round.blank(n)
+
+    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return self.one_round.canonical(reports)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return self.one_round.support(reports)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.one_round.supports(reports, values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return self.one_round.supports_each(reports, values)
+
+    def tally(self, reports: Array) -> Tally:
+        return self.one_round.tally(reports)
+
+
 @final
 @dataclass(frozen=True)
-class Memoized(Repeated):
+class Memoized(ReportedOnce, Repeated):
     """A permanent answer by `first`, and at each collection a fresh report of it by `second`."""
 
     first: Direct | Unary
@@ -72,10 +104,6 @@ class Memoized(Repeated):
     @property
     def words(self) -> int:
         return self.first.words + self.second.words
-
-    @property
-    def report_bytes(self) -> int:
-        return self.second.report_bytes
 
     @cached_property
     def law(self) -> Law:
@@ -110,9 +138,6 @@ class Memoized(Repeated):
             changing_values_exact=changes.exact,
         )
 
-    def blank(self, n: int) -> Array:
-        return self.second.blank(n)
-
     def encode(self, values: Integers, rows: Rows) -> Array:
         kept = self.first.encode(values, rows.columns(0, self.first.words).recall(values))
         return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
@@ -139,28 +164,13 @@ class Memoized(Repeated):
     def bitwise(self) -> bool:
         return self.second.bitwise
 
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.second.support(reports)
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.second.supports(reports, values)
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.second.supports_each(reports, values)
-
     def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
         return self.second.packed_support(reports)
-
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.second.canonical(reports)
-
-    def tally(self, reports: Array) -> Tally:
-        return self.second.tally(reports)
 
 
 @final
 @dataclass(frozen=True)
-class HashedMemoized(Repeated):
+class HashedMemoized(ReportedOnce, Repeated):
     """A hash function that is kept, and two rounds on the bucket (LOLOHA): answers are kept per bucket."""
 
     k: int
@@ -185,10 +195,6 @@ class HashedMemoized(Repeated):
     @property
     def words(self) -> int:
         return 1 + self.buckets.words
-
-    @property
-    def report_bytes(self) -> int:
-        return self.one_round.report_bytes
 
     @property
     def ratio(self) -> Fraction:
@@ -222,9 +228,6 @@ class HashedMemoized(Repeated):
         full, p = occupied_buckets(self.k, self.g), self.law.p
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
-    def blank(self, n: int) -> Array:
-        return self.one_round.blank(n)
-
     def encode(self, values: Integers, rows: Rows) -> Array:
         reports = self.blank(len(values))
         a, b = hash_function(rows.columns(0, 1).recall().array()[:, 0])
@@ -232,18 +235,3 @@ class HashedMemoized(Repeated):
         reports["a"], reports["b"] = a, b
         reports["bucket"] = self.buckets.encode(true.astype(np.int64), rows.columns(1, self.words))
         return reports
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.one_round.support(reports)
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.one_round.supports(reports, values)
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return self.one_round.supports_each(reports, values)
-
-    def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return self.one_round.canonical(reports)
-
-    def tally(self, reports: Array) -> Tally:
-        return self.one_round.tally(reports)
