@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import click
@@ -158,7 +159,7 @@ def format_duration(seconds: float) -> str:
 def keep_rows(choices: Choices, rows: Iterable[_Row], with_refused: bool = False) -> list[_Row]:
     """Collects all rows; prints those that are done, and saves them once in a while."""
     done, written = list[Any](), time.monotonic()
-    with writing.json_rows() if _prints_rows(choices.as_json) else nullcontext() as add:
+    with _json_rows() if _prints_rows(choices.as_json) else nullcontext() as add:
         for row in rows:
             done.append(row)
             if add is not None and (with_refused or row.refused is None):
@@ -168,6 +169,20 @@ def keep_rows(choices: Choices, rows: Iterable[_Row], with_refused: bool = False
                 writing.write_tables(choices.out, plain, plain, announced=False)  # the end announces it
                 written = time.monotonic()
     return done
+
+
+@contextmanager
+def _json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Prints the rows of a JSON array as they come, and closes it when all is done."""
+    before = "["
+
+    def add(row: Mapping[str, Any]) -> None:
+        nonlocal before
+        click.echo(f"{before}\n{indent(console.json_text(row), '  ').rstrip()}", nl=False)
+        before = ","
+
+    yield add
+    click.echo("[]" if before == "[" else "\n]")
 
 
 def write_rows(choices: Choices, rows: Sequence[Any], experiment: Experiment) -> bool:
@@ -186,14 +201,12 @@ def write_rows(choices: Choices, rows: Sequence[Any], experiment: Experiment) ->
             if any(row.refused is None for row in part)
         ]
         writing.save_figures(choices.figure_folder, drawings)
-    return writing.write_measurements(
-        kept,
-        experiment.draw,
-        choices.out,
-        choices.plot_files,
-        choices.as_json,
-        printed=_prints_rows(choices.as_json),
-    )
+    plain = [asdict(row) for row in kept]
+    writing.write_tables(choices.out, plain, plain)
+    writing.save_plots(choices.plot_files, partial(experiment.draw, kept))
+    if choices.as_json and not _prints_rows(choices.as_json):
+        console.print_json(plain)
+    return choices.as_json
 
 
 def _name_figure(row: Any) -> str:

@@ -20,7 +20,6 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_digits
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.console import Console
     from rich.table import Table
 
@@ -64,25 +63,6 @@ def refuse_ending(file: Path, endings: Iterable[str], what: str) -> None:
         raise InvalidParameter(
             f"{what} is written to a file ending in {', '.join(allowed)}; got {file.name!r}"
         )
-
-
-def check_plots(files: Sequence[Path], overwrite: bool) -> None:
-    """Refuse what cannot be drawn before any work is done."""
-    if files:
-        from deniable.simulate import plot
-
-        plot.require_matplotlib()
-        for file in files:
-            plot.checked_path(file)
-        refuse_existing(files, overwrite)
-
-
-def save_plot(figure: Figure, file: Path) -> None:
-    """Draw a figure to a file, wholly or not at all."""
-    from deniable.simulate import plot
-
-    with writing(file) as temporary:
-        plot.save(figure, temporary)
 
 
 @contextmanager

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,7 +75,7 @@ def save_figures(folder: Path | None, drawings: Iterable[tuple[str, Callable[[],
         number = f"-{taken[plain]}" if taken[plain] > 1 else ""
         figure = draw()
         for ending in FIGURES:
-            console.save_plot(figure, folder / f"{plain}{number}{ending}")
+            _save_plot(figure, folder / f"{plain}{number}{ending}")
 
 
 def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> None:
@@ -87,7 +83,7 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
     for file in tables:
         console.refuse_ending(file, ENDINGS, "the table (a plot: --plot)")
     console.refuse_existing(tables, overwrite)
-    console.check_plots(plots, overwrite)
+    _check_plots(plots, overwrite)
     files = [*tables, *plots]
     if len(set(files)) < len(files):
         raise InvalidParameter("the same file is named twice; give each result a file of its own")
@@ -116,38 +112,26 @@ def write_tables(
 def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
     """Draw a figure to each of these files."""
     for file in files:
-        console.save_plot(draw(), file)
+        _save_plot(draw(), file)
 
 
-def write_measurements(
-    rows: Sequence[Any],
-    draw: Callable[[Any], Figure],
-    tables: Sequence[Path],
-    plots: Sequence[Path],
-    as_json: bool,
-    printed: bool = False,
-) -> bool:
-    """Writes and draws what a study measured, as asked; returns whether it is printed as JSON."""
-    plain = [asdict(row) for row in rows]
-    write_tables(tables, plain, plain)
-    save_plots(plots, partial(draw, rows))
-    if as_json and not printed:
-        console.print_json(plain)
-    return as_json
+def _check_plots(files: Sequence[Path], overwrite: bool) -> None:
+    """Refuse what cannot be drawn before any work is done."""
+    if files:
+        from deniable.simulate import plot
+
+        plot.require_matplotlib()
+        for file in files:
+            plot.checked_path(file)
+        console.refuse_existing(files, overwrite)
 
 
-@contextmanager
-def json_rows() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Prints the rows of a JSON array as they come, and closes it when all is done."""
-    before = "["
+def _save_plot(figure: Figure, file: Path) -> None:
+    """Draw a figure to a file, wholly or not at all."""
+    from deniable.simulate import plot
 
-    def add(row: Mapping[str, Any]) -> None:
-        nonlocal before
-        click.echo(f"{before}\n{indent(console.json_text(row), '  ').rstrip()}", nl=False)
-        before = ","
-
-    yield add
-    click.echo("[]" if before == "[" else "\n]")
+    with console.writing(file) as temporary:
+        plot.save(figure, temporary)
 
 
 def _flatten(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
