@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -65,6 +66,18 @@ def test_the_sentence_of_a_verb_is_that_of_its_own_help() -> None:
             verb = commands.get_command(context, name)
             assert verb is not None
             assert verb.get_short_help_str(1000) == sentence.rstrip("."), name
+
+
+def test_requests_have_a_field_for_every_option() -> None:
+    requests = {}
+    for path, command in EVERY.items():
+        assert command.callback is not None
+        for name, member in vars(sys.modules[command.callback.__module__]).items():
+            if name.endswith("Request"):
+                requests[name] = path
+                fields = [field.name for field in dataclasses.fields(member)]
+                assert fields == list(dict.fromkeys(option.name for option in command.params)), path
+    assert len(requests) >= 12
 
 
 def test_help_loads_nothing_that_a_verb_needs() -> None:

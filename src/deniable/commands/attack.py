@@ -13,7 +13,17 @@ from click.core import ParameterSource
 
 from deniable.commands.shared import console, options, reading, writing
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.options import COUNT, FILE, SEED, Number, as_request, whole
+from deniable.commands.shared.options import (
+    COUNT,
+    FILE,
+    SEED,
+    Number,
+    argument,
+    as_request,
+    option,
+    taken,
+    whole,
+)
 
 
 @final
@@ -21,41 +31,43 @@ from deniable.commands.shared.options import COUNT, FILE, SEED, Number, as_reque
 class AttackRequest:
     """A plan to attack, the attacker's data, and how to show what is learned."""
 
-    plan: Path
-    data: Path | None
-    separator: str | None
-    collections: int
-    top: int
-    users: int
-    seed: int
-    as_json: bool
-    plot_files: Sequence[Path]
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    data: Path | None = option(
+        "--data",
+        type=FILE,
+        help="A CSV or Parquet file of people: the attacker's background and targets.",
+    )
+    separator: str | None = taken(options.separator)
+    collections: int = option(
+        "--collections",
+        type=Number(partial(whole, least=1, most=100)),
+        default="5",
+        show_default=True,
+        help="How often everybody answers.",
+    )
+    top: int = option(
+        "--top",
+        type=COUNT,
+        default="10",
+        show_default=True,
+        help="The number of candidates that count as found.",
+    )
+    users: int = option(
+        "--users",
+        type=COUNT,
+        default="2,000",
+        show_default=True,
+        help="The number of people to look for.",
+    )
+    seed: int = option(
+        "--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation."
+    )
+    as_json: bool = taken(console.as_json)
+    plot_files: Sequence[Path] = taken(writing.plot("the page"))
+    force: bool = taken(console.force)
 
 
 @click.command("attack")
-@click.argument("plan", type=FILE)
-@click.option(
-    "--data", type=FILE, help="A CSV or Parquet file of people: the attacker's background and targets."
-)
-@options.separator
-@click.option(
-    "--collections",
-    type=Number(partial(whole, least=1, most=100)),
-    default="5",
-    show_default=True,
-    help="How often everybody answers.",
-)
-@click.option(
-    "--top", type=COUNT, default="10", show_default=True, help="The number of candidates that count as found."
-)
-@click.option(
-    "--users", type=COUNT, default="2,000", show_default=True, help="The number of people to look for."
-)
-@click.option("--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation.")
-@console.as_json
-@writing.plot("the page")
-@console.force
 @as_request(AttackRequest)
 def attack_plan(request: AttackRequest) -> None:
     """Show what an attacker learns from reports.
@@ -72,9 +84,9 @@ def attack_plan(request: AttackRequest) -> None:
     from deniable.frames import header_of, separator_of
 
     source_of = click.get_current_context().get_parameter_source
-    for option in ("separator", "top", "users"):
-        if request.data is None and source_of(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{option} is about people: name a file of them, too (--data)")
+    for name in ("separator", "top", "users"):
+        if request.data is None and source_of(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is about people: name a file of them, too (--data)")
     writing.check((), request.plot_files, request.force)
     read = reading.read_plan(request.plan)
     codes = None

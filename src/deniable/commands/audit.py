@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, final
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import COUNT, FILE, POSITIVE, REAL, Number, as_request, whole
+from deniable.commands.shared.options import (
+    COUNT,
+    FILE,
+    POSITIVE,
+    REAL,
+    Number,
+    argument,
+    as_request,
+    option,
+    taken,
+    whole,
+)
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
@@ -29,57 +40,58 @@ _TRIALS, _TRIALS_OF_PROGRAMS = 10**6, 10**5
 class AuditRequest:
     """A plan, the client to audit, and how."""
 
-    plan: Path
-    command: str | None
-    trials: int | None
-    per: Per
-    rounds: int | None
-    pairs: str
-    claim: float | None
-    level: float
-    timeout: float
-    as_json: bool
+    plan: Path = argument("plan", type=FILE)
+    command: str | None = option(
+        "--command", metavar="COMMAND", help="A program that makes reports, such as 'node client.js'."
+    )
+    trials: int | None = option(
+        "--trials",
+        type=Number(partial(whole, least=100)),
+        help=f"Devices for each of two answers.  [default: {_TRIALS:,}; for a program "
+        f"{_TRIALS_OF_PROGRAMS:,}]",
+    )
+    per: Per = option(
+        "--per",
+        type=click.Choice(["record", "attribute"]),
+        default="record",
+        show_default=True,
+        help="Compare whole records, or records that differ in one attribute.",
+    )
+    rounds: int | None = option(
+        "--rounds",
+        type=COUNT,
+        help="Reports from each device, for a plan that asks again.  [default: all, up to 10]",
+    )
+    pairs: str = option(
+        "--pairs",
+        type=click.Choice(["ends", "every"]),
+        default="ends",
+        show_default=True,
+        help="Compare first values with last ones, or every value with the next.",
+    )
+    claim: float | None = option(
+        "--claim",
+        type=POSITIVE,
+        help="Test this epsilon instead of the plan's, for all pairs, also of distant metric values.",
+    )
+    level: float = option(
+        "--level",
+        type=REAL,
+        default="0.9999",
+        show_default=True,
+        help="The confidence of the lower bound.",
+    )
+    timeout: float = option(
+        "--timeout",
+        type=POSITIVE,
+        default="30",
+        show_default=True,
+        help="Seconds to wait for the program.",
+    )
+    as_json: bool = taken(console.as_json)
 
 
 @click.command("audit")
-@click.argument("plan", type=FILE)
-@click.option("--command", metavar="COMMAND", help="A program that makes reports, such as 'node client.js'.")
-@click.option(
-    "--trials",
-    type=Number(partial(whole, least=100)),
-    help=f"Devices for each of two answers.  [default: {_TRIALS:,}; for a program {_TRIALS_OF_PROGRAMS:,}]",
-)
-@click.option(
-    "--per",
-    type=click.Choice(["record", "attribute"]),
-    default="record",
-    show_default=True,
-    help="Compare whole records, or records that differ in one attribute.",
-)
-@click.option(
-    "--rounds",
-    type=COUNT,
-    help="Reports from each device, for a plan that asks again.  [default: all, up to 10]",
-)
-@click.option(
-    "--pairs",
-    type=click.Choice(["ends", "every"]),
-    default="ends",
-    show_default=True,
-    help="Compare first values with last ones, or every value with the next.",
-)
-@click.option(
-    "--claim",
-    type=POSITIVE,
-    help="Test this epsilon instead of the plan's, for all pairs, also of distant metric values.",
-)
-@click.option(
-    "--level", type=REAL, default="0.9999", show_default=True, help="The confidence of the lower bound."
-)
-@click.option(
-    "--timeout", type=POSITIVE, default="30", show_default=True, help="Seconds to wait for the program."
-)
-@console.as_json
 @as_request(AuditRequest)
 def audit_client(request: AuditRequest) -> None:
     """Test whether a client leaks too much.

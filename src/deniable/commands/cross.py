@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, final
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import FILE, as_request, earlier_round
+from deniable.commands.shared.options import FILE, argument, as_request, earlier_round, option, taken
 from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -24,44 +24,31 @@ if TYPE_CHECKING:
 class CrossRequest:
     """A plan, its reports, two questions, and how to show their table."""
 
-    plan: Path
-    reports: Path | None
-    of: str
-    by: str
-    source: sources.Source | None
-    table: str | None
-    number: int | None
-    since: str | None
-    people: Asked | None
-    token_file: Path | None
-    out: Sequence[Path]
-    plot_files: Sequence[Path]
-    level: float
-    as_json: bool
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    reports: Path | None = argument("reports", type=FILE, required=False)
+    of: str = option("--of", required=True, metavar="QUESTION", help="The question whose shares are wanted.")
+    by: str = option(
+        "--by", required=True, metavar="QUESTION", help="The question whose answers are the rows."
+    )
+    source: sources.Source | None = taken(options.source)
+    table: str | None = taken(sources.table)
+    number: int | None = taken(options.source_round)
+    since: str | None = taken(options.change_from)
+    people: Asked | None = option(
+        "--people",
+        type=click.Choice(["same", "others", "linked"]),
+        help="Who answered in both rounds, for a narrower interval of the change; linked: row i of both "
+        "files is one person.  [default: others for a plan that asks once, else not known]",
+    )
+    token_file: Path | None = taken(options.token_file)
+    out: Sequence[Path] = taken(writing.out)
+    plot_files: Sequence[Path] = taken(writing.plot("the shares of every row"))
+    level: float = taken(options.level)
+    as_json: bool = taken(console.as_json)
+    force: bool = taken(console.force)
 
 
 @click.command("cross")
-@click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE, required=False)
-@click.option("--of", required=True, metavar="QUESTION", help="The question whose shares are wanted.")
-@click.option("--by", required=True, metavar="QUESTION", help="The question whose answers are the rows.")
-@options.source
-@sources.table
-@options.source_round
-@options.change_from
-@click.option(
-    "--people",
-    type=click.Choice(["same", "others", "linked"]),
-    help="Who answered in both rounds, for a narrower interval of the change; linked: row i of both files is "
-    "one person.  [default: others for a plan that asks once, else not known]",
-)
-@options.token_file
-@writing.out
-@writing.plot("the shares of every row")
-@options.level
-@console.as_json
-@console.force
 @as_request(CrossRequest)
 def read_cross(request: CrossRequest) -> None:
     """Show how one answer depends on another.

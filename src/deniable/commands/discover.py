@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND, as_request
+from deniable.commands.shared.options import COUNT, FILE, REAL, ROUND, argument, as_request, option, taken
 from deniable.commands.shared.stores import find_actor, open_store_of
 from deniable.domain.refusals import problem_of, refused_rows
 from deniable.errors import InvalidValue
@@ -27,53 +27,43 @@ if TYPE_CHECKING:
 class DiscoverRequest:
     """A plan, its reports, and which values to show."""
 
-    plan: Path
-    reports: Path | None
-    source: sources.Source | None
-    table: str | None
-    number: int | None
-    token_file: Path | None
-    name: str | None
-    words: Path | None
-    alpha: float
-    least: int
-    out: Sequence[Path]
-    plot_files: Sequence[Path]
-    as_json: bool
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    reports: Path | None = argument("reports", type=FILE, required=False)
+    source: sources.Source | None = taken(options.source)
+    table: str | None = taken(sources.table)
+    number: int | None = option(
+        "--round", "number", type=ROUND, help="The round of a collector or a store.  [default: 1]"
+    )
+    token_file: Path | None = taken(options.token_file)
+    name: str | None = option(
+        "--name", metavar="QUESTION", help="Which question of text or codes, where there are several."
+    )
+    words: Path | None = option(
+        "--words",
+        type=FILE,
+        help="A public list, a value a line; not made from these reports. It finds rarer ones.",
+    )
+    alpha: float = option(
+        "--alpha",
+        type=REAL,
+        default="0.05",
+        show_default=True,
+        help="The chance that any value is shown which nobody has.",
+    )
+    least: int = option(
+        "--least",
+        type=COUNT,
+        default="50",
+        show_default=True,
+        help="Show only values that at least this many people have, by their plain shares.",
+    )
+    out: Sequence[Path] = taken(writing.out)
+    plot_files: Sequence[Path] = taken(writing.plot("the shares of all values that were found"))
+    as_json: bool = taken(console.as_json)
+    force: bool = taken(console.force)
 
 
 @click.command("discover")
-@click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE, required=False)
-@options.source
-@sources.table
-@click.option("--round", "number", type=ROUND, help="The round of a collector or a store.  [default: 1]")
-@options.token_file
-@click.option("--name", metavar="QUESTION", help="Which question of text or codes, where there are several.")
-@click.option(
-    "--words",
-    type=FILE,
-    help="A public list, a value a line; not made from these reports. It finds rarer ones.",
-)
-@click.option(
-    "--alpha",
-    type=REAL,
-    default="0.05",
-    show_default=True,
-    help="The chance that any value is shown which nobody has.",
-)
-@click.option(
-    "--least",
-    type=COUNT,
-    default="50",
-    show_default=True,
-    help="Show only values that at least this many people have, by their plain shares.",
-)
-@writing.out
-@writing.plot("the shares of all values that were found")
-@console.as_json
-@console.force
 @as_request(DiscoverRequest)
 def discover_file(request: DiscoverRequest) -> None:
     """Find texts and codes that nobody listed.

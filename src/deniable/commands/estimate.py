@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, final
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import FILE, REAL, as_request, earlier_round, real
+from deniable.commands.shared.options import (
+    FILE,
+    REAL,
+    argument,
+    as_request,
+    earlier_round,
+    option,
+    real,
+    taken,
+)
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency
 
@@ -31,87 +40,68 @@ _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is ask
 class EstimateRequest:
     """A plan, its reports, what to estimate and how to show it."""
 
-    plan: Path
-    reports: Path | None
-    source: sources.Source | None
-    table: str | None
-    by: Sequence[str]
-    number: int | None
-    since: str | None
-    people: People | None
-    token_file: Path | None
-    out: Sequence[Path]
-    plot_files: Sequence[Path]
-    figure_folder: Path | None
-    level: float
-    project: str | None
-    mle: bool
-    smooth: bool
-    quantile: Sequence[float]
-    between: Sequence[str]
-    fakes: float | None
-    bins: bool
-    unbiased: bool
-    as_json: bool
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    reports: Path | None = argument("reports", type=FILE, required=False)
+    source: sources.Source | None = taken(options.source)
+    table: str | None = taken(sources.table)
+    by: Sequence[str] = taken(sources.by)
+    number: int | None = taken(options.source_round)
+    since: str | None = taken(options.change_from)
+    people: People | None = option(
+        "--people",
+        type=click.Choice(["same", "others"]),
+        help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
+    )
+    token_file: Path | None = taken(options.token_file)
+    out: Sequence[Path] = taken(writing.out)
+    plot_files: Sequence[Path] = taken(writing.plot("the shares"))
+    figure_folder: Path | None = taken(writing.figures("every attribute"))
+    level: float = taken(options.level)
+    project: str | None = option(
+        "--project",
+        metavar="STEP",
+        help=f"Also show shares made consistent: {', '.join(consistency.NAMES)}.",
+    )
+    mle: bool = option(
+        "--mle",
+        is_flag=True,
+        help="Also show the most likely shares, and how near they are to the best; from a file with fakes, "
+        "those of whole reports.",
+    )
+    smooth: bool = option(
+        "--smooth",
+        is_flag=True,
+        help="Show smoothed shares of ranges and grids; intervals stay those of the unbiased shares.",
+    )
+    quantile: Sequence[float] = taken(
+        options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
+    )
+    between: Sequence[str] = option(
+        "--range",
+        "between",
+        multiple=True,
+        metavar="[NAME=]LOW:HIGH",
+        help="Also show the share of people from one number to under another; either end may be left out, "
+        "as in 60000: for 60000 or more. May be repeated.",
+    )
+    fakes: float | None = option(
+        "--fakes",
+        type=REAL,
+        help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
+    )
+    bins: bool = option(
+        "--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid."
+    )
+    unbiased: bool = option(
+        "--unbiased",
+        is_flag=True,
+        help="Show unbiased shares, which may be below 0 or above 100 %; files have both.",
+    )
+    as_json: bool = taken(console.as_json)
+    force: bool = taken(console.force)
 
 
 @click.command("estimate")
-@click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE, required=False)
-@options.source
-@sources.table
-@sources.by
-@options.source_round
-@options.change_from
-@click.option(
-    "--people",
-    type=click.Choice(["same", "others"]),
-    help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
-)
-@options.token_file
-@writing.out
-@writing.plot("the shares")
-@writing.figures("every attribute")
-@options.level
-@click.option(
-    "--project",
-    metavar="STEP",
-    help=f"Also show shares made consistent: {', '.join(consistency.NAMES)}.",
-)
-@click.option(
-    "--mle",
-    is_flag=True,
-    help="Also show the most likely shares, and how near they are to the best; from a file with fakes, those "
-    "of whole reports.",
-)
-@click.option(
-    "--smooth",
-    is_flag=True,
-    help="Show smoothed shares of ranges and grids; intervals stay those of the unbiased shares.",
-)
-@options.numbers_option("--quantile", real, "Also show these quantiles of ranges, such as 0.5,0.9.")
-@click.option(
-    "--range",
-    "between",
-    multiple=True,
-    metavar="[NAME=]LOW:HIGH",
-    help="Also show the share of people from one number to under another; either end may be left out, as in "
-    "60000: for 60000 or more. May be repeated.",
-)
-@click.option(
-    "--fakes",
-    type=REAL,
-    help="Also show where shares are if at most this share of reports was made up, such as 0.01.",
-)
-@click.option("--bins", is_flag=True, help="Show every bin of a long range and every cell of a large grid.")
-@click.option(
-    "--unbiased",
-    is_flag=True,
-    help="Show unbiased shares, which may be below 0 or above 100 %; files have both.",
-)
-@console.as_json
-@console.force
 @as_request(EstimateRequest)
 def estimate_file(request: EstimateRequest) -> None:
     """Estimate shares, with error bars.

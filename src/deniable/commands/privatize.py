@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, options, reading
 from deniable.commands.shared.answers import Answers
-from deniable.commands.shared.options import FILE, ROUND, SEED, as_request
+from deniable.commands.shared.options import FILE, ROUND, SEED, argument, as_request, option, taken
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
@@ -32,47 +32,46 @@ _GROUPS = 100_000  # combinations that are told apart
 class PrivatizeRequest:
     """A plan, a file of answers, and how to make reports of them."""
 
-    plan: Path
-    data: Path
-    out: Path
-    seed: int | None
-    number: int | None
-    person: str | None
-    beside: Sequence[str]
-    engine: str | None
-    master: str | None
-    separator: str | None
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    data: Path = argument("data", type=FILE)
+    out: Path = option(
+        "-o",
+        "--out",
+        type=FILE,
+        required=True,
+        help="Write the reports to this Parquet file; with --engine spark, to this folder.",
+    )
+    seed: int | None = option(
+        "--seed", type=SEED, help="Simulate with reproducible random words; this protects nobody."
+    )
+    number: int | None = option(
+        "--round", "number", type=ROUND, help="The round, for a plan that asks again."
+    )
+    person: str | None = option(
+        "--person",
+        metavar="COLUMN",
+        help="The column that says who answers, for a plan that asks again.  [default: row 1 is person 1]",
+    )
+    beside: Sequence[str] = taken(
+        options.name_option(
+            "--beside",
+            "Columns of DATA, such as day,region, that are copied beside each report as they are: nothing "
+            "protects them.",
+        )
+    )
+    engine: str | None = option(
+        "--engine",
+        type=click.Choice(["spark"]),
+        help="Let a cluster do it, where DATA is a table of Parquet.",
+    )
+    master: str | None = option(
+        "--master", metavar="ADDRESS", help="The cluster: spark://host:7077.  [default: this machine]"
+    )
+    separator: str | None = taken(options.separator)
+    force: bool = taken(console.force)
 
 
 @click.command("privatize")
-@click.argument("plan", type=FILE)
-@click.argument("data", type=FILE)
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    required=True,
-    help="Write the reports to this Parquet file; with --engine spark, to this folder.",
-)
-@click.option("--seed", type=SEED, help="Simulate with reproducible random words; this protects nobody.")
-@click.option("--round", "number", type=ROUND, help="The round, for a plan that asks again.")
-@click.option(
-    "--person",
-    metavar="COLUMN",
-    help="The column that says who answers, for a plan that asks again.  [default: row 1 is person 1]",
-)
-@options.name_option(
-    "--beside",
-    "Columns of DATA, such as day,region, that are copied beside each report as they are: nothing protects "
-    "them.",
-)
-@click.option(
-    "--engine", type=click.Choice(["spark"]), help="Let a cluster do it, where DATA is a table of Parquet."
-)
-@click.option("--master", metavar="ADDRESS", help="The cluster: spark://host:7077.  [default: this machine]")
-@options.separator
-@console.force
 @as_request(PrivatizeRequest)
 def privatize_file(request: PrivatizeRequest) -> None:
     """Turn a file of answers into reports.

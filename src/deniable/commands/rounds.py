@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, final
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, ROUND, Number, Type, as_request, whole, zone_option
+from deniable.commands.shared.options import (
+    FILE,
+    ROUND,
+    Number,
+    Type,
+    argument,
+    as_request,
+    option,
+    taken,
+    whole,
+    zone_option,
+)
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -54,48 +65,40 @@ TIME = Time()
 class RoundsRequest:
     """A plan, its store, and the rounds to open, close or schedule."""
 
-    plan: Path
-    store: str
-    opens: int | None
-    start: datetime | None
-    end: datetime | None
-    closes: int | None
-    period: Every | None
-    count: int | None
-    open_for: str | None
-    zone: tzinfo | None
-    dry_run: bool
-    as_json: bool
+    plan: Path = argument("plan", type=FILE)
+    store: str = taken(store_option)
+    opens: int | None = option(
+        "--open", "opens", type=ROUND, help="Open this round: now, or as --from and --until say."
+    )
+    start: datetime | None = option(
+        "--from",
+        "start",
+        type=TIME,
+        help="When the round, or the first round of a schedule, opens, such as 2027-03-01T08:00.",
+    )
+    end: datetime | None = option("--until", "end", type=TIME, help="When the round closes.")
+    closes: int | None = option("--close", "closes", type=ROUND, help="Close this round now.")
+    period: Every | None = taken(
+        click.option("--daily", "period", flag_value="day", help="Make a schedule: a round every day."),
+        click.option("--weekly", "period", flag_value="week", help="Make a schedule: a round every week."),
+        click.option("--monthly", "period", flag_value="month", help="Make a schedule: a round every month."),
+    )
+    count: int | None = option(
+        "--count",
+        type=Number(partial(whole, least=1, most=10**4)),
+        help="The number of rounds of the schedule.  [default: all that the plan has left]",
+    )
+    open_for: str | None = option(
+        "--open-for",
+        metavar="TIME",
+        help="How long each round is open, such as 3d, 12h or 2w.  [default: until the next one opens]",
+    )
+    zone: tzinfo | None = taken(zone_option("The time zone of all times"))
+    dry_run: bool = option("--dry-run", is_flag=True, help="Show the schedule, and store nothing.")
+    as_json: bool = taken(console.as_json)
 
 
 @click.command("rounds")
-@click.argument("plan", type=FILE)
-@store_option
-@click.option("--open", "opens", type=ROUND, help="Open this round: now, or as --from and --until say.")
-@click.option(
-    "--from",
-    "start",
-    type=TIME,
-    help="When the round, or the first round of a schedule, opens, such as 2027-03-01T08:00.",
-)
-@click.option("--until", "end", type=TIME, help="When the round closes.")
-@click.option("--close", "closes", type=ROUND, help="Close this round now.")
-@click.option("--daily", "period", flag_value="day", help="Make a schedule: a round every day.")
-@click.option("--weekly", "period", flag_value="week", help="Make a schedule: a round every week.")
-@click.option("--monthly", "period", flag_value="month", help="Make a schedule: a round every month.")
-@click.option(
-    "--count",
-    type=Number(partial(whole, least=1, most=10**4)),
-    help="The number of rounds of the schedule.  [default: all that the plan has left]",
-)
-@click.option(
-    "--open-for",
-    metavar="TIME",
-    help="How long each round is open, such as 3d, 12h or 2w.  [default: until the next one opens]",
-)
-@zone_option("The time zone of all times")
-@click.option("--dry-run", is_flag=True, help="Show the schedule, and store nothing.")
-@console.as_json
 @as_request(RoundsRequest)
 def show_rounds(request: RoundsRequest) -> None:
     """Show, open, close and schedule rounds.

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, final
 import click
 
 from deniable.commands.shared import reading
-from deniable.commands.shared.options import COUNT, FILE, PORT, REAL, ROUND, WHOLE, as_request
+from deniable.commands.shared.options import (
+    COUNT,
+    FILE,
+    PORT,
+    REAL,
+    ROUND,
+    WHOLE,
+    argument,
+    as_request,
+    option,
+    taken,
+)
 from deniable.commands.shared.stores import find_actor, register_plan, store_option, suggest_extra
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_time
@@ -31,91 +42,94 @@ if TYPE_CHECKING:
 class ServeRequest:
     """The plans to serve, where, and what to take."""
 
-    plans: Sequence[Path]
-    host: str
-    port: int
-    url: str | None
-    store: str
-    minimum: int
-    invited: bool
-    keys: Sequence[Path]
-    number: int | None
-    origins: Sequence[str]
-    token_file: Path
-    rate: float
-    proxy: str | None
-    certificate: Path | None
-    private: Path | None
-    sweep: float
-    workers: int
+    plans: Sequence[Path] = argument("plans", type=FILE, nargs=-1, required=True)
+    host: str = option(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        show_default=True,
+        help="Listen on this address.",
+    )
+    port: int = option(
+        "--port",
+        type=PORT,
+        default="8000",
+        show_default=True,
+        help="Listen on this port; 0 is any free one.",
+    )
+    url: str | None = option(
+        "--url",
+        metavar="ADDRESS",
+        help="The one address of the survey, such as https://example.org; it refuses to be answered at "
+        "another.",
+    )
+    store: str = taken(store_option)
+    minimum: int = option(
+        "--minimum",
+        type=COUNT,
+        default="100",
+        show_default=True,
+        help="Show no estimates from fewer reports.",
+    )
+    invited: bool = option(
+        "--invited", is_flag=True, help="Take only reports with an invitation; see deniable tokens."
+    )
+    keys: Sequence[Path] = option(
+        "--ticket-key",
+        "keys",
+        type=FILE,
+        multiple=True,
+        help="The key file of a plan that was made with --ticket-key; may be repeated.",
+    )
+    number: int | None = option(
+        "--round", "number", type=ROUND, help="Open this round now, unless it is defined already."
+    )
+    origins: Sequence[str] = option(
+        "--allow-origin",
+        "origins",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Take reports from the pages of this site, such as https://example.org; may be repeated.",
+    )
+    token_file: Path = option(
+        "--token-file",
+        type=FILE,
+        default=Path("operator.token"),
+        show_default=True,
+        help="The file of the operator's token, made if missing; DENIABLE_TOKEN goes first.",
+    )
+    rate: float = option(
+        "--rate",
+        type=REAL,
+        default="50",
+        show_default=True,
+        help="Requests per second that one sender may make, with bursts of ten times as many; 0 sets no "
+        "limit.",
+    )
+    proxy: str | None = option(
+        "--proxy",
+        metavar="ADDRESS",
+        help="The address of your reverse proxy, which names the sender (X-Forwarded-For).",
+    )
+    certificate: Path | None = option(
+        "--certificate",
+        type=FILE,
+        help="Serve HTTPS with this certificate (PEM, the whole chain); it is read again when it changes.",
+    )
+    private: Path | None = option(
+        "--key", "private", type=FILE, help="The key of --certificate (PEM, without a password)."
+    )
+    sweep: float = option(
+        "--sweep",
+        type=REAL,
+        default="60",
+        show_default=True,
+        help="Seconds after which the store forgets in which order reports came.",
+    )
+    workers: int = option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")
 
 
 @click.command("serve")
-@click.argument("plans", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Listen on this address."
-)
-@click.option(
-    "--port", type=PORT, default="8000", show_default=True, help="Listen on this port; 0 is any free one."
-)
-@click.option(
-    "--url",
-    metavar="ADDRESS",
-    help="The one address of the survey, such as https://example.org; it refuses to be answered at another.",
-)
-@store_option
-@click.option(
-    "--minimum", type=COUNT, default="100", show_default=True, help="Show no estimates from fewer reports."
-)
-@click.option("--invited", is_flag=True, help="Take only reports with an invitation; see deniable tokens.")
-@click.option(
-    "--ticket-key",
-    "keys",
-    type=FILE,
-    multiple=True,
-    help="The key file of a plan that was made with --ticket-key; may be repeated.",
-)
-@click.option("--round", "number", type=ROUND, help="Open this round now, unless it is defined already.")
-@click.option(
-    "--allow-origin",
-    "origins",
-    metavar="ADDRESS",
-    multiple=True,
-    help="Take reports from the pages of this site, such as https://example.org; may be repeated.",
-)
-@click.option(
-    "--token-file",
-    type=FILE,
-    default=Path("operator.token"),
-    show_default=True,
-    help="The file of the operator's token, made if missing; DENIABLE_TOKEN goes first.",
-)
-@click.option(
-    "--rate",
-    type=REAL,
-    default="50",
-    show_default=True,
-    help="Requests per second that one sender may make, with bursts of ten times as many; 0 sets no limit.",
-)
-@click.option(
-    "--proxy",
-    metavar="ADDRESS",
-    help="The address of your reverse proxy, which names the sender (X-Forwarded-For).",
-)
-@click.option(
-    "--certificate",
-    type=FILE,
-    help="Serve HTTPS with this certificate (PEM, the whole chain); it is read again when it changes.",
-)
-@click.option("--key", "private", type=FILE, help="The key of --certificate (PEM, without a password).")
-@click.option(
-    "--sweep",
-    type=REAL,
-    default="60",
-    show_default=True,
-    help="Seconds after which the store forgets in which order reports came.",
-)
-@click.option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")
 @as_request(ServeRequest)
 def run_collector(request: ServeRequest) -> None:
     """Collect reports, with survey and dashboard.

@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, options, writing
 from deniable.commands.shared.console import short
-from deniable.commands.shared.options import FILE, WHOLE, as_request, real, whole
+from deniable.commands.shared.options import FILE, WHOLE, as_request, option, real, taken, whole
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate import consistency
 from deniable.formatting import format_percent
@@ -28,53 +28,53 @@ _FEW = ("grr", "oue", "olh", "ss", "hr")
 class SimulateRequest:
     """The protocols to measure, on whom, and how to show what is measured."""
 
-    protocol: list[str]
-    epsilon: list[float]
-    k: list[int]
-    n: list[int]
-    population: str | None
-    data: Path | None
-    column: str | None
-    repeats: int
-    seed: int
-    project: str | None
-    out: Sequence[Path]
-    as_json: bool
-    plot_files: Sequence[Path]
-    plot_attack_files: Sequence[Path]
-    force: bool
+    protocol: list[str] = taken(
+        options.name_option(
+            "--protocol",
+            "The protocols, or all; also geometric and its kin.",
+            default=_FEW,
+            show_default=True,
+        )
+    )
+    epsilon: list[float] = taken(
+        options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"], show_default=True)
+    )
+    k: list[int] = taken(options.numbers_option("--k", whole, "The numbers of values.  [default: 100]"))
+    n: list[int] = taken(
+        options.numbers_option("--n", whole, "The numbers of people, such as 1e6.  [default: 1e4]")
+    )
+    population: str | None = option(
+        "--population",
+        metavar="NAME",
+        help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]",
+    )
+    data: Path | None = option(
+        "--data", type=FILE, help="A CSV file with a header, instead of simulated people."
+    )
+    column: str | None = option(
+        "--column",
+        metavar="COLUMN",
+        help="The column of the file: its people, or --n people drawn from them.",
+    )
+    repeats: int = option(
+        "--repeats", type=WHOLE, default="20", show_default=True, help="How often to measure each cell."
+    )
+    seed: int = option(
+        "--seed", type=WHOLE, default="1", show_default=True, help="The seed of everything random."
+    )
+    project: str | None = option(
+        "--project",
+        metavar="STEP",
+        help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.",
+    )
+    out: Sequence[Path] = taken(writing.out)
+    as_json: bool = taken(console.as_json)
+    plot_files: Sequence[Path] = taken(writing.plot("error against epsilon"))
+    plot_attack_files: Sequence[Path] = taken(writing.plot("attack success against epsilon", "--plot-attack"))
+    force: bool = taken(console.force)
 
 
 @click.command("simulate")
-@options.name_option(
-    "--protocol", "The protocols, or all; also geometric and its kin.", default=_FEW, show_default=True
-)
-@options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"], show_default=True)
-@options.numbers_option("--k", whole, "The numbers of values.  [default: 100]")
-@options.numbers_option("--n", whole, "The numbers of people, such as 1e6.  [default: 1e4]")
-@click.option(
-    "--population",
-    metavar="NAME",
-    help=f"One of {', '.join(POPULATIONS)}; zipf:1.5 sets its number.  [default: zipf]",
-)
-@click.option("--data", type=FILE, help="A CSV file with a header, instead of simulated people.")
-@click.option(
-    "--column", metavar="COLUMN", help="The column of the file: its people, or --n people drawn from them."
-)
-@click.option(
-    "--repeats", type=WHOLE, default="20", show_default=True, help="How often to measure each cell."
-)
-@click.option("--seed", type=WHOLE, default="1", show_default=True, help="The seed of everything random.")
-@click.option(
-    "--project",
-    metavar="STEP",
-    help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.",
-)
-@writing.out
-@console.as_json
-@writing.plot("error against epsilon")
-@writing.plot("attack success against epsilon", "--plot-attack")
-@console.force
 @as_request(SimulateRequest)
 def run_sweep(request: SimulateRequest) -> None:
     """Measure protocols on simulated people.

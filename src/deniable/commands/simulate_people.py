@@ -12,7 +12,7 @@ from typing import final
 import click
 
 from deniable.commands.shared import console, options, reading, sources, writing
-from deniable.commands.shared.options import FILE, SEED, Number, as_request, whole
+from deniable.commands.shared.options import FILE, SEED, Number, argument, as_request, option, taken, whole
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.formatting import format_count
 
@@ -24,39 +24,30 @@ _MOST_PEOPLE = 10**6  # rows that are in memory at once
 class PeopleRequest:
     """A plan, its reports, and how many people to simulate from them."""
 
-    plan: Path
-    reports: Path | None
-    target: str
-    people: int
-    seed: int
-    source: sources.Source | None
-    table: str | None
-    number: int | None
-    token_file: Path | None
-    out: Sequence[Path]
-    force: bool
+    plan: Path = argument("plan", type=FILE)
+    reports: Path | None = argument("reports", type=FILE, required=False)
+    target: str = option(
+        "--target", required=True, metavar="QUESTION", help="The question that people are simulated for."
+    )
+    people: int = option(
+        "--people",
+        type=Number(partial(whole, least=1, most=_MOST_PEOPLE)),
+        default="10000",
+        show_default=True,
+        help="How many people to simulate, up to a million.",
+    )
+    seed: int = option(
+        "--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation."
+    )
+    source: sources.Source | None = taken(options.source)
+    table: str | None = taken(sources.table)
+    number: int | None = taken(options.source_round)
+    token_file: Path | None = taken(options.token_file)
+    out: Sequence[Path] = taken(writing.out)
+    force: bool = taken(console.force)
 
 
 @click.command("simulate-people")
-@click.argument("plan", type=FILE)
-@click.argument("reports", type=FILE, required=False)
-@click.option(
-    "--target", required=True, metavar="QUESTION", help="The question that people are simulated for."
-)
-@click.option(
-    "--people",
-    type=Number(partial(whole, least=1, most=_MOST_PEOPLE)),
-    default="10000",
-    show_default=True,
-    help="How many people to simulate, up to a million.",
-)
-@click.option("--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation.")
-@options.source
-@sources.table
-@options.source_round
-@options.token_file
-@writing.out
-@console.force
 @as_request(PeopleRequest)
 def write_people(request: PeopleRequest) -> None:
     """Write simulated people, to train with.

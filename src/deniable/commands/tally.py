@@ -10,7 +10,7 @@ from typing import final
 import click
 
 from deniable.commands.shared import console, options, reading, sources
-from deniable.commands.shared.options import COUNT, FILE, ROUND, as_request
+from deniable.commands.shared.options import COUNT, FILE, ROUND, argument, as_request, option, taken
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
 
@@ -20,40 +20,39 @@ from deniable.formatting import format_count, shorten_names
 class TallyRequest:
     """A plan, its reports, and the file that keeps their tallies."""
 
-    plan: Path
-    source: sources.Source | None
-    table: str | None
-    by: Sequence[str]
-    number: int | None
-    keep: Path
-    again: int
-    gone: str | None
-    as_json: bool
+    plan: Path = argument("plan", type=FILE)
+    source: sources.Source | None = taken(
+        options.source_option(
+            "The table of reports: a folder, 'reports/*.parquet', or with --table a database: "
+            "postgresql://…, spark://… or file.duckdb."
+        )
+    )
+    table: str | None = taken(sources.table)
+    by: Sequence[str] = taken(
+        sources.by_option(
+            "Keep each window by itself, such as each day, so that it can be estimated by itself"
+        )
+    )
+    number: int | None = option("--round", "number", type=ROUND, help="The one round that is counted.")
+    keep: Path = option(
+        "--keep", type=FILE, required=True, help="The JSON file of tallies, which is made or updated."
+    )
+    again: int = option(
+        "--again",
+        type=COUNT,
+        default="1",
+        show_default=True,
+        help="How many of the last windows of a database are counted again, for rows that come late.",
+    )
+    gone: str | None = option(
+        "--gone",
+        type=click.Choice(["keep", "drop"]),
+        help="What becomes of tallies of files that are not there any more.",
+    )
+    as_json: bool = taken(console.as_json)
 
 
 @click.command("tally")
-@click.argument("plan", type=FILE)
-@options.source_option(
-    "The table of reports: a folder, 'reports/*.parquet', or with --table a database: postgresql://…, "
-    "spark://… or file.duckdb."
-)
-@sources.table
-@sources.by_option("Keep each window by itself, such as each day, so that it can be estimated by itself")
-@click.option("--round", "number", type=ROUND, help="The one round that is counted.")
-@click.option("--keep", type=FILE, required=True, help="The JSON file of tallies, which is made or updated.")
-@click.option(
-    "--again",
-    type=COUNT,
-    default="1",
-    show_default=True,
-    help="How many of the last windows of a database are counted again, for rows that come late.",
-)
-@click.option(
-    "--gone",
-    type=click.Choice(["keep", "drop"]),
-    help="What becomes of tallies of files that are not there any more.",
-)
-@console.as_json
 @as_request(TallyRequest)
 def keep_tallies(request: TallyRequest) -> None:
     """Count new reports, and keep the tallies.

@@ -15,7 +15,16 @@ from urllib.parse import quote, urlsplit
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, as_request, whole, zone_option
+from deniable.commands.shared.options import (
+    FILE,
+    Number,
+    argument,
+    as_request,
+    option,
+    taken,
+    whole,
+    zone_option,
+)
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
@@ -37,64 +46,58 @@ if TYPE_CHECKING:
 class TokensRequest:
     """The plans to invite to, whom, and how."""
 
-    plans: tuple[Path, ...]
-    count: int | None
-    withdraw: bool
-    yes: bool
-    store: str
-    url: str | None
-    out: Path | None
-    addresses: Path | None
-    given_groups: tuple[str, ...]
-    letters: Path | None
-    template: Path | None
-    language: str | None
-    zone: tzinfo | None
-    cards: bool
-    force: bool
+    plans: tuple[Path, ...] = argument("plans", metavar="PLAN...", type=FILE, nargs=-1, required=True)
+    count: int | None = option(
+        "--count",
+        type=Number(partial(whole, least=1, most=10**7)),
+        help="The number of invitations to make.",
+    )
+    withdraw: bool = option(
+        "--withdraw",
+        is_flag=True,
+        help="Withdraw all unused invitations instead; their links stop working.",
+    )
+    yes: bool = option("--yes", is_flag=True, help="Confirm --withdraw.")
+    store: str = taken(store_option)
+    url: str | None = option(
+        "--url", metavar="ADDRESS", help="The survey's address, to write links, and codes to type there."
+    )
+    out: Path | None = option(
+        "-o", "--out", type=FILE, help="Write the invitations to this CSV file, not to the terminal."
+    )
+    addresses: Path | None = option(
+        "--addresses",
+        type=FILE,
+        help="A CSV file with a row a person: each gets an invitation, and -o keeps all columns.",
+    )
+    given_groups: tuple[str, ...] = option(
+        "--group",
+        "given_groups",
+        metavar="QUESTION=ANSWER",
+        multiple=True,
+        help="The known group of these people, such as arm=A; a column of --addresses named arm does, too.",
+    )
+    letters: Path | None = option(
+        "--letters", type=FILE, help="Write letters with QR codes to this page (.html), to print."
+    )
+    template: Path | None = option(
+        "--template",
+        type=FILE,
+        help="The text of the letters, with {link}, {code}, {survey} or a column of --addresses such as "
+        "{name}.",
+    )
+    language: str | None = option(
+        "--language",
+        metavar="CODE",
+        help="The language of letters to people without one in --addresses: en, de, fr, es or pt.  "
+        "[default: the first of the survey]",
+    )
+    zone: tzinfo | None = taken(zone_option("The time zone of the times in letters"))
+    cards: bool = option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
+    force: bool = taken(console.force)
 
 
 @click.command("tokens")
-@click.argument("plans", metavar="PLAN...", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--count", type=Number(partial(whole, least=1, most=10**7)), help="The number of invitations to make."
-)
-@click.option(
-    "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."
-)
-@click.option("--yes", is_flag=True, help="Confirm --withdraw.")
-@store_option
-@click.option(
-    "--url", metavar="ADDRESS", help="The survey's address, to write links, and codes to type there."
-)
-@click.option("-o", "--out", type=FILE, help="Write the invitations to this CSV file, not to the terminal.")
-@click.option(
-    "--addresses",
-    type=FILE,
-    help="A CSV file with a row a person: each gets an invitation, and -o keeps all columns.",
-)
-@click.option(
-    "--group",
-    "given_groups",
-    metavar="QUESTION=ANSWER",
-    multiple=True,
-    help="The known group of these people, such as arm=A; a column of --addresses named arm does, too.",
-)
-@click.option("--letters", type=FILE, help="Write letters with QR codes to this page (.html), to print.")
-@click.option(
-    "--template",
-    type=FILE,
-    help="The text of the letters, with {link}, {code}, {survey} or a column of --addresses such as {name}.",
-)
-@click.option(
-    "--language",
-    metavar="CODE",
-    help="The language of letters to people without one in --addresses: en, de, fr, es or pt.  [default: the "
-    "first of the survey]",
-)
-@zone_option("The time zone of the times in letters")
-@click.option("--cards", is_flag=True, help="Print cards to cut out in place of letters.")
-@console.force
 @as_request(TokensRequest)
 def make_tokens(request: TokensRequest) -> None:
     """Make invitations, or withdraw them.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import field, fields
 from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
-from functools import partial, wraps
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,15 +22,31 @@ else:  # older versions of click cannot say what a type makes
     Type = click.ParamType
 
 
-def as_request(kind: Callable[..., Any]) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
-    """Hands all arguments and options of a verb on as one dataclass, whose fields have their names."""
+def taken(*declarations: Callable[[Any], Any]) -> Any:
+    """A field of a request that an argument or an option fills; several options may fill one field."""
+    return field(metadata={"declarations": declarations})
+
+
+def argument(name: str, **attributes: Any) -> Any:
+    """A field of a request that this argument fills."""
+    return taken(click.argument(name, **attributes))
+
+
+def option(*names: str, **attributes: Any) -> Any:
+    """A field of a request that this option fills."""
+    return taken(click.option(*names, **attributes))
+
+
+def as_request(kind: type[Any]) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+    """Hands all arguments and options of a verb on as one dataclass, whose fields declare them in order."""
 
     def decorate(verb: Callable[[Any], None]) -> Callable[..., None]:
         @wraps(verb)
         def call(**values: Any) -> None:
             verb(kind(**values))
 
-        return call
+        declarations = [declare for member in fields(kind) for declare in member.metadata["declarations"]]
+        return reduce(lambda decorated, declare: declare(decorated), reversed(declarations), call)
 
     return decorate
 
