@@ -21,14 +21,14 @@ from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal
 from deniable.law.contract import ReportLaw
-from deniable.mechanisms import Losses, Tally
-from deniable.mechanisms.base import ExactMechanism, checked_per
+from deniable.mechanisms import ExactMechanism, Losses, Tally, checked_values
 from deniable.mechanisms.base import Per as Per
-from deniable.mechanisms.checks import checked_values, integers
+from deniable.mechanisms.base import checked_per
+from deniable.mechanisms.checks import integers
 from deniable.mechanisms.losses import add_losses
-from deniable.randomness import Words
+from deniable.randomness import Words, checked_source
 from deniable.randomness.draws import WordArray
-from deniable.randomness.words import Rows, checked_source
+from deniable.randomness.words import Rows
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
 

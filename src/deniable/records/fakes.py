@@ -29,11 +29,11 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import power_up
 from deniable.formatting import format_count, format_percent, shorten_names
-from deniable.law.checks import checked_prior
+from deniable.law import checked_prior
 from deniable.mechanisms import Direct, SetMechanism, Unary
 from deniable.mechanisms.sets import RoundShape
-from deniable.randomness import below
-from deniable.randomness.draws import FULL, WordArray, cell
+from deniable.randomness import FULL, below, cell
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 F = TypeVar("F", bound="Fake")

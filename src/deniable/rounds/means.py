@@ -27,7 +27,7 @@ from deniable.mechanisms import Direct, Losses, Tally
 from deniable.metric import Averaged, Duchi
 from deniable.metric.means import LAST_POSITION
 from deniable.metric.numbers import Averages
-from deniable.randomness.draws import FULL
+from deniable.randomness import FULL
 from deniable.randomness.words import Rows
 from deniable.rounds.memoized import Memoized, ReportedOnce
 

@@ -20,9 +20,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
-from deniable.mechanisms import Direct, Hashed, Losses, SetMechanism, Tally, Unary
-from deniable.mechanisms.base import ExactMechanism
-from deniable.mechanisms.checks import checked_k
+from deniable.mechanisms import Direct, ExactMechanism, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
