@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from deniable import __all__
 from deniable.commands.shared import console, writing
 from deniable.commands.shared.console import short
 from deniable.commands.shared.options import REAL, WHOLE
@@ -77,8 +78,9 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
     page = console.console()
     page.print("\nMore in Python, with a number of your own or none to choose:")
     for family in _FAMILIES:
-        called = f"dn.{family.__name__}({', '.join(inspect.signature(family).parameters)})"
-        page.print(f"  {called:<21} {(family.__doc__ or '').splitlines()[0]}", markup=False)
+        room = "dn" if family.__name__ in __all__ else "dn.mechanisms"
+        called = f"{room}.{family.__name__}({', '.join(inspect.signature(family).parameters)})"
+        page.print(f"  {called:<31} {(family.__doc__ or '').splitlines()[0]}", markup=False)
 
 
 def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
