@@ -65,7 +65,7 @@ def test_the_sentence_of_a_verb_is_that_of_its_own_help() -> None:
         for name, sentence in verbs.items():
             verb = commands.get_command(context, name)
             assert verb is not None
-            assert verb.get_short_help_str(1000) == sentence.rstrip("."), name
+            assert verb.get_short_help_str(1000) == sentence, name
 
 
 def test_requests_have_a_field_for_every_option() -> None:
