@@ -271,7 +271,7 @@ def test_a_warning_writes_numbers_of_people_alike() -> None:
 
 @pytest.mark.filterwarnings("ignore:the values of this study")
 def test_pairs_are_not_taken_for_locations_unasked() -> None:
-    with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.per_meter"):
+    with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.metric\.per_meter"):
         dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
 
 
