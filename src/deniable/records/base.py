@@ -20,7 +20,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
 from deniable.formatting import format_count, format_html_table, format_loss
 from deniable.law import Marginal
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, Tally, checked_values
 from deniable.mechanisms.base import Per as Per
 from deniable.mechanisms.base import checked_per

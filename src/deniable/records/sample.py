@@ -16,7 +16,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.checks import in_domain

@@ -22,11 +22,10 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.estimate import MeanEstimate
-from deniable.law.contract import ReportLaw
+from deniable.law.law import ReportLaw
 from deniable.mechanisms import Direct, Losses, Tally
 from deniable.metric import Averaged, Duchi
-from deniable.metric.means import LAST_POSITION
-from deniable.metric.numbers import Averages
+from deniable.metric.means import LAST_POSITION, Averages
 from deniable.randomness import FULL
 from deniable.randomness.words import Rows
 from deniable.rounds.memoized import Memoized, ReportedOnce
