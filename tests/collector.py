@@ -16,8 +16,10 @@ from typing import Any, final
 import httpx
 
 import deniable as dn
+from deniable.cli import main
 from deniable.study import Plan
 from deniable.wire import Report, Wire
+from tests.forking import Forked
 
 TOKEN = "a-token-for-tests-0123456789"
 BINARY = {"Content-Type": "application/octet-stream"}
@@ -39,8 +41,8 @@ class Running:
         for number, plan in enumerate(plans):
             files.append(folder / f"plan-{number}.json")
             plan.write(files[-1])
-        self._command = [sys.executable, "-m", "deniable.cli", "serve", *map(str, files), *options]
-        self._environment = os.environ | {"DENIABLE_TOKEN": TOKEN} | environment
+        self._arguments = ["serve", *map(str, files), *options]
+        self._environment = environment
         self.http = HTTP
         if "--certificate" in options:  # it and what signed it are in one file
             chain = options[options.index("--certificate") + 1]
@@ -54,23 +56,32 @@ class Running:
         """Start it; again, on the same port, if it was there before."""
         port = self.url.rpartition(":")[2]
         options = ("--port", port) if port else options
-        with (self.folder / "stderr").open("ab") as errors:
-            self.process = subprocess.Popen(
-                [*self._command, *options],
+        printed = self.folder / "stdout"
+        printed.write_bytes(b"")
+        self.said = ""
+        self.process = self._launch([*self._arguments, *options])
+        while "dashboard" not in self.said or not self.said.endswith("\n"):
+            is_alive = self.process.poll() is None
+            self.said = printed.read_text()
+            assert is_alive or "dashboard" in self.said, f"the collector ended: {self.errors()}"
+            time.sleep(0.01)
+        [address] = [line.split()[1] for line in self.said.splitlines() if line.startswith("survey")]
+        self.url = address.rstrip("/")
+        self.wait()
+
+    def _launch(self, arguments: Sequence[str]) -> subprocess.Popen[bytes] | Forked:
+        """A collector with variables of its own is a new program: Python may read them when it starts."""
+        settings = {"DENIABLE_TOKEN": TOKEN} | self._environment
+        if not self._environment:
+            return Forked(run_program, arguments, self.folder, os.environ | settings)
+        with (self.folder / "stdout").open("ab") as printed, (self.folder / "stderr").open("ab") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-m", "deniable.cli", *arguments],
                 cwd=self.folder,
-                env=self._environment,
-                stdout=subprocess.PIPE,
+                env=os.environ | settings,
+                stdout=printed,
                 stderr=errors,
             )
-        assert self.process.stdout is not None
-        self.said = ""
-        while "dashboard" not in self.said:
-            line = self.process.stdout.readline().decode()
-            assert line, f"the collector ended: {self.errors()}"
-            self.said += line
-            if line.startswith("survey"):
-                self.url = line.split()[1].rstrip("/")
-        self.wait()
 
     def wait(self) -> None:
         """Until it answers."""
@@ -92,15 +103,12 @@ class Running:
         """At once, as when the power fails."""
         self.process.kill()
         self.process.wait()
-        self._close()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """As an operator does; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(30)
-        self._close()
-        return code
+        return self.process.wait(30)
 
     def get(self, path: str, **query: Any) -> httpx.Response:
         """Ask as the operator."""
@@ -116,9 +124,17 @@ class Running:
             for name, _, number in [line.rpartition(" ")]
         }
 
-    def _close(self) -> None:
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+
+def run_program(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> None:
+    """What `deniable` does in a process that was forked: with a folder, variables and streams of its own."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = os.open(folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.dup2(stream, number)
+        os.close(stream)
+    main(arguments)
 
 
 def hook(folder: Path, text: str) -> str:

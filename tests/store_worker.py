@@ -4,7 +4,6 @@ they are forked.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import signal
@@ -20,9 +19,6 @@ from deniable.records import named as many
 from deniable.rounds import named as again
 from deniable.study import Plan
 from deniable.wire import Wire
-
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.store_worker"])
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": [str(n) for n in range(9)]}
 SPLIT = Plan.of(ASKED, Split((dn.grr(3, 1.0), dn.oue(9, 1.0))), people=1000)

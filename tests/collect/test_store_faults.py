@@ -4,6 +4,7 @@ tests must find.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -29,7 +30,8 @@ from deniable.study import Plan
 from tests import services
 from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, prepared, store
 from tests.collector import collecting
-from tests.store_worker import FORKS, SAMPLED, SPLIT, add_until_killed, arrivals, deliver
+from tests.forking import FORKS
+from tests.store_worker import SAMPLED, SPLIT, add_until_killed, arrivals, deliver
 
 __all__ = ["_close_prepared", "make", "store"]  # fixtures
 
@@ -310,10 +312,14 @@ def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
 def test_postgres_is_restarted_while_reports_arrive() -> None:
     cluster = services.cluster()
     store = prepared(cluster.url())
-    some, acknowledged, errors, done = arrivals(SPLIT, 100_000, 1), [], [], threading.Event()
+    some: list[Arrival] = []
+    acknowledged: list[Arrival] = []
+    errors: list[str] = []
+    seeds, done = itertools.count(1), threading.Event()
 
     def work() -> None:
-        while some and not done.is_set():
+        while not done.is_set():
+            some.extend(() if some else arrivals(SPLIT, 1000, next(seeds)))
             batch = some[-20:]
             try:
                 outcomes = store.add(batch, 0.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import signal
 import ssl
 import subprocess
-import sys
+import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,6 +25,8 @@ from deniable.collect.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests.certificates import Authority
+from tests.collector import run_program
+from tests.forking import Forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -176,19 +180,19 @@ def test_a_name_without_a_test_or_file_would_be_found(defined: str) -> None:
 @contextmanager
 def served(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
     """`deniable serve`, on any free port; its address."""
-    command = [sys.executable, "-m", "deniable.cli", *arguments, "--port", "0"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    printed = folder / "stdout"
+    printed.write_text("")
+    process = Forked(run_program, [*arguments, "--port", "0"], folder, dict(os.environ))
     try:
-        assert process.stdout is not None
-        address = next(line.split()[1] for line in process.stdout if line.startswith("survey"))
-        yield address.rstrip("/")
-        process.terminate()
+        while not (found := re.search(r"^survey +(\S+)\n", printed.read_text(), re.MULTILINE)):
+            assert process.poll() is None, (folder / "stderr").read_text()
+            time.sleep(0.01)
+        yield found[1].rstrip("/")
+        process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     finally:
         process.kill()
         process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 def prepare(folder: Path, rounds: bool) -> None:
@@ -246,9 +250,8 @@ def follow(block: str, folder: Path) -> list[str]:
                 )
                 assert browser.get(address + "/").status_code == 200
             else:
-                command = [sys.executable, "-m", "deniable.cli", *words[1:]]
-                ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-                assert ended.returncode == 0, f"{line}\n{ended.stderr}"
+                ended = Forked(run_program, words[1:], folder, dict(os.environ)).wait()
+                assert ended == 0, f"{line}\n{(folder / 'stderr').read_text()}"
             done.append(" ".join(words[:2]))
     return done
 
