@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
+.PHONY: demo test compiled papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
 
 # Installs the packages of the file $(1), which have known hashes, then the project in the folder $(3), in place and without others. It shows the
 # packages as they come; pip's own errors are shown as they are.
@@ -36,8 +36,11 @@ demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
 test: .venv/ready  ## everything that must hold; needs nothing beside the clone, and takes real calls from the folder DENIABLE_DATA, if it has them
-	@$(MAKE) --no-print-directory -j2 check test-js  # the types are checked on one processor
-	$(BIN)/pytest -n 4 --dist worksteal
+	@$(MAKE) --no-print-directory -j3 check test-js compiled  # types are checked and loops compiled on one processor each
+	$(BIN)/pytest -n 3 --dist worksteal
+
+compiled: .venv/ready  ## the loops of mechanisms, once for this machine: tests side by side would each compile them
+	$(BIN)/pytest -k test_compiled_loops_equal_numpy tests/mechanisms tests/metric tests/records tests/rounds
 
 papers: .venv/papers-ready  ## what reproduces publications: types, imports and tests of the package in papers/
 	$(BIN)/mypy papers/src papers/tests papers/bench
