@@ -51,9 +51,11 @@ class Fault(NamedTuple):
     says: str
 
 
-def wrong(mechanism: dn.mechanisms.Mechanism, faulty: dn.mechanisms.Mechanism, says: str) -> Fault:
-    """Devices whose mechanism is not that of the plan."""
-    return Fault(FaultyDevices(one(mechanism), faulty, 2), MANY, {}, says)
+def wrong(
+    mechanism: dn.mechanisms.Mechanism, faulty: dn.mechanisms.Mechanism, says: str, trials: int = MANY // 10
+) -> Fault:
+    """Devices whose mechanism is not that of the plan; what is only a little wrong takes MANY of them."""
+    return Fault(FaultyDevices(one(mechanism), faulty, 2), trials, {}, says)
 
 
 def oue() -> dn.mechanisms.Unary:
@@ -97,23 +99,28 @@ def of_another_plan() -> Fault:
 LISTED = listed(dn.ss(25, 1.0))
 SHARES = "for records that differ in one or two attributes"
 FAULTS: dict[str, Callable[[], Fault]] = {
-    "threshold of grr 5 % too high": lambda: wrong(dn.grr(4, 2.0), MovedP(dn.grr(4, 2.0), 0.05), "above"),
-    "threshold of oue 5 % too high": lambda: wrong(oue(), MovedP(oue(), 0.05), "above the claim"),
+    "threshold of grr 5 % too high": lambda: wrong(
+        dn.grr(4, 2.0), MovedP(dn.grr(4, 2.0), 0.05), "above", MANY
+    ),
+    "threshold of oue 5 % too high": lambda: wrong(oue(), MovedP(oue(), 0.05), "above the claim", MANY),
     "true bit of oue not reset": lambda: wrong(oue(), UnresetBit(oue()), "above the claim"),
     "true bit of sue not reset": lambda: wrong(
         dn.sue(20, 1.0), UnresetBit(dn.sue(20, 1.0)), "above the claim"
     ),
     "subset in the order it was made": lambda: wrong(LISTED, TruthFirst(LISTED), "canonical"),
     "bit never randomized": lambda: wrong(oue(), StuckBit(oue(), 3), "above the claim"),
-    "answer sent as it is": lambda: Fault(Telling(one(dn.grr(4, 1.0))), MANY, {}, "above the claim"),
+    "answer sent as it is": lambda: Fault(Telling(one(dn.grr(4, 1.0))), MANY // 10, {}, "above the claim"),
     "loss of a record stated as that of an attribute": lambda: Fault(
-        Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2), MANY, {"claim": 1.0}, "above"
+        Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2),
+        MANY // 10,
+        {"claim": 1.0},
+        "above",
     ),
     "permanent answer drawn again": lambda: Fault(
-        Redrawing(one(dn.rounds.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 5, {}, "above the claim"
+        Redrawing(one(dn.rounds.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 10, {}, "above the claim"
     ),
     "attribute sampled again": lambda: Fault(
-        Redrawing(many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=6), 2), MANY // 5, {}, "above the claim"
+        Redrawing(many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=6), 2), MANY // 10, {}, "above the claim"
     ),
     "one seed for all devices": of_one_seed,
     "answer in the id": lambda: with_ids(lambda answer, name: bytes([*name[:15], answer]), "ids depend"),
@@ -161,7 +168,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     ),
 }
 SUSPICIOUS: dict[str, Callable[[], Fault]] = {
-    "twice the noise": lambda: wrong(oue(), dn.oue(20, 0.5), "of a right client"),
+    "twice the noise": lambda: wrong(oue(), dn.oue(20, 0.5), "of a right client", MANY),
     "values moved by one": lambda: Fault(
         Changed(one(dn.grr(3, 1.0)), lambda value: (value + 1) % 3, 2), MANY // 10, {}, "of a right client"
     ),

@@ -143,7 +143,7 @@ def test_plans_with_locations_and_numbers(run: Run) -> None:
         "income": dn.Number(0, 1000),
     }
     dn.Study(asked, epsilon=1.0).plan(people=1000).write("plan.json")
-    outcome = run("audit", "plan.json", "--trials", "2000", *SURE)
+    outcome = run("audit", "plan.json", "--trials", "500", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     assert "nothing above the claims of" in outcome.out
     command = program(RIGHT.replace("FORM", "0"))

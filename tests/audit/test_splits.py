@@ -57,8 +57,8 @@ def test_right_clients_pass(name: str, per: Per) -> None:
 
 
 def test_the_client_itself_passes() -> None:
-    assert audited(dn.audit.client_of(plan := many(NESTED["sample and faked"])), plan=plan, trials=500).passed
-    assert audited(plan, trials=2000, level=SURE).passed
+    assert audited(dn.audit.client_of(plan := many(NESTED["sample and faked"])), plan=plan, trials=200).passed
+    assert audited(plan, trials=500, level=SURE).passed
 
 
 def test_a_part_that_is_louder_than_its_claim_is_found() -> None:
