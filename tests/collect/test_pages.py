@@ -189,9 +189,22 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One for all tests that need no other settings; a test that counts or closes something has a plan of
     its own.
     """
-    asked = [ONCE, AGAIN, WEEKS, MONTHS, TWICE, FILLED, MIXED, TOWNS, BINS, NUMBERED, ORDERED]
-    drawn = [SAMPLED, SEVERAL, FAKED, NESTED, MIXTURE]
-    with collecting(tmp_path_factory.mktemp("pages"), [*asked, *drawn], "--minimum", "50") as running:
+    asked = [
+        ONCE,
+        AGAIN,
+        WEEKS,
+        MONTHS,
+        TWICE,
+        FILLED,
+        MIXED,
+        TOWNS,
+        BINS,
+        NUMBERED,
+        ORDERED,
+        NESTED,
+        MIXTURE,
+    ]
+    with collecting(tmp_path_factory.mktemp("pages"), asked, "--minimum", "50") as running:
         post(running, FILLED, 400)
         yield running
 
@@ -323,7 +336,8 @@ def entries(page: Page) -> list[dict[str, Any]]:
     return list(json.loads(found)["entries"]) if found else []
 
 
-def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: Running) -> None:
+def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit, collector: Running) -> None:
+    """It is drawn once and counted once, however often the page is opened or the button is pressed."""
     before = counted(collector, ONCE)
     page = visit.survey(ONCE)
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Habits {LABEL}")
@@ -331,52 +345,22 @@ def test_a_survey_is_answered_with_the_keyboard_alone(visit: Visit, collector: R
     expect(page.locator(".headline")).to_contain_text(
         re.compile(r"Anyone who sees your report guesses right at most .*blind guessing: 1 in \d")
     )
-    press = page.keyboard.press
-    page.get_by_role("button", name="Review my answers").focus()
-    press("Enter")
-    expect(
-        page.get_by_role("group", name="Do you smoke?").get_by_label("yes")
-    ).to_be_focused()  # the first that is missing
-    expect(page.get_by_role("alert").first).to_have_text("Please choose an answer.")
-    press("Space")
-    press("ArrowDown")  # no
-    press("Tab")
-    press("b")  # one letter: after a second, a list takes the next one for the first of another word
-    press("Tab")
-    page.keyboard.type("-1")
-    press("Enter")
-    expect(page.get_by_text("Please enter a number from 0 up.")).to_be_visible()
-    expect(page.get_by_label("Age", exact=True)).to_be_focused()
-    press("Backspace")
-    press("Backspace")
-    page.keyboard.type("42")
-    press("Enter")
-    expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
-    for _ in ONCE.names:  # a button beside each answer leads back to its question
-        press("Tab")
-    press("Tab")
-    expect(page.get_by_role("button", name="Make my report")).to_be_focused()
-    press("Enter")
-    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
-    stays = page.get_by_role("region", name="Stays on this device")
-    for answer in ("no", "blue", "42 (40 to under 50)"):
-        expect(stays.get_by_text(answer, exact=True)).to_be_visible()
-    assert not [one for one in visit.sent if one.method == "POST"]
-    page.get_by_role("button", name="Send").focus()
-    press("Enter")
-    expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
-    expect(page.get_by_text("42 (40 to under 50)")).to_have_count(0)
-    assert counted(collector, ONCE) == before + 1
-
-
-def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> None:
-    page = visit.survey(ONCE)
+    for selector in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
+        expect(page.locator(selector).first, selector).to_be_attached()
+    expect(page.locator(".drawing")).to_have_count(0)  # all answers are reported
     fill_in(page)
     make(page)
+    stays = page.get_by_role("region", name="Stays on this device")
+    for answer in ("yes", "blue", "42 (40 to under 50)"):
+        expect(stays.get_by_text(answer, exact=True)).to_be_visible()
     leaves = page.get_by_role("region", name="Leaves this device")
     leaves.get_by_text(re.compile("All .* bytes")).click()
     shown = leaves.locator(".bytes code").inner_text().replace(" ", "")
     said = leaves.locator(".chip").all_inner_texts()
+    made = entries(page)
+    page.reload()
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    assert not [one for one in visit.sent if one.method == "POST"]
     send(page)
     [posted] = [one for one in visit.sent if one.method == "POST"]
     assert posted.post_data_buffer is not None
@@ -391,6 +375,19 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit) -> No
     stored = page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
     assert "blue" not in stored
     assert "42" not in re.sub(r"[0-9a-f]{32,}", "", stored)
+    page.reload()
+    expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
+    send(page)
+    expect(page.get_by_text("It is counted once.")).to_be_visible()
+    assert counted(collector, ONCE) == before + 1
+    page.evaluate(  # a browser that lost its list, and has its secret still
+        "() => { const kept = JSON.parse(localStorage.getItem('deniable'));"
+        " localStorage.setItem('deniable', JSON.stringify({...kept, entries: []})) }"
+    )
+    page = visit.survey(ONCE)
+    fill_in(page)
+    make(page)
+    assert entries(page) == made
 
 
 def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
@@ -432,23 +429,6 @@ def test_a_phone_by_touch(browser: Browser, collector: Running) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_a_report_is_sampled_once_and_counted_once(visit: Visit, collector: Running) -> None:
-    page = visit.survey(ONCE)
-    fill_in(page)
-    make(page)
-    made = entries(page)
-    page.reload()
-    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
-    send(page)
-    before = counted(collector, ONCE)
-    page.reload()
-    expect(page.get_by_role("heading", name="You have answered this round")).to_be_visible()
-    send(page)
-    expect(page.get_by_text("It is counted once.")).to_be_visible()
-    assert counted(collector, ONCE) == before
-    assert entries(page) == made
-
-
 def tampered(change: Callable[[dict[str, Any]], None], honest_id: bool) -> tuple[str, str]:
     """A plan that was changed, with the id that fits it or with the old one."""
     data = json.loads(ONCE.to_json())
@@ -460,12 +440,26 @@ def tampered(change: Callable[[dict[str, Any]], None], honest_id: bool) -> tuple
     return data["id"], json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@pytest.mark.parametrize("honest_id", [True, False])
-def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id: bool) -> None:
-    def understate(data: dict[str, Any]) -> None:
-        data["losses"]["record"] -= 1
+def understate(data: dict[str, Any]) -> None:
+    data["losses"]["record"] -= 1
 
-    plan_id, text = tampered(understate, honest_id)
+
+def turn_around(data: dict[str, Any]) -> None:
+    data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
+
+
+@pytest.mark.parametrize(
+    ("change", "honest_id", "heading", "why"),
+    [
+        (understate, True, "This study does not keep its promise", "but its thresholds lose"),
+        (understate, False, "This study does not keep its promise", "was changed after it was made"),
+        (turn_around, True, "", "A label must be visible text on one line"),
+    ],
+)
+def test_a_plan_that_is_not_what_it_says_is_refused(
+    visit: Visit, change: Callable[[dict[str, Any]], None], honest_id: bool, heading: str, why: str
+) -> None:
+    plan_id, text = tampered(change, honest_id)
     listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
     visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
     visit.context.route(
@@ -473,36 +467,59 @@ def test_a_plan_that_leaks_more_than_it_says_is_refused(visit: Visit, honest_id:
     )
     page = visit.page
     page.goto(f"{visit.url}/")
-    expect(page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
-    why = "but its thresholds lose" if honest_id else "was changed after it was made"
-    expect(page.get_by_role("alert").filter(has_text=why)).to_be_visible()
+    expect(page.get_by_text(why)).to_be_visible()
+    if heading:
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
-
-
-def test_a_collector_that_sends_another_plan_is_refused(visit: Visit) -> None:
+    visit.context.unroute("**/plans")
     visit.context.route(f"**/plans/{ONCE.id}", lambda route: route.fulfill(body=FILLED.to_json()))
     page = visit.survey(ONCE)
     expect(page.get_by_text("sent a different plan")).to_be_visible()
 
 
 def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
-    page = visit.survey(ONCE)
+    """All studies together give away what one may; a report that was made can be sent whatever the limit."""
+    page = visit.page
+    refusal = page.get_by_role("heading", name="Your limit refuses this study")
+    review = page.get_by_role("button", name="Review my answers")
     limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-    limit.fill("-3")
-    limit.press("Enter")
+
+    def allow(nats: str) -> None:
+        limit.fill(nats)
+        limit.press("Enter")
+
+    page.goto(f"{visit.url}/#plan={MIXED.id}")
+    expect(refusal).to_be_visible()
+    expect(page.get_by_text("; your limit is 4.")).to_be_visible()
+    expect(review).to_have_count(0)
+    expect(limit).to_have_value("4")
+    needed = f"{round_limit(MIXED.stated.record):g}"
+    expect(page.get_by_text(f"It takes a limit of {needed}. Only you can set it")).to_be_visible()
+    visit.survey(ONCE)
+    expect(page.get_by_text("Lifetime loss so far: up to 0 of 4")).to_be_visible()
+    allow("-3")
     expect(page.get_by_text("The limit is a number above 0.")).to_be_visible()
-    limit.fill("2.5")
-    limit.press("Enter")
-    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
-    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
+    allow("2.5")
+    expect(refusal).to_be_visible()
+    expect(review).to_have_count(0)
     page.get_by_role("link", name="change the limit").click()
     expect(limit).to_be_focused()
-    limit.fill("3")
-    limit.press("Enter")
+    allow("3")
     fill_in(page)
     make(page)
+    expect(page.get_by_text("Lifetime loss so far: up to 3 of 3")).to_be_visible()
     visit.survey(AGAIN)  # 3 and 2 are more than 3
-    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
+    expect(refusal).to_be_visible()
+    refused = "The studies that you have answered gave away up to 3. With this one, your lifetime loss would"
+    expect(page.get_by_text(refused)).to_be_visible()
+    expect(review).to_have_count(0)
+    allow("100")
+    expect(review).to_be_visible()
+    expect(page.get_by_text("Lifetime loss so far: up to 3 of 100")).to_be_visible()
+    visit.survey(ONCE)
+    allow("0.1")
+    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
+    send(page)
 
 
 def test_a_survey_is_answered_at_one_address(visit: Visit, collector: Running) -> None:
@@ -521,25 +538,6 @@ def test_a_survey_is_answered_at_one_address(visit: Visit, collector: Running) -
     asked = [one for one in visit.sent if one.url.startswith(other)]
     assert {one.method for one in asked} == {"GET"}
     visit.sent[:] = [one for one in visit.sent if one not in asked]
-
-
-def test_all_studies_together_give_away_what_one_may(visit: Visit) -> None:
-    """Without a limit of the person, too; a higher one is theirs to set."""
-    page = visit.survey(ONCE)
-    expect(page.get_by_text("Lifetime loss so far: up to 0 of 4")).to_be_visible()
-    fill_in(page)
-    make(page)
-    expect(page.get_by_text("Lifetime loss so far: up to 3 of 4")).to_be_visible()
-    visit.survey(AGAIN)
-    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
-    refused = "The studies that you have answered gave away up to 3. With this one, your lifetime loss would"
-    expect(page.get_by_text(refused)).to_be_visible()
-    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
-    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-    limit.fill("100")
-    limit.press("Enter")
-    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
-    expect(page.get_by_text("Lifetime loss so far: up to 3 of 100")).to_be_visible()
 
 
 def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
@@ -666,7 +664,7 @@ def test_the_browser_is_asked_to_keep_what_the_page_stores(visit: Visit, agrees:
     expect(note).to_be_visible(visible=not agrees)
 
 
-def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -> None:
+def test_without_a_connection_or_a_receipt_the_report_waits(visit: Visit, collector: Running) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
     make(page)
@@ -681,54 +679,12 @@ def test_a_page_of_the_network_is_no_receipt(visit: Visit, collector: Running) -
     ).to_be_visible()
     assert page.evaluate("localStorage.getItem('deniable.received')") is None
     visit.context.unroute("**/reports")
+    visit.context.set_offline(True)
     page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("You are offline. Your report waits on this device")).to_be_visible()
+    visit.context.set_offline(False)
     expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
     assert counted(collector, ONCE) == before + 1
-
-
-def test_a_study_above_the_usual_limit_waits_for_a_larger_one(visit: Visit) -> None:
-    page = visit.page
-    page.goto(f"{visit.url}/#plan={MIXED.id}")
-    expect(page.get_by_role("heading", name="Your limit refuses this study")).to_be_visible()
-    expect(page.get_by_text("; your limit is 4.")).to_be_visible()
-    expect(page.get_by_role("button", name="Review my answers")).to_have_count(0)
-    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-    expect(limit).to_have_value("4")
-    needed = f"{round_limit(MIXED.stated.record):g}"
-    expect(page.get_by_text(f"It takes a limit of {needed}. Only you can set it")).to_be_visible()
-    page.get_by_role("link", name="change the limit").click()
-    expect(limit).to_be_focused()
-    limit.fill(needed)
-    limit.press("Enter")
-    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
-
-
-def test_the_same_answers_give_the_same_bytes_again(visit: Visit) -> None:
-    """Also where the browser lost the list of its reports, and has its secret still."""
-    page = visit.survey(ONCE)
-    expect(page.get_by_text("the same answers give the same report again")).to_be_visible()
-    fill_in(page)
-    make(page)
-    before = entries(page)
-    page.evaluate(
-        "() => { const kept = JSON.parse(localStorage.getItem('deniable'));"
-        " localStorage.setItem('deniable', JSON.stringify({...kept, entries: []})) }"
-    )
-    page = visit.survey(ONCE)
-    fill_in(page)
-    make(page)
-    assert entries(page) == before
-
-
-def test_a_report_that_was_made_can_be_sent_whatever_the_limit_is_now(visit: Visit) -> None:
-    page = visit.survey(ONCE)
-    fill_in(page)
-    make(page)
-    limit = page.get_by_label("Refuse studies that bring my lifetime loss above")
-    limit.fill("0.1")
-    limit.press("Enter")
-    expect(page.get_by_role("heading", name="Your report has not been sent yet")).to_be_visible()
-    send(page)
 
 
 def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
@@ -759,25 +715,6 @@ def test_forgetting_in_one_tab_reaches_the_others(visit: Visit) -> None:
     assert page.evaluate("JSON.parse(localStorage.getItem('deniable')).secret") != before
 
 
-def test_text_of_others_cannot_turn_the_page_around(visit: Visit) -> None:
-    page = visit.survey(ONCE)
-    for selector in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
-        expect(page.locator(selector).first, selector).to_be_attached()
-
-    def turn(data: dict[str, Any]) -> None:
-        data["attributes"][0]["domain"]["labels"][0] = "\u202esey"
-
-    plan_id, text = tampered(turn, honest_id=True)
-    listed = {"plans": [{"id": plan_id, "title": "Colors", "invited": False, "round": 1}]}
-    visit.context.route("**/plans", lambda route: route.fulfill(json=listed))
-    visit.context.route(
-        f"**/plans/{plan_id}", lambda route: route.fulfill(body=text, content_type="application/json")
-    )
-    page.goto("about:blank")
-    page.goto(f"{visit.url}/")
-    expect(page.get_by_text("A label must be visible text on one line")).to_be_visible()
-
-
 def test_forgetting_is_confirmed(visit: Visit) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
@@ -795,29 +732,6 @@ def test_forgetting_is_confirmed(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
     assert entries(page) == []
     assert secret not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
-
-
-def test_without_a_connection_the_report_waits(visit: Visit, collector: Running) -> None:
-    page = visit.survey(ONCE)
-    fill_in(page)
-    make(page)
-    before = counted(collector, ONCE)
-    visit.context.set_offline(True)
-    page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("You are offline. Your report waits on this device")).to_be_visible()
-    visit.context.set_offline(False)
-    expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
-    assert counted(collector, ONCE) == before + 1
-
-
-def test_an_invitation_is_taken_out_of_the_address(visit: Visit) -> None:
-    page = visit.survey(ONCE, f"&invitation={CODE}")
-    fill_in(page)
-    assert "invitation" not in page.url
-    make(page)
-    send(page)
-    [posted] = [one for one in visit.sent if one.method == "POST"]
-    assert posted.header_value("authorization") == f"Invitation {CODE}"
 
 
 def test_an_invitation_lets_one_report_in(
@@ -925,9 +839,9 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
 def test_a_report_that_waits_for_its_time_is_stopped(
     browser: Browser, ticketed: Running, tokens: Callable[..., list[str]]
 ) -> None:
-    """By its own button, also on a page that is opened again; and by forgetting, here or in another tab."""
+    """By its own button, also on a page that is opened again; and by forgetting in another tab."""
     before = counted(ticketed, TICKETED)
-    made = tokens(ticketed, "--count", "3", "--url", ticketed.url)
+    made = tokens(ticketed, "--count", "2", "--url", ticketed.url)
     links = [row.split(",")[2] for row in made]
     with waiting(browser, ticketed, links[0]) as visit:
         page = visit.page
@@ -939,20 +853,17 @@ def test_a_report_that_waits_for_its_time_is_stopped(
         assert reports_posted(visit) == 0
         send(page)
         assert reports_posted(visit) == 1, "the person asked for it, and its time has passed"
-    for link, in_another_tab in zip(links[1:], (False, True), strict=True):
-        with waiting(browser, ticketed, link) as visit:
-            page = visit.page
-            other = visit.open() if in_another_tab else page
-            if in_another_tab:
-                other.goto(f"{ticketed.url}/#plan={TICKETED.id}")
-            other.get_by_role("button", name="Forget me").click()
-            other.get_by_role("button", name="Forget everything").click()
-            expect(page.get_by_label("Your invitation")).to_be_visible()
-            for one in {page, other}:
-                one.clock.fast_forward(1000 * WAIT[1])
-            page.reload()  # a warning would keep the page here
-            expect(page.get_by_label("Your invitation")).to_be_visible()
-            assert reports_posted(visit) == 0
+    with waiting(browser, ticketed, links[1]) as visit:
+        page, other = visit.page, visit.open()
+        other.goto(f"{ticketed.url}/#plan={TICKETED.id}")
+        other.get_by_role("button", name="Forget me").click()
+        other.get_by_role("button", name="Forget everything").click()
+        expect(page.get_by_label("Your invitation")).to_be_visible()
+        for one in (page, other):
+            one.clock.fast_forward(1000 * WAIT[1])
+        page.reload()  # a warning would keep the page here
+        expect(page.get_by_label("Your invitation")).to_be_visible()
+        assert reports_posted(visit) == 0
     assert counted(ticketed, TICKETED) == before + 1
 
 
@@ -1064,6 +975,7 @@ def open_drinks(page: Page, link: str) -> None:
     expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
     expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
     expect(page.get_by_label("Your invitation")).to_have_count(0)
+    assert "invitation" not in page.url
 
 
 def test_a_missing_invitation_is_reported_before_anything_is_answered(
@@ -1073,15 +985,14 @@ def test_a_missing_invitation_is_reported_before_anything_is_answered(
     invitation, link = invite_one(invited, tokens)
     with visiting(browser, invited) as visit:
         open_drinks(visit.page, link)
-    for damaged in ("hello", invitation[:-1], invitation + "x", "a b"):
-        with visiting(browser, invited) as visit:
-            page = visit.survey(FILLED, f"&invitation={damaged}")
-            expect(page.get_by_text("Your link is damaged")).to_be_visible()
-            page.get_by_label("Your invitation").fill(f"<{link}>.")
-            page.keyboard.press("Enter")
-            expect(page.get_by_label("two")).to_be_visible()
-            expect(page.get_by_text("Your link is damaged")).to_have_count(0)
-            assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
+    with visiting(browser, invited) as visit:
+        page = visit.survey(FILLED, f"&invitation={invitation[:-1]}")
+        expect(page.get_by_text("Your link is damaged")).to_be_visible()
+        page.get_by_label("Your invitation").fill(f"<{link}>.")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("two")).to_be_visible()
+        expect(page.get_by_text("Your link is damaged")).to_have_count(0)
+        assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
     with visiting(browser, invited) as visit:
         page = visit.survey(FILLED)
         page.get_by_label("Your invitation").fill(f"{invited.url}/#plan={FILLED.id}")  # a link without one
@@ -1120,44 +1031,6 @@ def test_an_invitation_opens_its_own_plan_and_no_other(
         assert invitation not in stored
         assert FILLED.id not in stored
     assert counted(invited, FILLED) == before + 1
-
-
-SAMPLED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(5)}, epsilon=1.0, mechanism="sample").plan(
-    people=1000
-)
-FAKED = dn.Study({f"Question {n}?": ["yes", "no"] for n in range(3)}, epsilon=1.0, mechanism="faked").plan(
-    people=1000
-)
-SEVERAL = dn.Plan.of(
-    {f"Question {n}?": ["yes", "no"] for n in range(4)},
-    dn.records.Sample((dn.grr(2, 1.0),) * 4, reported=2),
-    people=1000,
-)
-
-
-def test_what_is_not_sent_is_said_before_the_answers(browser: Browser, collector: Running) -> None:
-    said = {
-        SAMPLED: "Your device draws one of these 5 questions. Only that answer is sent, randomized.",
-        SEVERAL: "Your device draws 2 of these 4 questions. Only those answers are sent, randomized.",
-        FAKED: "Your device draws one of these 3 questions. Only that answer is in your report, randomized.",
-    }
-    with visiting(browser, collector, viewport=PHONE) as visit:
-        visit.allow(10)  # for all of them
-        for plan, text in said.items():
-            page = visit.survey(plan)
-            expect(page.locator(".promise .drawing")).to_contain_text(text)
-            expect(page.locator("fieldset")).to_have_count(len(plan.names))
-            for group in page.locator("fieldset").all():
-                group.get_by_label("no").check()
-            make(page)
-            leaves = page.get_by_role("region", name="Leaves this device")
-            named = plan.document.mechanism.reported
-            expect(leaves.get_by_text("not drawn, and not in the report")).to_have_count(
-                len(plan.names) - named
-            )
-        page = visit.survey(ONCE)
-        expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
-        expect(page.locator(".drawing")).to_have_count(0)
 
 
 YEARS = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.5, open_high=True)
@@ -1514,25 +1387,6 @@ def test_a_location_is_where_the_device_is(browser: Browser, collector: Running)
         expect(page.get_by_role("button", name="Use my current location")).to_have_count(0)
 
 
-def test_a_plan_that_leaks_more_per_unit_than_it_says_is_refused(visit: Visit) -> None:
-    data = json.loads(MIXED.to_json())
-    data["losses"]["metric"]["units"][1]["loss"] -= 2
-    del data["id"]
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    data["id"] = hashlib.sha256(text.encode()).hexdigest()
-    body = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plans = {
-        "plans": [
-            {"id": data["id"], "title": "Town", "people": 1, "rounds": None, "round": 1, "invited": False}
-        ]
-    }
-    visit.context.route(re.compile("/plans$"), lambda route: route.fulfill(json=plans))
-    visit.context.route(f"**/plans/{data['id']}", lambda route: route.fulfill(body=body))
-    visit.page.goto(f"{visit.url}/")
-    expect(visit.page.get_by_role("heading", name="This study does not keep its promise")).to_be_visible()
-    expect(visit.page.get_by_text("(Home per kilometer), but its thresholds lose")).to_be_visible()
-
-
 def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
     post(collector, TOWNS, 400)
     post(collector, TOWNS, 402)
@@ -1628,24 +1482,17 @@ def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
         expect(cells).to_have_text(texts.replace("-", "\N{MINUS SIGN}").split(","))
 
 
-def test_small_drawings_stay_in_their_frames(visit: Visit, collector: Running) -> None:
-    post(collector, MIXED, 70)
-    post(collector, MIXED, 400)
-    page = visit.dashboard(MIXED)
-    expect(page.get_by_role("region", name="Age", exact=True).locator(".steps svg").first).to_be_visible()
-    inside = (
-        page.get_by_role("region", name="Age", exact=True)
-        .locator(".steps path")
-        .evaluate_all("paths => paths.map(path => Boolean(path.closest('[clip-path]')))")
-    )
-    assert len(inside) >= 2 * 8  # a band and a line for each
-    assert all(inside), "with few reports an interval is wider than any scale"
-
-
 def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
     visit: Visit, collector: Running
 ) -> None:
+    post(collector, MIXED, 70)
     post(collector, MIXED, 400)
+    page = visit.dashboard(MIXED)
+    paths = page.get_by_role("region", name="Age", exact=True).locator(".steps path")
+    expect(paths.first).to_be_visible()
+    inside = paths.evaluate_all("paths => paths.map(path => Boolean(path.closest('[clip-path]')))")
+    assert len(inside) >= 2 * 8  # a band and a line for each
+    assert all(inside), "with few reports an interval is wider than any scale"
     given = {
         10: (0.01, -0.01),
         20: (0.02, 0.01),
@@ -1851,18 +1698,20 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     assert page.evaluate("window.stays")
 
 
-@pytest.mark.parametrize("status", [403, 200])
-def test_the_dashboard_does_without_the_counters(visit: Visit, status: int) -> None:
-    page = visit.page
+def test_the_dashboard_does_without_the_counters(visit: Visit) -> None:
+    statuses = [403, 200]
     visit.context.route(
-        "**/metrics", lambda route: route.fulfill(status=status, body="<html>not for you</html>")
+        "**/metrics", lambda route: route.fulfill(status=statuses[0], body="<html>not for you</html>")
     )
-    visit.dashboard(FILLED)
-    expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
-    expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
-    expect(page.get_by_role("table", name="Rounds")).to_contain_text("400")
-    expect(page.get_by_text("This page cannot read its counters.")).to_be_visible()
-    expect(page.locator("#trouble")).to_have_text("")
+    while statuses:
+        page = visit.dashboard(FILLED)
+        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
+        expect(page.locator(".fact", has_text="Reports")).to_contain_text("400")
+        expect(page.get_by_role("table", name="Rounds")).to_contain_text("400")
+        expect(page.get_by_text("This page cannot read its counters.")).to_be_visible()
+        expect(page.locator("#trouble")).to_have_text("")
+        page.goto("about:blank")
+        del statuses[0]
 
 
 def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, tmp_path: Path) -> None:
@@ -1939,56 +1788,22 @@ def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running)
     assert state()["open"] is False
     page.get_by_role("button", name="Open round 1").click()
     expect(page.get_by_role("button", name="Close round 1")).to_be_visible()
-    [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
-    assert found["open"] is True
-
-
-def test_a_round_that_somebody_else_closed_keeps_its_time(visit: Visit, collector: Running) -> None:
-    page = visit.dashboard(FILLED)
+    assert state()["open"] is True
     page.get_by_role("button", name="Close round 1").click()
     closed = "2026-01-01T00:00:00Z"
-    set_round(collector, FILLED, 1, closed)  # while the question is on the screen
+    set_round(collector, FILLED, 1, closed)  # by somebody else, while the question is on the screen
     try:
         page.get_by_role("button", name="Close it").click()
         expect(page.get_by_text("Round 1 was closed already, on Jan 1, 2026")).to_be_visible()
-        [found] = collector.get(f"/plans/{FILLED.id}/rounds").json()["rounds"]
-        assert found["closes"] == closed
+        assert state()["closes"] == closed
         expect(page.get_by_role("button", name="Open round 1")).to_be_visible()
     finally:
         set_round(collector, FILLED, 1, None)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_line_crosses_the_words_of_a_drawing(visit: Visit, width: int) -> None:
-    page = visit.page
-    page.set_viewport_size({"width": width, "height": 900})
-    visit.dashboard(FILLED)
-    chart = page.get_by_role("img", name="Estimates of Coffee")
-    expect(chart).to_be_visible()
-    boxes = "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())"
-    words = chart.locator("text").evaluate_all(boxes)
-    drawn = chart.locator("line, circle, rect:not(clipPath rect)").evaluate_all(boxes)
-    assert len(words) > 8
-    assert len(drawn) > 16
-
-    def meet(one: dict[str, float], other: dict[str, float]) -> bool:
-        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
-        return (
-            across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0
-        )  # a line has no width
-
-    assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
-
-
-def test_the_table_of_rounds_reads_from_the_left(visit: Visit) -> None:
-    page = visit.dashboard(FILLED)
-    table = page.get_by_role("table", name="Rounds")
-    aligned = "nodes => nodes.map(node => getComputedStyle(node).textAlign)"
-    expect(table.get_by_role("row")).to_have_count(2)
-    assert set(table.locator("th, td").evaluate_all(aligned)) == {"left"}
-
-
-def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> None:
+def test_a_drawing_shows_intervals_by_their_ends_and_no_line_crosses_its_words(
+    visit: Visit, collector: Running
+) -> None:
     page = visit.dashboard(FILLED)
     row = collector.get(f"/plans/{FILLED.id}/estimates", round=1).json()["rows"][0]
     ends = [f"{100 * row[end]:.1f}".replace("-", "\N{MINUS SIGN}") for end in ("share", "low", "high")]
@@ -2002,6 +1817,27 @@ def test_intervals_are_shown_by_their_ends(visit: Visit, collector: Running) -> 
     expect(note).to_be_visible()
     page.locator(".switch").get_by_text("Possible", exact=True).click()
     expect(note).to_have_count(0)
+    table = page.get_by_role("table", name="Rounds")
+    aligned = "nodes => nodes.map(node => getComputedStyle(node).textAlign)"
+    expect(table.get_by_role("row")).to_have_count(2)
+    assert set(table.locator("th, td").evaluate_all(aligned)) == {"left"}
+
+    def meet(one: dict[str, float], other: dict[str, float]) -> bool:
+        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+        return (
+            across >= 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) >= 0
+        )  # a line has no width
+
+    boxes = "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())"
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        visit.dashboard(FILLED)
+        expect(chart).to_be_visible()
+        words = chart.locator("text").evaluate_all(boxes)
+        drawn = chart.locator("line, circle, rect:not(clipPath rect)").evaluate_all(boxes)
+        assert len(words) > 8
+        assert len(drawn) > 16
+        assert [(word, line) for word in words for line in drawn if meet(word, line)] == []
 
 
 def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_path: Path) -> None:
@@ -2074,17 +1910,15 @@ def test_everybody_can_use_the_pages(
         page.get_by_role("button", name="Forget me").click()
         check_access(page, rules)
         page.get_by_role("button", name="Keep it").click()
-        page = visit.survey(MIXED)
-        page.get_by_role("button", name="Review my answers").click()
-        open_all(page)
-        check_access(page, rules)
-        page = visit.dashboard(FILLED)
-        expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()
-        page.set_viewport_size({"width": 1280, "height": 900})
-        check_access(page, rules)
+        if scheme == "light":
+            page = visit.survey(MIXED)
+            page.get_by_role("button", name="Review my answers").click()
+            open_all(page)
+            check_access(page, rules)
         post(collector, MIXED, 60)
         page = visit.dashboard(MIXED)
         expect(page.get_by_role("img", name="Estimates of Home")).to_be_visible()
+        page.set_viewport_size({"width": 1280, "height": 900})
         check_access(page, rules)
         if scheme == "light":
             page.get_by_text("Tables", exact=True).click()

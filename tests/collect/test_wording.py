@@ -57,7 +57,9 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-def test_the_dashboard_says_what_one_answer_gives_away(browser: Browser, collector: Running) -> None:
+def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_that_apply(
+    browser: Browser, collector: Running
+) -> None:
     answer = MEDIA.loss.answer
     assert answer is not None
     assert MEDIA.loss.attribute < answer < MEDIA.loss.record
@@ -68,11 +70,6 @@ def test_the_dashboard_says_what_one_answer_gives_away(browser: Browser, collect
         value = lines.locator("dt", has_text=label).locator("xpath=following-sibling::dd[1]")
         expect(value).to_have_text(f"{math.ceil(1000 * answer - 1e-6) / 1000:g}")
         expect(page.get_by_text("These guesses count that")).to_be_visible()
-
-
-def test_all_that_apply_are_one_panel(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector) as visit:
-        page = visit.dashboard(MEDIA)
         panel = page.get_by_role("region", name="media", exact=True).first
         expect(panel).to_contain_text("all that apply: who chose each")
         page.get_by_label("Tables").check()
@@ -99,17 +96,15 @@ def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> N
         expect(page.locator(".switch label", has_text="Smoothed")).to_be_hidden()
 
 
-def test_the_change_of_a_mean_is_bounded_and_flagged(browser: Browser, collector: Running) -> None:
+def test_what_is_too_noisy_is_flagged_and_no_cell_is_listed_that_may_be_empty(
+    browser: Browser, collector: Running
+) -> None:
     with visiting(browser, collector) as visit:
         page = visit.dashboard(WEEKLY)
         cells = page.locator(".change tr", has=page.get_by_role("rowheader", name="Mean")).locator("td")
         expect(cells.first).to_have_text("too noisy to read")
         low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in cells.all_inner_texts()[1:])
         assert -90 <= low < high <= 90  # from the middle of the first bin to that of the last
-
-
-def test_a_map_lists_no_cell_that_may_be_empty(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector) as visit:
         page = visit.dashboard(ISLAND)
         page.get_by_label("Unbiased").check()
         caption = page.locator("figure:has(svg.map) figcaption")

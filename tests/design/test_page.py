@@ -111,14 +111,12 @@ def id_of(page: Page, name: str) -> str:
     return str(short.get_attribute("id")).removesuffix("-short")
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
-    browser: Browser, tmp_path: Path, run: Run, size: Any
+    browser: Browser, tmp_path: Path, run: Run
 ) -> None:
     """And its numbers are those of the shell; then it is read back."""
     file = tmp_path / "study.toml"
-    start = designing_apart if size is DESK else designing
-    with start(file) as link, opened(browser, link, viewport=size) as page:
+    with designing_apart(file) as link, opened(browser, link, viewport=PHONE) as page:
         press, write = page.keyboard.press, page.keyboard.type
         expect(page.get_by_text("A study asks at least one question")).to_be_visible()
         expect(page.locator("#session")).to_contain_text("Cannot be saved yet: it has no question")
