@@ -112,7 +112,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "answer sent as it is": lambda: Fault(Telling(one(dn.grr(4, 1.0))), MANY // 10, {}, "above the claim"),
     "loss of a record stated as that of an attribute": lambda: Fault(
         Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2),
-        MANY // 10,
+        MANY,
         {"claim": 1.0},
         "above",
     ),
