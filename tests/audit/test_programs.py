@@ -46,6 +46,7 @@ for line in sys.stdin:
 WORDS = """
 import json, random, sys
 import deniable as dn
+from deniable.randomness.simulated import fixed
 from deniable.wire import Report, Wire
 plan = dn.Plan.read("plan.json")
 wire, draw = Wire(plan), random.Random(SEED)
