@@ -127,5 +127,5 @@ def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _finite(losses: dict[str, float]) -> dict[str, float | None]:
-    """As a plan states them: null where there is no bound."""
+    """Losses as a plan states them: null where there is no bound."""
     return {name: None if math.isinf(loss) else loss for name, loss in losses.items()}

@@ -210,7 +210,7 @@ class Product(View):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Both answers, in the order of the questions."""
+        """The answers to all questions, in their order, with a sign between them."""
         return join_labels(self.factors)
 
     def codes(self, values: object, name: str = SELF) -> Integers:

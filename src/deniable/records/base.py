@@ -178,9 +178,9 @@ class RecordMechanism(ABC):
             end += part.report_bytes
         yield Cut(cut.who, tuple(spans), end)
 
-    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def can_hold(self, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which records, one per column, can report just the attributes, one per row, that are true."""
-        return np.asarray(here.all(axis=0))
+        return np.asarray(present.all(axis=0))
 
     @final
     def from_bodies(self, bodies: Sequence[bytes]) -> tuple[Records, npt.NDArray[np.bool_]]:

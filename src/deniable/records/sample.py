@@ -190,8 +190,8 @@ class Sample(RecordMechanism):
                 end += self.parts[j].report_bytes
             yield Cut(np.array(who, dtype=np.int64), tuple(spans), end)
 
-    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        return np.asarray(here.sum(axis=0) == self.reported)
+    def can_hold(self, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return np.asarray(present.sum(axis=0) == self.reported)
 
     def _draw(self, rows: Rows) -> npt.NDArray[np.unsignedinteger]:
         """Each row's attributes."""

@@ -207,8 +207,8 @@ class Split(RecordMechanism):
             ]
         yield from cuts
 
-    def can_hold(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        holds = [member.can_hold(here[first : first + member.d]) for member, first, _ in self.members]
+    def can_hold(self, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        holds = [member.can_hold(present[first : first + member.d]) for member, first, _ in self.members]
         return np.asarray(np.logical_and.reduce(holds))
 
 

@@ -150,7 +150,7 @@ class Memoized(ReportedOnce, Repeated):
 
     @cached_property
     def odds(self) -> float:
-        """As one round with the law of both has them."""
+        """The odds of one round that has the law of both."""
         p, q = self.law.exact_p, self.law.exact_q
         return float(p * (1 - q) / (q * (1 - p))) if self.bitwise else float(p / q)
 

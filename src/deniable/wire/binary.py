@@ -150,7 +150,7 @@ class Wire:
         return [bytes((group,)) + body for group, body in zip(records.groups.tolist(), bodies, strict=True)]
 
     def reports(self, bodies: Sequence[bytes], number: int | None = None) -> Reports:
-        """Back from `bodies`, of the round with this number; a body that is not canonical is refused."""
+        """The reports of a round from the bodies that `bodies` made; one that is not canonical is refused."""
         reports, sound = self.sound(bodies, number)
         if not sound.all():
             raise Refused(
@@ -204,7 +204,7 @@ class Wire:
         }
 
     def from_json(self, raw: bytes) -> Report:
-        """Back from `to_json`; any other text of the same content is refused."""
+        """A report from the text that `to_json` made; any other text of the same content is refused."""
         return self.from_dict(parse_json(raw), raw)
 
     def from_dict(self, data: object, raw: bytes | None = None) -> Report:

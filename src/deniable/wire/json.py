@@ -54,7 +54,7 @@ def parse_json(raw: bytes) -> object:
 
 
 def _read_float(text: str) -> int | float:
-    """As every language reads it: 1.0 is 1, which is not how a report writes it."""
+    """A number as every language reads it: 1.0 is 1, which is not how a report writes it."""
     number = float(text)
     return int(number) if number.is_integer() else number
 

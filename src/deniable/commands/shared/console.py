@@ -126,7 +126,7 @@ def json_text(data: object) -> str:
 
 
 def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """As many columns as the terminal has room for: a number is never folded or cut."""
+    """Print as many columns as the terminal has room for: a number is never folded or cut."""
     from rich.measure import Measurement
 
     page, columns = console(), len(headers)

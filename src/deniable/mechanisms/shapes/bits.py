@@ -19,7 +19,7 @@ def pack_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
 
 
 def unpack_members(reports: Array, k: int) -> npt.NDArray[np.bool_]:
-    """Back from `pack_members`."""
+    """The table of reports by values that `pack_members` packed."""
     return np.unpackbits(np.asarray(reports), axis=1, count=k, bitorder="little").astype(bool)
 
 
