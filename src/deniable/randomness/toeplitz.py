@@ -89,7 +89,7 @@ def to_bytes(low: Array, high: Array, size: int) -> npt.NDArray[np.uint8]:
 
 
 def from_bytes(written: Array) -> Halves:
-    """Back from `to_bytes`."""
+    """The low and high words of hashes that `to_bytes` wrote."""
     pairs = np.zeros((len(written), 16), dtype=np.uint8)
     pairs[:, : written.shape[1]] = written
     words = pairs.view("<u8")
