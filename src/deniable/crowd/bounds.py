@@ -197,13 +197,10 @@ class Support(NamedTuple):
 
         To make them, some reports are replaced by ones that no value moves.
         """
-        gamma = self.p / self.ratio + 1 - self.p  # the part of the reports that no value moves
-        supported = self.p / self.ratio / gamma
-        both_supported = (self.q / gamma - supported) / (self.ratio - 1)
-        stronger = 1 / (1 + (ratio - 1) * supported)
-        return Support(
-            ratio, ratio * stronger * supported, stronger * (supported + (ratio - 1) * both_supported)
-        )
+        blanket = Blanket(1, *self)
+        stronger = 1 / (1 + (ratio - 1) * blanket.supported)
+        both = (ratio - 1) * blanket.both
+        return Support(ratio, ratio * stronger * blanket.supported, stronger * (blanket.supported + both))
 
 
 @singledispatch

@@ -103,15 +103,16 @@ class Blanket:
     @cached_property
     def both(self) -> Fraction:
         """Pr(a report of the blanket supports two values), by q = gamma (one + e both)."""
-        return (self.q / self.gamma - self._supported) / (self.ratio - 1)
+        return (self.q / self.gamma - self.supported) / (self.ratio - 1)
 
     @cached_property
     def one(self) -> Fraction:
         """Pr(a report of the blanket supports the first of two values, but not the second)."""
-        return self._supported - self.both
+        return self.supported - self.both
 
     @property
-    def _supported(self) -> Fraction:
+    def supported(self) -> Fraction:
+        """Pr(a report of the blanket supports a value)."""
         return self.p / self.ratio / self.gamma
 
     def delta(self, epsilon: float) -> float:

@@ -261,10 +261,6 @@ def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | Continu
     """
     if bins is None:
         return ContinuousWave(epsilon)
-    return SquareWave(*best_window(whole_number("bins", bins, 2, MOST_BINS), epsilon))
-
-
-def best_window(k: int, epsilon: float) -> tuple[int, int, int]:
-    """The number of bins, that of a window around each, and of the words that stay in it."""
+    k = whole_number("bins", bins, 2, MOST_BINS)
     window = 2 * int(half_window(positive_epsilon(epsilon)) * k) + 1
-    return k, window, best_keep(k, window, epsilon)
+    return SquareWave(k, window, best_keep(k, window, epsilon))
