@@ -20,7 +20,7 @@ import numpy as np
 import deniable as dn
 import queueing
 from deniable.collect.counting import Known
-from deniable.engines.counting import count_by
+from deniable.engines.query import count_by
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.means import averaged
 from deniable.plot import figure

@@ -17,17 +17,16 @@ OPEN = ("commands.shared", "plot", "simulate")
 MODULES = {
     "deniable.attack.inputs",
     "deniable.attack.likelihoods",
-    "deniable.attack.models",
     "deniable.attack.reidentification",
     "deniable.attack.sampling",
-    "deniable.attack.tables",
+    "deniable.attack.results",
     "deniable.attack.values",
     "deniable.choose.views",
     "deniable.cross.source",
     "deniable.cross.independence",
     "deniable.cross.spread",
     "deniable.crowd.deltas",
-    "deniable.data.marginals",
+    "deniable.data.datasets",
     "deniable.data.published",
     "deniable.domain.grid",
     "deniable.estimate.consistency",
@@ -84,6 +83,6 @@ def test_papers_import_public_names_only() -> None:
 
 def test_private_names_would_be_found() -> None:
     taken = (
-        "from deniable.attack.text import show\nfrom deniable.records import _parts\nimport deniable.collect"
+        "from deniable.attack.loops import show\nfrom deniable.records import _parts\nimport deniable.collect"
     )
     assert [find_problem(*pair) is not None for pair in find_imports(taken)] == [True, True, True]

@@ -20,7 +20,7 @@ from tests import statistics
 
 import deniable as dn
 from deniable import attack, data
-from deniable.attack.page.bars import in_bars
+from deniable.attack.page import in_bars
 from deniable.cli import commands
 from deniable.commands.shared import console
 from deniable.data import Dataset

@@ -27,13 +27,14 @@ from deniable import data
 from deniable.data import published
 from deniable.errors import DataUnavailable
 from deniable.mechanisms import ExactMechanism
+from deniable.metric.means import averaged
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
-from deniable.simulate.measure import measure_record_errors
-from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly
+from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies import allomfree, rsfd
 from deniable_papers.studies.plot import sweeps as plot_studies
+from deniable_papers.studies.record_errors import draw_record_tallies, measure_record_errors
 
 Floats = npt.NDArray[np.float64]
 
@@ -542,3 +543,20 @@ def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp
 def test_a_memoized_tally_is_simulated_directly() -> None:
     assert is_drawn_directly(dn.rounds.l_grr(4, 1.0, 2.0))
     assert draw_tally(dn.rounds.l_osue(4, 1.0, 2.0), TRUE[0], np.random.default_rng(1)).n == 500
+
+
+def test_errors_of_metric_attributes_are_measured() -> None:
+    mechanism = dn.records.Split((dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)))
+    people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
+    runs = 400
+    errors = measure_record_errors(mechanism, people, runs, np.random.default_rng(1))
+    line, direct = dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)
+    expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
+    expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
+    assert errors.unbiased.stderr is not None
+    statistics.deviation(
+        errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a metric attribute"
+    )
+    numbers = dn.records.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
+    with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
+        measure_record_errors(numbers, people, 2, np.random.default_rng(1))

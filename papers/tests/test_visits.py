@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.data.marginals import read_marginals
+from deniable.data.datasets import read_marginals
 from deniable.data.published import FILES, FOLDER, read_text
 from deniable.errors import DataUnavailable
 from deniable_papers.data.visits import DAYS, deal_attributes, load_visits, read_domestic

@@ -23,9 +23,9 @@ import deniable as dn
 from deniable import attack
 from deniable.attack import loops
 from deniable.attack.inputs import compact
-from deniable.attack.likelihoods import Chance, Clue, likelihoods
-from deniable.attack.pools import make_pool
+from deniable.attack.likelihoods import Clue, likelihoods, make_pool
 from deniable.attack.reidentification import Evidence, match
+from deniable.attack.results import Chance
 from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.values import guess_values
 from deniable.estimate import bounded
@@ -971,29 +971,6 @@ def test_what_cannot_be_matched_is_refused() -> None:
         attack.sampled_attribute(plan, reports)
     with pytest.raises(dn.InvalidParameter, match="'c' is not an attribute; they are a, b"):
         attack.guess(plan, reports, {"c": [1, 2]})
-
-
-# Information about a person.
-
-
-def test_pie_as_corrected_and_as_published() -> None:
-    assert attack.pie_alpha(0.5, 1024) == pytest.approx(4.0)
-    assert attack.pie_alpha(0.5, 1024, corrected=False) == pytest.approx(6.0)
-    assert attack.pie_alpha(0.95, 9044) == pytest.approx(0.05 * math.log2(9044) - 1)
-    grid = [attack.pie_alpha(beta, 9044) for beta in np.arange(0.95, 0.49, -0.05)]  # as published
-    assert [alpha < 0 for alpha in grid] == [beta > 0.924 for beta in np.arange(0.95, 0.49, -0.05)]
-    for k in (None, 5):
-        with pytest.raises(
-            dn.InvalidParameter, match=r"is -0.34\d+: no report keeps that target.*smaller beta"
-        ):
-            attack.pie_epsilon(grid[0], 9044, k)
-    assert attack.pie_alpha(0.95, 9044, corrected=False) > 1
-    for k in (5, 16, 74):
-        epsilon = attack.pie_epsilon(1.0, 9044, k)
-        most = min(math.log2(9044), math.log2(k))
-        assert math.exp(epsilon) == pytest.approx(((k - 1) + most) / (most - 1))
-    assert attack.pie_epsilon(3.0, 9044) == pytest.approx(3 * math.log(2))
-    assert math.isinf(attack.pie_epsilon(2.5, 9044, 5))
 
 
 # Published numbers.

@@ -23,9 +23,7 @@ from click.testing import CliRunner
 import deniable as dn
 from deniable import attack
 from deniable.attack.likelihoods import likelihoods
-from deniable.attack.page import Examination
-from deniable.attack.page.verdict import most_exposed
-from deniable.attack.page.wording import times_as_often
+from deniable.attack.page import Examination, most_exposed, times_as_often
 from deniable.attack.results import ATTRIBUTE
 from deniable.cli import commands
 from deniable.formatting import format_percent, format_points

@@ -20,11 +20,10 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
 from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.independence import Ids
 from deniable.audit.observations import HEADER, NEITHER
-from deniable.audit.pairs import make_named_pairs
-from deniable.audit.repeats import Ids
 from deniable.audit.run import Run
-from deniable.audit.setting import make_setting
+from deniable.audit.setting import make_named_pairs, make_setting
 from deniable.commands.audit import audit_client
 from deniable.mechanisms import SubsetShape
 from deniable.mechanisms.base import Per
@@ -667,7 +666,7 @@ def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.Mo
     if how == "refused":
         monkeypatch.setattr(os, "fork", refused)
     if how == "slow":
-        monkeypatch.setattr("deniable.audit.copies._PATIENCE", 0.0)
+        monkeypatch.setattr("deniable.audit.devices._PATIENCE", 0.0)
     found = audited(report, trials=100, plan=plan, level=SURE)
     assert found.passed
     assert f"{COPIES[how]}, so whether its randomness is seeded was not looked at" in found.summary

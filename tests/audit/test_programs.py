@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable.audit.repeats import find_repetition
+from deniable.audit.independence import find_repetition
 from deniable.study import Plan
 from tests import statistics
 from tests.running import Run

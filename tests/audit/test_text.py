@@ -11,7 +11,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.devices import Devices, Side
-from deniable.audit.pairs import make_named_pairs
+from deniable.audit.setting import make_named_pairs
 from deniable.wire import Wire
 from tests.products import SMOKING
 

@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.choose import Considered, Objective, Question, consider
-from deniable.choose.budgets import divide_epsilon
+from deniable.choose.ranking import divide_epsilon
 
 SHARES = [step / 40 for step in range(2, 37)]
 NEAR = 1.005

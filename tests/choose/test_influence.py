@@ -11,7 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable.choose import Considered, Objective, consider, warn_influence, warn_uninvited
-from deniable.choose.influence import MUCH
+from deniable.choose.risks import MUCH
 from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
 from deniable.mechanisms import ExactMechanism

@@ -13,8 +13,8 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.choose import Objective, Precision, Question, consider, list_precisions, list_readings
+from deniable.choose.objective import Reading, combine
 from deniable.choose.ranking import best_of
-from deniable.choose.reading import Reading, combine
 from deniable.choose.task import Allowed, checked_task
 from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS

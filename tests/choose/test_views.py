@@ -16,8 +16,8 @@ import pytest
 
 from deniable import rsfd
 from deniable.arrays import Floats
-from deniable.choose.chances import Error, divide_people
 from deniable.choose.objective import Objective
+from deniable.choose.ranking import Error, divide_people
 from deniable.choose.views import Alone, Search, Wanted, choose_views
 from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS

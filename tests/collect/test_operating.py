@@ -18,7 +18,7 @@ import pytest
 import deniable as dn
 from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
-from deniable.frames.spreadsheet import escape_formula
+from deniable.frames.files import escape_formula
 from deniable.study import Plan
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, hook, small_plan, some_reports
 from tests.running import Run

@@ -13,8 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.engines.addresses import hide_password
-from deniable.engines.databases import require
+from deniable.engines.databases import hide_password, require
 from deniable.errors import DeniableError
 from tests import services
 from tests.engines.test_counts import copy_table

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from deniable.engines import repeats
-from deniable.engines.counting import quote
+from deniable.engines import files
 from deniable.engines.databases import DuckTable, Engine, PostgresTable
 from deniable.engines.files import open_files
 from deniable.engines.form import Counted, TableForm
-from deniable.engines.query import Query
+from deniable.engines.query import Query, quote
 from tests import services
 from tests.engines.reports import PLAN_ID, break_rows, draw_mechanism, draw_table
 
@@ -143,9 +142,9 @@ def test_ids_are_compared_in_buckets_and_by_themselves(
     """Neither several buckets nor ids of one hash change what is counted."""
     right = count_files(1, tmp_path)
     assert sum(one.refused["repeated"] for one in right.values()) > 20
-    monkeypatch.setattr(repeats, "_IDS", 40)
+    monkeypatch.setattr(files, "_IDS", 40)
     assert count_files(1, tmp_path) == right
-    monkeypatch.setattr(repeats, "_mix", lambda numbers: numbers % np.uint64(17))
+    monkeypatch.setattr(files, "_mix", lambda numbers: numbers % np.uint64(17))
     assert count_files(1, tmp_path) == right
 
 

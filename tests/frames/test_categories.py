@@ -12,7 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.choose import epsilon_needed, people_needed
-from deniable.frames.categories import read_categories
+from deniable.frames.answers import read_categories
 
 LABELS = ["b", "c", "a", "b"]
 COLUMNS: dict[str, Any] = {

@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 import deniable as dn
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.learn import PrivateNaiveBayes
-from deniable.learn.rows import encode_column
+from deniable.learn.questions import encode_column
 from tests.learn.test_bayes import DOMAINS, make_model, make_people
 
 

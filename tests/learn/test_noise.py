@@ -15,10 +15,9 @@ from scipy import stats
 import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, log_up
-from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace
-from deniable.learn import tails as tails_of
+from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace, gaussian
+from deniable.learn.gaussian import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
 from deniable.learn.noise import WIDE, Thresholds
-from deniable.learn.tails import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from tests import statistics
@@ -112,10 +111,10 @@ def test_pi_is_that_of_machin() -> None:
             return sum(terms, Decimal(0))
 
         machin = 16 * arctangent(5) - 4 * arctangent(239)
-        assert abs(machin - tails_of._PI) < Decimal("1e-105")
+        assert abs(machin - gaussian._PI) < Decimal("1e-105")
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(2), Fraction(900), tails_of._SUMMED])
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(2), Fraction(900), gaussian._SUMMED])
 def test_tails_are_between_their_bounds(variance: Fraction | int) -> None:
     wide = Fraction(variance)
     root = math.sqrt(wide)
@@ -133,12 +132,12 @@ def test_tails_are_between_their_bounds(variance: Fraction | int) -> None:
 @pytest.mark.parametrize("start", [1, 300, 1000, 1500, 4000, 5500, 9000])
 def test_sums_and_integrals_of_tails_agree(start: int) -> None:
     """At the variance where one takes over from the other: the sum is within the bounds of the integral."""
-    variance = Fraction(tails_of._SUMMED)
-    summed = tails_of._sum_tail(start, variance)
-    integrated = tails_of._integrate_tail(start, variance)
+    variance = Fraction(gaussian._SUMMED)
+    summed = gaussian._sum_tail(start, variance)
+    integrated = gaussian._integrate_tail(start, variance)
     assert integrated.low < summed.low <= summed.high < integrated.high
     assert integrated.high - integrated.low < integrated.high / 100_000
-    moved = tails_of._sum_tail(start + 1, variance)  # a fault: one step off
+    moved = gaussian._sum_tail(start + 1, variance)  # a fault: one step off
     assert not integrated.low < moved.low <= moved.high < integrated.high
 
 

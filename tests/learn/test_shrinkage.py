@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from deniable.arrays import Floats
+from deniable.learn.bayes import shrink_margin
 from deniable.learn.margins import Margin
-from deniable.learn.shrinkage import shrink_margin
 
 
 def shrink_two(f1: Floats, f0: Floats, variance: float, pi: float, prior: Floats) -> list[Floats]:

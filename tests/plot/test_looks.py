@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from deniable.mechanisms import PROTOCOLS
-from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.charts import Curve, draw_curves
 from deniable.plot.looks import METHODS, looks
 from tests.running import Run
 

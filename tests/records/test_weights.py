@@ -14,7 +14,6 @@ import deniable as dn
 from deniable.choose import Objective
 from deniable.choose.candidate import Considered
 from deniable.records.sample import draw_attributes, draw_weighted
-from deniable.simulate.tallies import draw_record_tallies
 from deniable.study import Plan
 from tests import statistics
 from tests.records.test_records import compile_loops
@@ -128,19 +127,17 @@ def test_a_plan_says_the_weights_and_keeps_them() -> None:
 
 
 def test_expected_errors_are_those_of_the_people_who_are_drawn() -> None:
-    """Computed for a plan, and seen in simulated runs; those of equal chances would be noticed."""
+    """Computed for a plan, and seen in simulated people; those of equal chances would be noticed."""
     mechanism = dn.smp(KS, 2.0, "grr", weights=WEIGHTS)
     row = Considered.of(mechanism, "SMP", ["grr"] * 3, 9000, Objective(people="answered"))
     parts = enumerate(mechanism.mechanisms)
     assert row.errors == pytest.approx([part.law.error(1000 * WEIGHTS[j]) for j, part in parts])
-    true = [np.full(k, 9000 // k) for k in KS]
-    true[0][0] += 9000 - true[0].sum()
-    runs = 400
-    draws = draw_record_tallies(mechanism, true, runs, np.random.default_rng(5))
-    for j, weight in enumerate(WEIGHTS):
-        spread = math.sqrt(9000 * weight / 9 * (1 - weight / 9) / runs)
-        assert abs(draws[j].n.mean() - 1000 * weight) < 5 * spread
-        assert abs(draws[j].n.mean() - 3000) > 5 * spread or weight == 3
+    people = 9000 * 9
+    tallies = mechanism.tally(mechanism.privatize(np.zeros((people, len(KS)), dtype=np.int64), dn.seeded(5)))
+    for tally, weight in zip(tallies, WEIGHTS, strict=True):
+        spread = math.sqrt(people * weight / 9 * (1 - weight / 9))
+        assert abs(tally.n - 9000 * weight) < 5 * spread
+        assert abs(tally.n - 27_000) > 5 * spread or weight == 3
 
 
 def test_an_attackers_profile_is_that_of_all_ways_to_draw() -> None:

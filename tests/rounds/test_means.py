@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.attack import success_after
-from deniable.attack.repeats import chance_after
+from deniable.attack.chances import chance_after
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.means import LAST_POSITION

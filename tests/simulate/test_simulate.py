@@ -19,7 +19,6 @@ import pytest
 import deniable as dn
 from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism
-from deniable.metric.means import averaged
 from deniable.simulate import measure as simulate
 from deniable.simulate import population
 from deniable.simulate.measure import Mean, SweepCell, sweep
@@ -525,20 +524,3 @@ def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism)
         statistics.goodness_of_fit(
             drawn.counts, people[::-1] @ mechanism.law.matrix(), "people in another order"
         )
-
-
-def test_errors_of_metric_attributes_are_measured() -> None:
-    mechanism = dn.records.Split((dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)))
-    people = [np.array([300, 200, 100, 200, 200]), np.array([500, 300, 200])]
-    runs = 400
-    errors = simulate.measure_record_errors(mechanism, people, runs, np.random.default_rng(1))
-    line, direct = dn.metric.geometric(4, 1.0), dn.grr(3, 1.0)
-    expected = float(line.law.variance(1000, people[0] / 1000, "fixed").mean()) / 2
-    expected += float(np.mean(direct.law.variance(1000, people[1] / 1000, "fixed"))) / 2
-    assert errors.unbiased.stderr is not None
-    statistics.deviation(
-        errors.unbiased.mean, expected, errors.unbiased.stderr, "the error of a metric attribute"
-    )
-    numbers = dn.records.Split((averaged("duchi", 1.0), dn.grr(3, 1.0)))
-    with pytest.raises(dn.InvalidParameter, match="the mean of a number has no shares"):
-        simulate.measure_record_errors(numbers, people, 2, np.random.default_rng(1))

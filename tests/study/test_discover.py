@@ -19,8 +19,7 @@ from deniable.choose import HALF_WIDTH
 from deniable.discovery import Discovery
 from deniable.domain import Coarse
 from deniable.engines import databases, sources
-from deniable.engines.databases import Engine
-from deniable.engines.fetching import EngineRows
+from deniable.engines.databases import Engine, EngineRows
 from deniable.explain.text_questions import list_unlisted
 from deniable.plan.attribute import Attribute
 from tests import services

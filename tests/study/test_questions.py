@@ -20,7 +20,7 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats, Integers
-from deniable.audit.pairs import make_named_pairs
+from deniable.audit.setting import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up

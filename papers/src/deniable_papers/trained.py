@@ -21,8 +21,8 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.attack.inputs import checked_truth, records_from
 from deniable.attack.likelihoods import Priors, Source, names_of
+from deniable.attack.results import LEVEL, find_share_interval
 from deniable.attack.sampling import Assumed, assume_fakes, estimate_marginals, find_hidden
-from deniable.attack.tables import LEVEL, find_share_interval
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_percent

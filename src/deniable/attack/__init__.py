@@ -6,40 +6,35 @@ are any, the published matchers for reproduction.
 
 from __future__ import annotations
 
-from deniable.attack.chances import profile, profile_of_surveys, success
+from deniable.attack.chances import chance_after, profile, profile_of_surveys, success, success_after
 from deniable.attack.examination import examine
-from deniable.attack.inference import AttributeInference, attribute_inference
-from deniable.attack.likelihoods import Chance
-from deniable.attack.membership import MembershipAttack, membership, membership_bound
-from deniable.attack.page import Examination, ReidentificationRate
-from deniable.attack.pie import pie_alpha, pie_epsilon
+from deniable.attack.page import Examination
 from deniable.attack.reidentification import reidentify
-from deniable.attack.repeats import chance_after, success_after
-from deniable.attack.results import AttributeSuccess, ProfileSuccess, Reidentification, Success
+from deniable.attack.results import (
+    AttributeSuccess,
+    Chance,
+    ProfileSuccess,
+    Reidentification,
+    ReidentificationRate,
+    Success,
+)
 from deniable.attack.sampling import AttributeAttack, real_attributes, sampled_attribute, sampled_success
 from deniable.attack.values import ValueAttack, guess, guess_from_collections
 
 __all__ = [
     "AttributeAttack",
-    "AttributeInference",
     "AttributeSuccess",
     "Chance",
     "Examination",
-    "MembershipAttack",
     "ProfileSuccess",
     "Reidentification",
     "ReidentificationRate",
     "Success",
     "ValueAttack",
-    "attribute_inference",
     "chance_after",
     "examine",
     "guess",
     "guess_from_collections",
-    "membership",
-    "membership_bound",
-    "pie_alpha",
-    "pie_epsilon",
     "profile",
     "profile_of_surveys",
     "real_attributes",

@@ -6,12 +6,12 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.attack.chances import COLLECTIONS, success
-from deniable.attack.inputs import Background, compact, encode_people, refuse_known
+from deniable.attack.inputs import Background, compact, encode_people, leave_text, refuse_known
 from deniable.attack.likelihoods import cells_of, guessed_of, hidden_in, values_of
-from deniable.attack.page import Examination, RealAttribute, ReidentificationRate
+from deniable.attack.page import Examination
 from deniable.attack.reidentification import Progress, match_surveys
+from deniable.attack.results import RealAttribute, ReidentificationRate
 from deniable.attack.sampling import sampled_success
-from deniable.attack.text import leave_text
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number

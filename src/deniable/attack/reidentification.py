@@ -35,9 +35,9 @@ from deniable.attack.likelihoods import (
     compute_real_ratios,
     hidden_in,
     likelihoods,
+    make_pool,
     width,
 )
-from deniable.attack.pools import make_pool
 from deniable.attack.results import Reidentification
 from deniable.attack.sampling import estimate_marginals, sampled_attribute
 from deniable.attack.values import guess_values
@@ -137,7 +137,7 @@ def match_surveys(
         about = background.rows(survey, plan.names)
         if matching == "guess":
             draws = numbers_from(seed, "reidentify", survey)
-            pieces += evidence_of(plan, records, about, matching, draws)
+            pieces += _evidence_of(plan, records, about, matching, draws)
             continue
         hidden = hidden_in(plan)
         mixed += [_Mixed.of(part, records, about, whom) for part in hidden]
@@ -213,7 +213,7 @@ def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
     return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
 
 
-def evidence_of(
+def _evidence_of(
     plan: Source, records: Records, about: Sequence[int], matching: Matching, draws: np.random.Generator
 ) -> list[Evidence]:
     """What one survey says, by the columns that its attributes have in the background (-1: none)."""

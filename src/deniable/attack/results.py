@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.attack.tables import LEVEL, Columns, find_mean_interval, find_share_interval
-from deniable.attack.text import name_left_out
 from deniable.errors import InvalidParameter, not_among
-from deniable.exact import whole_number
+from deniable.estimate import clopper_pearson, normal_quantile
+from deniable.exact import number, whole_number
 from deniable.formatting import (
     fill_paragraph,
     format_count,
     format_html_table,
     format_percent,
     format_percent_range,
+    format_points,
     format_table,
     shorten_names,
 )
@@ -33,6 +33,9 @@ from deniable.frames import Backend, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Columns = dict[str, Any]
+"""Values of one row of a dataframe, by their columns."""
+LEVEL = 0.95
 ATTRIBUTE = ("blind", "report", "reported", "memoized", "averaged", "reported_memoized", "reported_averaged")
 """What is known of every attribute."""
 RELATED = ("together", "together_blind")
@@ -44,6 +47,44 @@ Asked = Literal["new", "any", "kept", "all", "mixed"]
 """Which attributes are asked for: always one that was not asked before; any at random; the first one again;
 all of them; or some of them always and others at random.
 """
+
+
+def find_mean_interval(value: float, stderr: float | None, level: float, most: float = 1.0) -> Columns:
+    """A mean, with a normal interval where it has an error; what is exact (None) is its own interval."""
+    reach = normal_quantile(level) * (stderr or 0.0)
+    ends = (
+        {"low": max(0.0, value - reach), "high": min(most, value + reach)}
+        if reach
+        else {"low": value, "high": value}
+    )
+    return {"stderr": stderr or 0.0, **ends, "exact": stderr is None}
+
+
+def find_share_interval(right: float, n: int, level: float, stderr: float | None = None) -> Columns:
+    """A count out of n, with the interval of Clopper and Pearson; a part of one widens it at both ends."""
+    tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
+    ends = np.array([math.floor(right + 1e-6), math.ceil(right - 1e-6)], dtype=np.float64)
+    low, high = clopper_pearson(ends, n, tail)
+    share = right / n
+    error = math.sqrt(share * (1 - share) / n) if stderr is None else stderr
+    return {"stderr": error, "low": float(low[0]), "high": float(high[1])}
+
+
+@final
+@dataclass(frozen=True)
+class Chance:
+    """A probability: summed exactly, simulated with a standard error, or an upper bound."""
+
+    value: float
+    stderr: float = 0.0
+    exact: bool = True
+    """Whether it is a sum; otherwise it is simulated, and the standard error says how well."""
+    bound: bool = False
+    """Whether the truth may be below."""
+
+    def __str__(self) -> str:
+        how = "" if self.exact else f" (simulated, standard error {format_points(self.stderr)})"
+        return f"{'at most ' if self.bound else ''}{format_percent(self.value)}{how}"
 
 
 @final
@@ -432,3 +473,64 @@ class Reidentification:
 
 def _name_top(top: int) -> str:
     return "as the best match" if top == 1 else f"among the best {top}"
+
+
+def name_left_out(questions: Sequence[str]) -> list[str]:
+    """That text is not attacked; nothing where there is none."""
+    if not questions:
+        return []
+    return [
+        f"Left out: {shorten_names(questions)}, with too many values to guess among; the loss bounds what "
+        "any attacker learns. All figures are for reports that hold another question."
+    ]
+
+
+@final
+@dataclass(frozen=True)
+class ReidentificationRate:
+    """How many people are found in a background table."""
+
+    background: str
+    attributes: tuple[str, ...]
+    """The columns of the background."""
+    collections: int
+    top: int
+    success: float
+    stderr: float
+    blind: float
+    low: float
+    """The ends of the 95 % interval of `success`, which few people who are found make wide."""
+    high: float
+
+    def __str__(self) -> str:
+        rate = f"{format_percent(self.success)} of people among the {self.top:,} best matches"
+        return f"{self.named}: {rate} (blind {format_percent(self.blind)})"
+
+    @property
+    def named(self) -> str:
+        """The background with the names of its columns."""
+        return f"{self.background} ({shorten_names(self.attributes)})"
+
+
+@final
+@dataclass(frozen=True)
+class RealAttribute:
+    """How often it is found which attribute of a part with fakes is real."""
+
+    names: tuple[str, ...]
+    """The attributes of the part."""
+    chance: Chance
+
+    @property
+    def blind(self) -> float:
+        """How often a blind guess is right."""
+        return 1 / len(self.names)
+
+
+def among_best(top: int) -> str:
+    """Where a person's own record is looked for.
+
+    >>> among_best(1), among_best(10)
+    ('best match', 'among best 10')
+    """
+    return "best match" if top == 1 else f"among best {top}"

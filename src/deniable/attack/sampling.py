@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce, singledispatch
+from functools import cached_property, lru_cache, reduce
 from operator import add
 from typing import Any, Literal, final
 
@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.inputs import checked_truth, records_from
+from deniable.attack.inputs import checked_priors, checked_truth, records_from
 from deniable.attack.likelihoods import (
-    Chance,
     Hidden,
     RealRatios,
     Source,
@@ -30,8 +29,7 @@ from deniable.attack.likelihoods import (
     members_of,
     names_of,
 )
-from deniable.attack.priors import checked_priors
-from deniable.attack.tables import LEVEL
+from deniable.attack.results import LEVEL, Chance
 from deniable.attack.values import ValueAttack
 from deniable.errors import InvalidParameter, InvalidReport, not_among
 from deniable.estimate import bounded
@@ -270,15 +268,10 @@ def assume_fakes(mechanism: Faked, fakes: Assumed) -> Faked:
     return replace(mechanism, fakes=tuple(_make_uniform(fake) for fake in mechanism.fakes))
 
 
-@singledispatch
 def _make_uniform(fake: Fake) -> Fake:
     """As RS+FD has them: for direct encoding a uniform value that is not perturbed."""
-    return fake
-
-
-@_make_uniform.register(Guessed)
-@_make_uniform.register(Imitated)
-def _(fake: Guessed | Imitated) -> Fake:
+    if not isinstance(fake, Guessed | Imitated):
+        return fake
     prior = Prior.uniform(fake.part.k)
     return Guessed(fake.part, prior) if fake.part.names_value else Imitated(fake.part, prior)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.inputs import are_single, coded_truth, records_from
+from deniable.attack.inputs import are_single, checked_priors, coded_truth, records_from
 from deniable.attack.likelihoods import (
     HALVES,
     Part,
@@ -23,13 +23,12 @@ from deniable.attack.likelihoods import (
     compute_real_ratios,
     hidden_in,
     likelihoods,
+    make_pool,
     names_of,
     parts_of,
     width,
 )
-from deniable.attack.pools import make_pool
-from deniable.attack.priors import checked_priors
-from deniable.attack.tables import LEVEL, Columns, find_share_interval
+from deniable.attack.results import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
 from deniable.frames import Backend, frame_of, frame_of_rows

@@ -8,8 +8,7 @@ computed, this one is observed.
 from __future__ import annotations
 
 from deniable.audit.bound import Event
-from deniable.audit.copies import Copies
-from deniable.audit.devices import Devices, client_of
+from deniable.audit.devices import Copies, Devices, client_of
 from deniable.audit.procedure import LEVEL, lower_bound
 from deniable.audit.program import Program, ProgramFailed
 from deniable.audit.result import Audit

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
+import random
 import secrets
+import select
+import signal
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple, final
 
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.copies import Copies, run_copies
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.randomness import Words, checked_source
@@ -23,11 +28,12 @@ from deniable.wire import Report, Wire
 Answers = Mapping[str, object]
 Side = tuple[Answers, ...]
 """What one person answers, round after round."""
-
 Reporter = Callable[[Answers, bytes, int], bytes]
+"""A client as a function: answers, the device's secret and the round give the bytes of a report."""
 
 _NO_CAP = math.inf
-"""A client as a function: answers, the device's secret and the round give the bytes of a report."""
+_END = b"\xff\xff\xff\xff"
+_PATIENCE = 60.0  # seconds without a report, after which a copy is taken to hang
 
 
 class Devices(ABC):
@@ -75,7 +81,8 @@ class InBulk(Devices):
 
     def start_twice(self, side: Side, count: int) -> Copies:
         """Makes the reports of clients, one by one, in two runs from the same start."""
-        first, second = (_one_by_one(client_of(self._plan), [side[:1]], count)[0] for _ in range(2))
+        everybody = np.zeros(count, dtype=np.int64)
+        first, second = (OneByOne(client_of(self._plan)).answer([side[:1]], everybody)[0] for _ in range(2))
         return Copies((first, second))
 
     def itself(self) -> Devices | None:
@@ -107,7 +114,7 @@ class OneByOne(Devices):
 
     def start_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
-        return run_copies(
+        return _run_copies(
             lambda: (_read_bytes(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
         )
 
@@ -151,10 +158,6 @@ def client_of(plan: Plan) -> Reporter:
     return report
 
 
-def _one_by_one(report: Reporter, sides: Sequence[Side], count: int) -> Sequence[Sequence[bytes]]:
-    return OneByOne(report).answer(sides, np.zeros(count, dtype=np.int64))
-
-
 def _read_bytes(report: object) -> bytes:
     if isinstance(report, Report):
         return report.to_bytes()
@@ -194,3 +197,80 @@ def _like(client: Client) -> Reporter:
             "function of answers, the device's secret and the round that returns a report's bytes"
         ) from None
     return lambda answers, secret, number: kind(plan, secret=secret).report(answers, number).to_bytes()
+
+
+class Copies(NamedTuple):
+    """What two copies sent; or why there is nothing to compare."""
+
+    reports: tuple[Sequence[bytes], Sequence[bytes]] | None
+    why: str = ""
+
+
+def _run_copies(make: Callable[[], Iterable[bytes]]) -> Copies:
+    """What `make` gives in two copies of this process, one after the other."""
+    if not hasattr(os, "fork"):
+        return Copies(None, "it cannot be copied on this system")
+    runs: list[Sequence[bytes]] = []
+    for _ in range(2):
+        try:
+            reports = _run_copy(make)
+        except OSError as problem:
+            return Copies(None, f"it cannot be copied here ({problem.strerror})")
+        if reports is None:
+            return Copies(None, "a copy of it does not answer")
+        runs.append(reports)
+    return Copies((runs[0], runs[1]))
+
+
+def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
+    """All reports of a copy; None if it fails or is silent for too long."""
+    reading, writing = os.pipe()
+    state = random.getstate()  # a copy would draw it again, and hide that somebody has seeded it
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # that other threads are not copied: a copy that waits for one is ended below
+            child = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        raise
+    if child == 0:  # pragma: no cover - what runs here is not measured
+        random.setstate(state)
+        _tell(writing, make)
+    os.close(writing)
+    said = bytearray()
+    try:
+        while select.select([reading], [], [], _PATIENCE)[0] and (part := os.read(reading, 1 << 16)):
+            said += part
+    finally:
+        os.close(reading)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        with suppress(ChildProcessError):  # where nobody waits for children, they are gone by themselves
+            os.waitpid(child, 0)
+    return _read(bytes(said))
+
+
+def _tell(writing: int, make: Callable[[], Iterable[bytes]]) -> None:  # pragma: no cover - as above
+    """Answers in the copy, and ends it here: nothing at the end of this process is done twice."""
+    try:
+        with os.fdopen(writing, "wb", buffering=0) as pipe:
+            for report in make():
+                pipe.write(len(report).to_bytes(4, "little") + report)
+            pipe.write(_END)
+    finally:
+        os._exit(0)
+
+
+def _read(said: bytes) -> Sequence[bytes] | None:
+    """Reports, each with its length before it; without the mark at the end something went wrong."""
+    if not said.endswith(_END):
+        return None
+    reports, position = [], 0
+    while position < len(said) - len(_END):
+        size = int.from_bytes(said[position : position + 4], "little")
+        reports.append(said[position + 4 : position + 4 + size])
+        position += 4 + size
+    return reports

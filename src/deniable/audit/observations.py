@@ -108,7 +108,7 @@ class Reader:
         bodies, ids, support = [], [], []
         identified = np.ones(len(pair), dtype=bool)
         for number, said in enumerate(reports, 1):
-            table, lengths = as_table(said)
+            table, lengths = _as_table(said)
             good = _all(said)
             if self._headed:
                 read = self._readable(said)
@@ -181,7 +181,7 @@ class Reader:
         for number, (said, numbers) in enumerate(zip(reports, codes, strict=True), 1):
             good = _all(said)
             if self._headed:
-                table, lengths = as_table(said)
+                table, lengths = _as_table(said)
                 read = self._readable(said)
                 good = self._check_headers(table, lengths, read, number, said)
                 if table.shape[1] >= HEADER:
@@ -223,7 +223,7 @@ def _all(said: Sequence[bytes]) -> npt.NDArray[np.bool_]:
     return np.ones(len(said), dtype=bool)
 
 
-def as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
+def _as_table(reports: Sequence[bytes]) -> tuple[Bytes, Integers]:
     """Byte strings as rows, filled up with zeros, and how long they were."""
     lengths = np.fromiter(map(len, reports), dtype=np.int64, count=len(reports))
     width = int(lengths.max(initial=0))

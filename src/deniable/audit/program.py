@@ -29,8 +29,7 @@ from typing import IO, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.copies import Copies
-from deniable.audit.devices import Devices, Side
+from deniable.audit.devices import Copies, Devices, Side
 from deniable.audit.observations import Unreadable
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.study import Plan

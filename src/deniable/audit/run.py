@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence as SequenceOf
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.audit.bound import Event, lower_epsilon
-from deniable.audit.devices import Devices, InBulk
+from deniable.audit.bound import Counts, Event, expected_range, lower_epsilon
+from deniable.audit.devices import Devices, InBulk, Side
 from deniable.audit.guessers import Chooser, Guesser, make_guessers
-from deniable.audit.ids import Candidates, IdBits
-from deniable.audit.lineup import Lineups
-from deniable.audit.observations import FIRST, SECOND, Observations, Reader, cut
-from deniable.audit.ranges import Counts, expected_range
-from deniable.audit.repeats import Ids
-from deniable.audit.sequence import Sequence
-from deniable.audit.setting import Setting
+from deniable.audit.independence import Candidates, DeviceOrder, IdBits, Ids
+from deniable.audit.observations import FIRST, SECOND, Observations, Reader, Votes, cut
+from deniable.audit.setting import Setting, encode_sides
 from deniable.formatting import format_count
 from deniable.frames import Show
 from deniable.randomness import Words
@@ -28,6 +24,7 @@ from deniable.randomness.simulated import seeded
 from deniable.study import Plan
 from deniable.wire import Wire
 
+_MOST_ANSWERS = 1 << 27  # people in line times devices, attributes and rounds, at most
 _BLOCK_BYTES = 1 << 25  # of reports that are looked at together
 _LINED = 1 / 3  # the part of line-ups in the chance of a false alarm
 _SEED = 12  # of the right client that others are compared with
@@ -70,7 +67,7 @@ class Run:
         width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
         self._lineups = Lineups.of(plan, setting.line_ups, trials)
-        self._sequence = Sequence(len(setting.pairs), plan is not None, width, self._in_pairs)
+        self._order = DeviceOrder(len(setting.pairs), plan is not None, width, self._in_pairs)
         tables = [codes[0], *(line.codes[0] for line in self._lineups.lines)] if codes else []
         self._id_bits = IdBits(() if plan is None else plan.names, tables)
         self._pair_bits = Candidates(tables[0], self._id_bits.bits, 2) if tables else None
@@ -143,7 +140,7 @@ class Run:
                 f"{format_count(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
             )
         depends = self._id_bits.fault()
-        return [*faults, *([] if depends is None else [depends]), *self._sequence.faults()]
+        return [*faults, *([] if depends is None else [depends]), *self._order.faults()]
 
     def count(self) -> list[dict[int, Counts]]:
         """All trials in pairs, by group and the fewest votes that are a guess, and nothing else."""
@@ -216,14 +213,14 @@ class Run:
                 for ids in np.split(seen.ids[seen.identified], seen.ids.shape[1] // 16 or 1, axis=1):
                     if ids.size:
                         self._id_bits.add(ids, self._pair_bits, rows)
-            count = self._sequence.part_of(len(seen.pair))
+            count = self._order.part_of(len(seen.pair))
             if count > 1:
                 after = [said[1:count] for said in reports]
                 answered = seen.pair[: count - 1], seen.second[: count - 1]
-                self._sequence.add(cut(seen, 0, count), self._before.read(after, *answered))
+                self._order.add(cut(seen, 0, count), self._before.read(after, *answered))
             yield seen
 
-    def _observe(self, start: int, end: int) -> Iterator[tuple[SequenceOf[SequenceOf[bytes]], Observations]]:
+    def _observe(self, start: int, end: int) -> Iterator[tuple[Sequence[Sequence[bytes]], Observations]]:
         sides, pairs = self._setting.sides, len(self._setting.pairs)
         for low in range(start, end, self._block):
             pair = self._setting.pair_of(np.arange(low, min(end, low + self._block), dtype=np.int64))
@@ -292,3 +289,84 @@ def _show_progress(show: Show | None, done: int, total: int) -> int:
 def _shorten(report: bytes) -> str:
     text = report.hex()
     return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """People that are equally likely, any two of them neighbors."""
+
+    sides: tuple[Side, ...]
+    codes: list[Integers]
+    """For each round, their answers as integers, a row per attribute."""
+    devices: int
+    """How many devices are one of them."""
+
+
+@final
+@dataclass
+class Lineups:
+    """Guesses at who each device is; nobody is guessed where all people have the same votes."""
+
+    lines: tuple[Line, ...]
+    _guesses: Counter[float] = field(default_factory=Counter)
+    """By their odds by chance."""
+    _right: int = 0
+    _hits: dict[int, Integers] = field(default_factory=dict)
+    """For each line, by its id: of how many devices of each person the right one was named, and of how many
+    not.
+    """
+
+    @staticmethod
+    def of(plan: Plan | None, sides: Sequence[tuple[Side, ...]], trials: int) -> Lineups:
+        """The line-ups of a setting: none without a plan, as nothing says what a report supports."""
+        return Lineups(
+            () if plan is None else tuple(_line(plan, line, trials // len(sides)) for line in sides)
+        )
+
+    @property
+    def devices(self) -> int:
+        """How many there are in all."""
+        return sum(line.devices for line in self.lines)
+
+    def blocks(self, most: int) -> Iterator[tuple[Line, int]]:
+        """A line, and how many devices are next, for all of them."""
+        for line in self.lines:
+            for low in range(0, line.devices, most):
+                yield line, min(most, line.devices - low)
+
+    def judge(self, line: Line, votes: Votes, persons: Integers) -> None:
+        """Names the person with the most votes, from a row per person and a column per device."""
+        size = len(votes)
+        is_best = votes == votes.max(axis=0)
+        many = is_best.sum(axis=0)
+        right = is_best[persons, np.arange(len(persons))] & (many < size)
+        self._right += int(right.sum())
+        seen = self._hits.setdefault(id(line), np.zeros((2, size), dtype=np.int64))
+        seen += np.array([np.bincount(persons[chosen], minlength=size) for chosen in (right, ~right)])
+        counts = np.bincount(many, minlength=size)
+        self._guesses.update({s / (size - s): int(counts[s]) for s in range(1, size) if counts[s]})
+
+    def event(self, who: str, alpha: float, claim: float) -> Event:
+        """What the guesses gave."""
+        name = f"{who}supports the right one of up to {max(len(line.sides) for line in self.lines)} people"
+        return Event(
+            name, self._guesses.total(), self._right, alpha, claim, tuple(sorted(self._guesses.items()))
+        )
+
+    @property
+    def easiest(self) -> Side | None:
+        """Finds whose devices are identified most often, beyond what is usual in that line."""
+        best, most = None, 0.0
+        for line in self.lines:
+            right, wrong = self._hits[id(line)]
+            shares = (right + 1) / (right + wrong + 2)
+            above = (shares - shares.mean()) * np.sqrt(right + wrong)
+            if float(above.max()) > most:
+                best, most = line.sides[int(above.argmax())], float(above.max())
+        return best
+
+
+def _line(plan: Plan, sides: tuple[Side, ...], devices: int) -> Line:
+    codes = encode_sides(plan, sides)
+    return Line(sides, codes, max(1, min(devices, _MOST_ANSWERS // (codes[0].size * len(codes)))))

@@ -6,12 +6,10 @@ ALLOMFREE) are choices among two at f = 0.
 """
 
 from deniable.choose.candidate import Considered, Size
-from deniable.choose.exposure import exposure, warn_distant
-from deniable.choose.influence import find_moved, warn_influence, warn_uninvited
-from deniable.choose.objective import Objective
+from deniable.choose.objective import Objective, Reading, list_readings
 from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precisions
 from deniable.choose.ranking import consider, consider_repeated
-from deniable.choose.reading import Reading, list_readings
+from deniable.choose.risks import exposure, find_moved, warn_distant, warn_influence, warn_uninvited
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
 from deniable.choose.task import RECORD_NAMES, Question
 from deniable.choose.views import Alone, Views, Wanted, choose_views

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 from deniable.choose.candidate import Considered, label, one_in
-from deniable.choose.reading import FOUND
+from deniable.choose.objective import FOUND
 from deniable.formatting import (
     MOST_PEOPLE,
     format_count,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
-from deniable.choose.budgets import divide_epsilon
-from deniable.choose.candidate import Considered, Size, name_candidate, one_in
-from deniable.choose.chances import Error, divide_people, round_chances
+from deniable.arrays import Floats
+from deniable.choose.candidate import Considered, Option, Size, name_candidate, one_in, rounded
 from deniable.choose.objective import Objective
-from deniable.choose.options import Option, rounded
 from deniable.choose.task import BLOCKS, Allowed, Names, Protocols, Sizes, Task, checked_task
 from deniable.choose.ways import Way, list_options, settle_protocols
 from deniable.errors import InvalidParameter
@@ -21,6 +21,14 @@ from deniable.exact import positive_epsilon
 from deniable.formatting import format_digits
 from deniable.records.base import Per
 from deniable.records.sample import MOST_WEIGHT
+
+_TRIED = 5  # budgets whose errors are computed, for each attribute
+_LEAST = 4  # no attribute has less than its equal part over this
+_FINE = 1 << 9  # budgets that are compared, between those that were tried
+_PRICES = 60  # of halving the price of a budget
+_GRAIN = 1 << 30  # parts of a nat that budgets are whole numbers of, so that their sum is exact
+_HALVINGS = 100  # of halving the largest error
+_THOUSANDTHS = 1000
 
 
 def consider(
@@ -281,18 +289,17 @@ def _row(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool = Fa
         same = len(set(among)) == 1 and len(among[0]) == 1
         return _impossible(task, way.title, among[0][0] if same else "adaptive", str(problem))
     mechanism, order = way.build(task, chosen)
-    return Considered.of(
+    row = Considered.of(
         mechanism,
         way.title,
         [chosen[j].name for j in order],
         task.n,
         task.objective,
-        task.per,
-        why_not,
         None if task.names is None else tuple(task.names[j] for j in order),
         [chosen[j].success for j in order],
         [task.readings[j] for j in order],
-    ).reordered(order)
+    )
+    return replace(row, per=task.per, why_not=why_not).reordered(order)
 
 
 def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered:
@@ -313,3 +320,91 @@ def _impossible(task: Task, kind: str, protocol: str, reason: str) -> Considered
         why_not=reason,
         names=task.names,
     )
+
+
+def divide_epsilon(
+    epsilon: float, weights: Sequence[float], error: Callable[[int, float], float]
+) -> tuple[float, ...]:
+    """Parts of epsilon, one for each attribute, with nearly the least sum of weighted logarithms of errors.
+
+    At the least sum, a little more budget gains as much in each attribute. An error falls smoothly with its
+    budget, so that a few budgets show all of it.
+
+    `error(j, budget)` is the variance of attribute j. The parts add up to epsilon at most, exactly.
+
+    >>> [round(part, 2) for part in divide_epsilon(1.0, [3.0, 1.0], lambda _, budget: 1 / budget**2)]
+    [0.75, 0.25]
+    """
+    d = len(weights)
+    fine = np.geomspace(epsilon / (_LEAST * d), epsilon, _FINE)
+    tried = np.geomspace(fine[0], epsilon, _TRIED)
+    logs = [
+        weight * np.log([error(j, float(budget)) for budget in tried]) for j, weight in enumerate(weights)
+    ]
+    costs = np.stack([np.interp(np.log(fine), np.log(tried), curve) for curve in logs])
+    parts = _spend(epsilon, fine, costs)
+    return _round_down(parts * (epsilon / parts.sum()), epsilon)
+
+
+def _spend(epsilon: float, budgets: Floats, costs: Floats) -> Floats:
+    """What each attribute takes at the lowest price at which all of them together do not take too much."""
+    low, high = -40.0, 40.0  # logarithms of the price of a nat
+    for _ in range(_PRICES):
+        middle = (low + high) / 2
+        taken = budgets[np.argmin(costs + math.exp(middle) * budgets, axis=1)]
+        low, high = (low, middle) if taken.sum() <= epsilon else (middle, high)
+    return np.asarray(budgets[np.argmin(costs + math.exp(high) * budgets, axis=1)])
+
+
+def _round_down(parts: Floats, epsilon: float) -> tuple[float, ...]:
+    """Parts that are at most these, and add up to epsilon at most."""
+    grains = [math.floor(part * _GRAIN) for part in parts.tolist()]
+    while Fraction(sum(grains), _GRAIN) > Fraction(epsilon):
+        grains[grains.index(max(grains))] -= 1
+    return tuple(grain / _GRAIN for grain in grains)
+
+
+class Error(NamedTuple):
+    """The variance a / c - s, weighted, of something that is read of an attribute with chance c: a is that of
+    one report, and s what is known of people who did not answer by those who did.
+    """
+
+    a: float
+    s: float
+
+
+def divide_people(errors: Sequence[Sequence[Error]], worst: bool) -> list[float]:
+    """The chance of each attribute, from the errors of what is read of it: their sum, or the largest of all,
+    is the least.
+
+    The sum is least if chances are as the roots of the errors, the largest if it is the same for all.
+
+    >>> [round(chance, 3) for chance in divide_people([[Error(1.0, 0.0)], [Error(4.0, 0.0)]], worst=False)]
+    [0.333, 0.667]
+    >>> [round(chance, 3) for chance in divide_people([[Error(1.0, 0.0)], [Error(4.0, 0.0)]], worst=True)]
+    [0.2, 0.8]
+    """
+    if not worst:
+        roots = [math.sqrt(math.fsum(error.a for error in errors_of_one)) for errors_of_one in errors]
+    else:
+        low, high = 0.0, math.fsum(error.a for errors_of_one in errors for error in errors_of_one)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            fits = math.fsum(_reach(errors_of_one, middle) for errors_of_one in errors) <= 1
+            low, high = (low, middle) if fits else (middle, high)
+        roots = [_reach(errors_of_one, high) for errors_of_one in errors]
+    total = math.fsum(roots)
+    return [root / total for root in roots]
+
+
+def _reach(errors: Sequence[Error], most: float) -> float:
+    """The chance at which none of these errors is above the most."""
+    return max(error.a / (most + error.s) if most + error.s > 0 else math.inf for error in errors)
+
+
+def round_chances(chances: Sequence[float], most: int) -> tuple[int, ...]:
+    """Whole numbers in proportion to these: thousandths of an equal chance where they add up to `most`, or
+    less.
+    """
+    scale = min(_THOUSANDTHS * len(chances), most - len(chances))
+    return tuple(max(1, round(scale * chance)) for chance in chances)

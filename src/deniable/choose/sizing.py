@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
-from deniable.choose.exposure import exposure
-from deniable.choose.objective import Objective
+from deniable.choose.objective import FOUND, Objective
 from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
-from deniable.choose.reading import FOUND
+from deniable.choose.risks import exposure
 from deniable.choose.task import (
     LARGE,
     Allowed,

@@ -10,9 +10,7 @@ from typing import final
 
 import numpy.typing as npt
 
-from deniable.choose.candidate import label
-from deniable.choose.objective import Objective
-from deniable.choose.options import (
+from deniable.choose.candidate import (
     AT_ONCE,
     CLASSICAL,
     KEPT_BITS,
@@ -20,8 +18,9 @@ from deniable.choose.options import (
     TWO_ROUNDS,
     TWO_ROUNDS_OF_MEANS,
     given_name,
+    label,
 )
-from deniable.choose.reading import SHARES, Reading
+from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import ExactMechanism

@@ -16,7 +16,7 @@ from deniable.collect.messages import Estimates, Fit, Mean, Noise, Quantile, Ref
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
-from deniable.frames.spreadsheet import csv_bytes
+from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
 from deniable.results import MEAN
 from deniable.results.findings import AMONG, Findings, name_quantile

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable.choose.reading import FOUND
+from deniable.choose.objective import FOUND
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, positive, whole
 from deniable.errors import InvalidParameter

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
-from deniable.data import coded
-from deniable.data.dataset import Dataset, encode_columns
-from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
-from deniable.data.published import FILES, FOLDER, present, rows_of, say_carried
+from deniable.arrays import Integers
+from deniable.data.published import FILES, FOLDER, expected, find, present, read_text, rows_of, say_carried
 from deniable.errors import DataUnavailable, InvalidParameter, not_among
-from deniable.randomness import below
+from deniable.formatting import format_count
+from deniable.randomness import Words, below
 from deniable.randomness.simulated import seeded
+from deniable.simulate.population import from_column
 
-__all__ = ["NAMES", "Dataset", "load"]
+FOREIGN = "Foreign tourist"
+UNKNOWN = "NR"
+"""The value of people whose network does not know theirs."""
+_ORDER = "as integers in the order of their values, as the fairness study has them"
 
 
 def load(name: str) -> Dataset:
@@ -214,6 +221,189 @@ def _synthetic(number: int) -> Dataset:
     )
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """People and their values: a row each, a column per attribute, labels as integers."""
+
+    name: str
+    attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    """What the integers of each attribute mean."""
+    table: npt.NDArray[np.unsignedinteger[Any]]
+    source: str
+    """Where it comes from, and what is simulated in it."""
+
+    def __post_init__(self) -> None:
+        table = np.ascontiguousarray(self.table, dtype=np.min_scalar_type(max(self.ks) - 1))
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    def __str__(self) -> str:
+        sizes = [f"{name} ({k:,})" for name, k in zip(self.attributes, self.ks, strict=True)]
+        what = f"{self.n:,} people, {format_count(self.d, 'attribute')} with numbers of values"
+        return f"Dataset {self.name}: {what}: {', '.join(sizes)}"
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {self.n:,} people, {format_count(self.d, 'attribute')}>"
+
+    @property
+    def n(self) -> int:
+        """The number of people."""
+        return len(self.table)
+
+    @property
+    def d(self) -> int:
+        """The number of attributes."""
+        return len(self.attributes)
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The number of values of each attribute."""
+        return tuple(len(values) for values in self.labels)
+
+    @cached_property
+    def counts(self) -> tuple[Integers, ...]:
+        """How many people have each value, for each attribute."""
+        return tuple(
+            np.bincount(column, minlength=k) for column, k in zip(self.table.T, self.ks, strict=True)
+        )
+
+    def column(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
+        """The values of one attribute, by its name."""
+        return self.table[:, self.attributes.index(attribute)]
+
+
+def encode_columns(
+    name: str, attributes: Sequence[str], rows: Sequence[Sequence[str]], source: str, ks: Sequence[int] = ()
+) -> Dataset:
+    """A dataset whose labels become integers, in the order of numbers where all are numbers, else of text."""
+    columns, labels = [], []
+    for attribute, column in zip(attributes, zip(*rows, strict=True), strict=True):
+        values = from_column(column, attribute).labels or ()
+        code = {label: number for number, label in enumerate(values)}
+        columns.append([code[label] for label in column])
+        labels.append(values)
+    dataset = Dataset(name, tuple(attributes), tuple(labels), np.array(columns).T, source)
+    _refuse_other_sizes(dataset, ks)
+    return dataset
+
+
+def _refuse_other_sizes(dataset: Dataset, ks: Sequence[int]) -> None:
+    """Refuse a dataset with other numbers of values than these, where any are given."""
+    if ks and dataset.ks != tuple(ks):
+        raise DataUnavailable(
+            f"{dataset.name} has attributes of {list(dataset.ks)} values; {list(ks)} were expected"
+        )
+
+
+@final
+@dataclass(frozen=True)
+class _Coded:
+    """What a file of integers must hold: the number of values of each column, by name."""
+
+    file: str
+    ks: dict[str, int]
+    source: str
+
+
+_TABLES = {
+    "adult-26k": _Coded(
+        "adult-26k.csv",
+        {
+            "age": 74,
+            "workclass": 7,
+            "education": 16,
+            "marital-status": 7,
+            "occupation": 14,
+            "native-country": 41,
+            "relationship": 6,
+            "hours-per-week": 96,
+            "gender": 2,
+            "race": 5,
+            "income": 2,
+        },
+        f"Adult, reconstructed, with an income above or below 26,000 dollars, {_ORDER}",
+    ),
+    "acs-coverage": _Coded(
+        "acs-coverage.csv",
+        {
+            "AGEP": 50,
+            "SCHL": 24,
+            "MAR": 5,
+            "SEX": 2,
+            "DIS": 2,
+            "ESP": 9,
+            "CIT": 5,
+            "MIG": 3,
+            "MIL": 5,
+            "ANC": 4,
+            "NATIVITY": 2,
+            "ESR": 7,
+            "ST": 1,
+            "FER": 3,
+            "RAC1P": 2,
+            "PUBCOV": 2,
+        },
+        f"American Community Survey, public health coverage (columns of folktables), {_ORDER}",
+    ),
+    "lsac": _Coded(
+        "lsac.csv",
+        {"fam_inc": 5, "gender": 2, "fulltime": 2, "race1": 2, "lsat": 37, "ugpa": 6, "pass_bar": 2},
+        f"Law School Admission Council, who passed the bar exam, {_ORDER}",
+    ),
+}
+
+
+def _load_coded(name: str) -> Dataset:
+    """A table of integers; the values of a column are those that are in the file, in their order."""
+    form = _TABLES[name]
+    file = FILES[form.file]
+    rows = rows_of(file, tuple(form.ks))
+    try:
+        table = np.array(rows, dtype=np.int64)
+    except ValueError as problem:
+        raise DataUnavailable(
+            f"{file.name} has a cell that is not an integer: {problem}; {expected(file)}"
+        ) from None
+    values = [np.unique(column) for column in table.T]
+    coded = [np.searchsorted(known, column) for known, column in zip(values, table.T, strict=True)]
+    labels = tuple(tuple(map(str, known.tolist())) for known in values)
+    dataset = Dataset(name, tuple(form.ks), labels, np.column_stack(coded), form.source)
+    _refuse_other_sizes(dataset, tuple(form.ks.values()))
+    return dataset
+
+
+def read_marginals() -> dict[str, dict[str, int]]:
+    """How many people have each value of each attribute."""
+    file = FILES["ms-fimu-marginals.json"]
+    path = find(file)
+    try:
+        marginals = {
+            str(name): {str(label): int(n) for label, n in of.items()}
+            for name, of in json.loads(read_text(file))["attributes"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise DataUnavailable(
+            f"{path} is not the counts of {file.columns} attributes in JSON: {problem!r}"
+        ) from None
+    people = {name: sum(of.values()) for name, of in marginals.items()}
+    if list(people.values()) != [file.rows] * file.columns:
+        raise DataUnavailable(f"{path} counts {people}; {expected(file)}")
+    return marginals
+
+
+def deal_values(counts: Mapping[str, int], words: Words) -> list[str]:
+    """The values of all people, as often as they are counted, in random order."""
+    values = list(Counter(counts).elements())
+    return [values[position] for position in shuffle(len(values), words)]
+
+
+def shuffle(n: int, words: Words) -> Integers:
+    """A random order."""
+    return np.argsort(words.take(n), kind="stable")
+
+
 _ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
 _LOADERS: dict[str, Callable[[], Dataset]] = {
     "adult": partial(_adult, "adult", tuple(_ADULT)[1:], _ADULT_KS),
@@ -222,7 +412,7 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "acs-employment": _acs_employment,
     "census-income": _census_income,
     "ms-fimu": _ms_fimu,
-    **{name: partial(coded.load_coded, name) for name in coded.CODED},
+    **{name: partial(_load_coded, name) for name in _TABLES},
     **{f"synthetic-{number}": partial(_synthetic, number) for number in _SYNTHETIC},
 }
 

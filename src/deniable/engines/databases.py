@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 from uuid import uuid4
 
-from deniable.engines.counting import quote
-from deniable.engines.query import KEY
+from deniable.engines.query import KEY, quote
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidValue, suggest_install
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ _DUCK = "deniable: reports"
 """The name of a relation in queries, which no table of a database has."""
 _SPARK_ROW = re.compile(r"^row [\d,]+, counting from 0: ")  # of a block, which nobody can find
 _SPARK_CAUSE = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Invalid\w+|Exception)): (.+)$", re.MULTILINE)
+POSTGRES = ("postgresql://", "postgres://")
+SPARK = "spark://"
+DUCKDB = "duckdb:///"
+_DUCKDB_FILES = (".duckdb", ".ddb")
 
 
 class Engine(Protocol):
@@ -81,23 +85,24 @@ class DuckTable:
         return quote(_DUCK)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        import duckdb
-
-        try:
+        with self._plain_errors():
             return list(self.relation.query(_DUCK, sql).fetchall())
-        except duckdb.Error as problem:
-            raise DeniableError(f"DuckDB refused to count: {_first_line(problem)}") from None
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        import duckdb
-
-        try:
+        with self._plain_errors():
             relation = self.relation.query(_DUCK, sql)
             read = (
                 getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             )  # before DuckDB 2
             for batch in read(FETCHED):
                 yield batch.cast(schema)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
         except duckdb.Error as problem:
             raise DeniableError(f"DuckDB refused to count: {_first_line(problem)}") from None
 
@@ -156,22 +161,23 @@ class SparkTable:
         return quote(self.view)
 
     def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        session = self.frame.sparkSession
-        with plain_spark_errors():
-            self.frame.createOrReplaceTempView(self.view)
-            try:
-                return [tuple(row) for row in session.sql(translate(sql, "spark")).collect()]
-            finally:
-                session.catalog.dropTempView(self.view)
+        with self._ask(sql) as answer:
+            return [tuple(row) for row in answer.collect()]
 
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self._ask(sql) as answer:
+            rows = answer.toLocalIterator()
+            while block := list(islice(rows, FETCHED)):
+                yield to_batch(block, schema)
+
+    @contextmanager
+    def _ask(self, sql: str) -> Iterator[Any]:
+        """The dataframe that answers a query, as long as the view is there."""
         session = self.frame.sparkSession
         with plain_spark_errors():
             self.frame.createOrReplaceTempView(self.view)
             try:
-                rows = session.sql(translate(sql, "spark")).toLocalIterator()
-                while block := list(islice(rows, FETCHED)):
-                    yield to_batch(block, schema)
+                yield session.sql(translate(sql, "spark"))
             finally:
                 session.catalog.dropTempView(self.view)
 
@@ -371,3 +377,68 @@ def require(module: str, extra: str) -> None:
     for name in (module, "sqlglot"):
         if find_spec(name) is None:
             raise DeniableError(f"this needs {name}; install it with: {suggest_install(extra)}")
+
+
+@final
+@dataclass(frozen=True)
+class EngineRows:
+    """Rows of a table of an engine, which are read as those of a file are."""
+
+    engine: Engine
+    source: str
+    """What follows FROM."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are, as the engine counts them."""
+        rows = f'SELECT 1 AS "one" FROM {self.source} AS "reports"'
+        ((n,),) = self.engine.run(f'WITH "rows" AS ({rows}) SELECT COUNT(*) AS "n" FROM "rows"')
+        return int(n)
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The named columns of its rows, in blocks."""
+        import pyarrow as pa
+
+        types = {
+            "integer": pa.int64(),
+            "list": pa.list_(pa.int64()),
+            "text": pa.string(),
+            "date": pa.date32(),
+            "bool": pa.bool_(),
+        }
+        kinds = self.engine.kinds
+        columns = ", ".join(map(quote, names))
+        first = f'SELECT {columns} FROM {self.source} AS "reports"'
+        schema = pa.schema([(name, types[kinds[name]]) for name in names])
+        return self.engine.stream(f'WITH "rows" AS ({first}) SELECT {columns} FROM "rows"', schema)
+
+
+def is_address(address: object) -> bool:
+    """Whether something is the address of an engine, and not the name of files of reports."""
+    return isinstance(address, str | Path) and (
+        str(address).startswith((*POSTGRES, SPARK)) or find_duckdb(address) is not None
+    )
+
+
+def find_duckdb(address: object) -> Path | None:
+    """The file of a DuckDB database, by its ending or by its address; None of anything else.
+
+    >>> str(find_duckdb("lake.duckdb")), str(find_duckdb("duckdb:///lake.db")), find_duckdb("lake")
+    ('lake.duckdb', 'lake.db', None)
+    """
+    if not isinstance(address, str | Path):
+        return None
+    text = str(address)
+    if text.startswith(DUCKDB):
+        return Path(text.removeprefix(DUCKDB))
+    return Path(text) if text.lower().endswith(_DUCKDB_FILES) else None
+
+
+def hide_password(source: str) -> str:
+    """An address as it may be shown: without what is secret in it.
+
+    >>> hide_password("postgresql://me:secret@host:5432/db?password=x")
+    'postgresql://host:5432/db'
+    """
+    scheme, sign, rest = source.partition("://")
+    return f"{scheme}{sign}{rest.rpartition('@')[2].partition('?')[0]}" if sign else source

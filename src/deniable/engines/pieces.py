@@ -1,12 +1,14 @@
-"""Opens files and dataframes of reports, and reads them piece by piece, in blocks of rows."""
+"""Opens files and dataframes of reports, and reads them piece by piece; warns of files that are copies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from filecmp import cmp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 from urllib.parse import unquote
@@ -14,19 +16,19 @@ from urllib.parse import unquote
 import numpy as np
 
 from deniable.engines.form import TableForm
-from deniable.errors import InvalidReport
+from deniable.errors import DeniableWarning, InvalidReport
 from deniable.frames import PLAN_KEY, ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import parquet
 
-
-_DATE, _INTEGER = re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"0|-?[1-9]\d{0,18}")
-
-
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """What a folder says of rows that have no value of its column."""
+
+_DATE, _INTEGER = re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"0|-?[1-9]\d{0,18}")
+_LEAST = 100  # rows: a few reports may come out alike by chance
+_END = 1 << 16  # bytes at the end of a file, where Parquet describes what is in it
 
 
 class RowSource(Protocol):
@@ -91,7 +93,7 @@ class Piece:
                 _rows_at_once(len(in_file)), [self.group], in_file, use_threads=False
             ):
                 rows += batch.num_rows
-                columns = {name: read_plain(batch.column(name)) for name in in_file}
+                columns = {name: _read_plain(batch.column(name)) for name in in_file}
                 indices = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
                 for name in names:
                     if name in self.folders:
@@ -117,7 +119,7 @@ class Frame:
         for batch in self.batches():
             for start in range(0, batch.num_rows, ROWS):
                 block = batch.select(list(names)).slice(start, ROWS)
-                yield pa.RecordBatch.from_arrays(list(map(read_plain, block.columns)), names=list(names))
+                yield pa.RecordBatch.from_arrays(list(map(_read_plain, block.columns)), names=list(names))
 
 
 @final
@@ -240,7 +242,7 @@ def read_folders(path: Path, form: TableForm) -> dict[str, Any]:
     return folders
 
 
-def read_plain(array: pa.Array) -> pa.Array:
+def _read_plain(array: pa.Array) -> pa.Array:
     """The column as text or integers of a plain type, which all steps know."""
     import pyarrow as pa
 
@@ -300,3 +302,46 @@ def name_kind(kind: pa.DataType) -> str:
         return "text"
     tests = {"date": types.is_date, "bool": types.is_boolean, "float": types.is_floating}
     return next((name for name, holds in tests.items() if holds(kind)), "other")
+
+
+def warn_copies(paths: Sequence[Path]) -> None:
+    """Warn about files that are equal, byte for byte: noise is random, so that many reports never are."""
+    for alike in _group(paths):
+        first = alike[0]
+        for other in alike[1:]:
+            if cmp(first, other, shallow=False) and _count_rows(first) >= _LEAST:
+                warnings.warn(
+                    f"{other} is a copy of {first}, byte for byte: its reports count twice; leave one of the "
+                    "two out",
+                    DeniableWarning,
+                    stacklevel=2,
+                )
+
+
+def _group(paths: Iterable[Path]) -> list[list[Path]]:
+    """Files of one size that end alike: few files are, so that hardly any is read."""
+    sizes: dict[int, list[Path]] = {}
+    for path in paths:
+        if path.is_file():
+            sizes.setdefault(path.stat().st_size, []).append(path)
+    groups: dict[tuple[int, bytes], list[Path]] = {}
+    for size, members in sizes.items():
+        for path in members if len(members) > 1 else []:
+            groups.setdefault((size, _read_end(path, size)), []).append(path)
+    return [members for members in groups.values() if len(members) > 1]
+
+
+def _read_end(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, size - _END))
+        return file.read()
+
+
+def _count_rows(path: Path) -> int:
+    """How many rows a file has; none where it cannot be read: its reader says what is wrong."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (ArrowException, OSError):
+        return 0

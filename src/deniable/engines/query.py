@@ -1,31 +1,53 @@
-"""Writes the queries that count a table of reports, and reads tallies from what an engine answers."""
+"""Writes the queries that count a table of reports, and reads tallies from what an engine answers.
+
+A report becomes a few small numbers, its cells. An engine counts rows by cell, and the counts of cells give
+the tally. One description of cells for each mechanism serves every engine. Expressions are SQL as DuckDB
+writes it, over the columns of the table form.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, singledispatch
 from itertools import count
 from typing import Any, final
 
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.engines.counting import Counting, count_by, quote
-from deniable.engines.form import ID, PLAN, REASONS, ROUND, Counted, TableForm
+from deniable.engines.form import ID, PLAN, REASONS, ROUND, WORD_BYTES, Column, Counted, TableForm
+from deniable.errors import InvalidParameter
+from deniable.exact import PRIME
+from deniable.mechanisms import (
+    Direct,
+    ExactMechanism,
+    Hadamard,
+    Hashed,
+    Linear,
+    PackedSubset,
+    Pooled,
+    Subset,
+    Tally,
+    Unary,
+)
+from deniable.mechanisms.channels import ChannelMechanism
 from deniable.records import RecordMechanism
+from deniable.rounds import BitFlip
 
 Run = Callable[[str], Iterable[Sequence[Any]]]
 """Runs a query in DuckDB's words on an engine, and gives its rows."""
 
-_AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
-
 KEY = "key "
 """What the name of a key begins with inside of queries."""
+MOST_LISTED = 512
+"""Numbers of a list that an engine checks one by one."""
+
+_AT_ONCE = 400  # sums in one query: PostgreSQL's rows have at most 1,664 columns
 
 
-def name_key(key: str) -> str:
+def _name_key(key: str) -> str:
     """The name of a key inside of queries, where no other column can have it."""
     return quote(KEY + key)
 
@@ -125,13 +147,13 @@ class Query:
 
     @property
     def _keys_text(self) -> str:
-        return "".join(f"{name_key(key)}, " for key in self.keys)
+        return "".join(f"{_name_key(key)}, " for key in self.keys)
 
     def _sound_rows(self) -> str:
         """The rows and their state; a refused row has no numbers, so that nothing overflows."""
         columns = [quote(column.name) for counting in self.countings for column in counting.columns]
         masked = [f'CASE WHEN "state" = 0 THEN {text} END AS {text}' for text in columns]
-        keys = list(map(name_key, self.form.list_keys(self.keys)))
+        keys = list(map(_name_key, self.form.list_keys(self.keys)))
         step = f'SELECT {", ".join([*keys, *masked])}, "state" FROM "final"'
         return f'{self._judged_rows()}, "sound" AS ({step})'
 
@@ -142,7 +164,7 @@ class Query:
         form_columns = [column for columns in self.form.columns for column in columns]
         columns = [quote(column.name) for counting in self.countings for column in counting.columns]
         by = self.form.list_keys(self.keys)
-        keys = list(map(name_key, by))
+        keys = list(map(_name_key, by))
         more = {PLAN: self.form.plan_column}
         more |= {ROUND: self.form.round_column} if self.form.round_column in self.extra else {}
         more |= {ID: ID} if ID in self.extra else {}
@@ -181,7 +203,7 @@ class Query:
             absent = " AND ".join(f"{quote(column.name)} IS NULL" for column in counting.columns)
             valid.append(f"({absent} OR {counting.valid})")
         if self.form.group is not None:
-            name, size = name_key(self.form.group[0]), self.form.group[1]
+            name, size = _name_key(self.form.group[0]), self.form.group[1]
             valid.append(f"{name} >= 0 AND {name} < {size}")
         if ID in self.extra:
             valid.append('"id" IS NOT NULL')
@@ -194,3 +216,177 @@ class Query:
             return " AND ".join(f"{text} IS NOT NULL" for text in texts)
         counted = " + ".join(f"CASE WHEN {text} IS NULL THEN 0 ELSE 1 END" for text in texts)
         return f"{counted} = {member.reported}"
+
+
+@final
+@dataclass(frozen=True)
+class Cells:
+    """Numbers from 0 to size - 1 that rows are counted by, each row once for each of its numbers."""
+
+    texts: tuple[str, ...]
+    size: int
+
+
+@final
+@dataclass(frozen=True)
+class Counting:
+    """How reports of one attribute are counted."""
+
+    columns: tuple[Column, ...]
+    valid: str
+    """What must hold of a row that reports the attribute: its report is in canonical form."""
+    cells: tuple[Cells, ...]
+    """What rows are counted by."""
+    sums: tuple[str, ...]
+    """Conditions: how many rows meet each is counted in place of cells."""
+    finish: Callable[[Sequence[Integers], int], Tally]
+    """The tally of n reports, from the counts of each cells, or of the sums."""
+
+
+def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting:
+    """How the reports in these columns are counted."""
+    report_mechanism = mechanism.one_round
+    for column in columns:
+        if column.length is not None and column.length > MOST_LISTED:
+            raise InvalidParameter(
+                f"a report lists {column.length:,} values, and engines count lists of up to "
+                f"{MOST_LISTED}; tally the reports from Parquet files, which this machine does by itself"
+            )
+    return _count(report_mechanism, columns)
+
+
+def quote(name: str) -> str:
+    """The name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@singledispatch
+def _count(mechanism: ExactMechanism, columns: tuple[Column, ...]) -> Counting:  # noqa: ARG001
+    raise InvalidParameter(
+        f"{mechanism.title} cannot be counted by an engine; tally its reports from Parquet"
+    )
+
+
+@_count.register
+def _count_direct(mechanism: Direct, columns: tuple[Column, ...]) -> Counting:
+    return _count_numbers(columns, mechanism.k)
+
+
+@_count.register
+def _count_channel(mechanism: ChannelMechanism, columns: tuple[Column, ...]) -> Counting:
+    return _count_numbers(columns, mechanism.outputs)
+
+
+@_count.register
+def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Counting:
+    def finish(counts: Sequence[Integers], n: int) -> Tally:
+        return Tally(n, mechanism.support_counts(counts[0], n))
+
+    return replace(_count_numbers(columns, 1 << mechanism.bits), finish=finish)
+
+
+@_count.register
+def _count_linear(mechanism: Linear, columns: tuple[Column, ...]) -> Counting:
+    """No engine tells hashes of full rank: rows with one are fetched, and none of them is counted inside."""
+    return Counting(columns, "FALSE", (), (), lambda _counts, _n: mechanism.tally(mechanism.blank(0)))
+
+
+@_count.register
+def _count_pooled(mechanism: Pooled, columns: tuple[Column, ...]) -> Counting:
+    """Rows are counted by function and bucket; values are hashed once for the whole pool."""
+
+    def finish(counts: Sequence[Integers], n: int) -> Tally:
+        return Tally(n, mechanism.support_counts(counts[0]))
+
+    return replace(_count_numbers(columns, mechanism.pool.cells), finish=finish)
+
+
+def _count_numbers(columns: tuple[Column, ...], size: int) -> Counting:
+    """A report is one number."""
+    text = quote(columns[0].name)
+    return Counting(columns, f"{text} >= 0 AND {text} < {size}", (Cells((text,), size),), (), _take_counts)
+
+
+def _take_counts(counts: Sequence[Integers], n: int) -> Tally:
+    """The tally where counts are of values already."""
+    return Tally(n, np.asarray(counts[0]))
+
+
+@_count.register
+def _count_unary(mechanism: Unary, columns: tuple[Column, ...]) -> Counting:
+    return _count_bits(mechanism.k, columns, "")
+
+
+@_count.register
+def _count_packed(mechanism: PackedSubset, columns: tuple[Column, ...]) -> Counting:
+    members = " + ".join(f"BIT_COUNT({quote(column.name)})" for column in columns)
+    return _count_bits(mechanism.k, columns, f" AND {members} = {mechanism.size}")
+
+
+def _count_bits(k: int, columns: tuple[Column, ...], more: str) -> Counting:
+    """A report is packed bits: rows are counted by each of its bytes."""
+    cells = []
+    for byte in range(-(-k // 8)):
+        word, shift = divmod(byte, WORD_BYTES)
+        cells.append(Cells((f"(({quote(columns[word].name)} >> {8 * shift}) & 255)",), 256))
+
+    def finish(counts: Sequence[Integers], n: int) -> Tally:
+        bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+        return Tally(
+            n, np.concatenate([bytes_counted @ bits.astype(np.int64) for bytes_counted in counts])[:k]
+        )
+
+    return Counting(columns, _limit_words(columns, k) + more, tuple(cells), (), finish)
+
+
+def _limit_words(columns: Sequence[Column], bits: int) -> str:
+    """Words have no bit beyond the last of so many."""
+    limits = [1 << min(8 * WORD_BYTES, bits - 8 * WORD_BYTES * word) for word in range(len(columns))]
+    return " AND ".join(
+        f"{quote(column.name)} >= 0 AND {quote(column.name)} < {limit}"
+        for column, limit in zip(columns, limits, strict=True)
+    )
+
+
+@_count.register
+def _count_subset(mechanism: Subset, columns: tuple[Column, ...]) -> Counting:
+    text = quote(columns[0].name)
+    cells = Cells(tuple(f"{text}[{i}]" for i in range(1, mechanism.size + 1)), mechanism.k)
+    return Counting(columns, _ascends(text, mechanism.size, mechanism.k), (cells,), (), _take_counts)
+
+
+def _ascends(text: str, size: int, k: int) -> str:
+    """A list has this many different numbers below k, in ascending order."""
+    steps = [f"{text}[{i}] < {text}[{i + 1}]" for i in range(1, size)]
+    return " AND ".join(
+        [f"ARRAY_LENGTH({text}) = {size}", f"{text}[1] >= 0", *steps, f"{text}[{size}] < {k}"]
+    )
+
+
+@_count.register
+def _count_hashed(mechanism: Hashed, columns: tuple[Column, ...]) -> Counting:
+    a, b, bucket = (quote(column.name) for column in columns)
+    function = f"{a} >= 1 AND {a} < {PRIME} AND {b} >= 0 AND {b} < {PRIME}"
+    valid = f"{function} AND {bucket} >= 0 AND {bucket} < {mechanism.g}"
+    sums = tuple(
+        f"(({a} * {value + 1} + {b}) % {PRIME}) % {mechanism.g} = {bucket}" for value in range(mechanism.k)
+    )
+    return Counting(columns, valid, (), sums, _take_counts)
+
+
+@_count.register
+def _count_flips(mechanism: BitFlip, columns: tuple[Column, ...]) -> Counting:
+    """Each value that a report is about is counted with its bit."""
+    about, words = quote(columns[0].name), columns[1:]
+    k, bits = mechanism.k, mechanism.bits
+    valid = f"{_ascends(about, bits, k)} AND {_limit_words(words, bits)}"
+    texts = []
+    for i in range(bits):
+        word, shift = divmod(i, 8 * WORD_BYTES)
+        texts.append(f"(2 * {about}[{i + 1}] + (({quote(words[word].name)} >> {shift}) & 1))")
+
+    def finish(counts: Sequence[Integers], n: int) -> Tally:
+        pairs = counts[0].reshape(k, 2)
+        return Tally(n, pairs[:, 1], pairs.sum(axis=1))
+
+    return Counting(columns, valid, (Cells(tuple(texts), 2 * k),), (), finish)

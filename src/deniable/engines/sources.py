@@ -6,30 +6,34 @@ import glob
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, final
+
+import numpy as np
 
 from deniable.arrays import Array
-from deniable.engines.addresses import POSTGRES, SPARK, find_duckdb
-from deniable.engines.copies import warn_copies
-from deniable.engines.counting import quote
 from deniable.engines.databases import (
+    POSTGRES,
+    SPARK,
     DuckTable,
     Engine,
+    EngineRows,
     IbisTable,
     SparkTable,
+    find_duckdb,
     open_duckdb,
     open_postgres,
     require,
 )
-from deniable.engines.fetching import EngineRows
 from deniable.engines.files import FilesCount, Key, merge_counted, open_files, open_frame
 from deniable.engines.form import ID, Counted, TableForm, check_columns
-from deniable.engines.pieces import DamagedFile, read_first, read_plan
-from deniable.engines.query import Query
-from deniable.engines.reports import TableReports, list_hashes
+from deniable.engines.pieces import DamagedFile, read_first, read_plan, warn_copies
+from deniable.engines.query import Query, quote
+from deniable.engines.rows import COUNTED, PackedWords, Rows
 from deniable.errors import DeniableWarning, FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.frames import Show, require_pyarrow
@@ -54,47 +58,68 @@ def is_spark_frame(source: object) -> bool:
     return _find_library(source) == "pyspark" and hasattr(source, "mapInArrow")
 
 
-def count_source(
-    form: TableForm,
-    source: object,
-    table: str | None = None,
-    keys: Sequence[str] = (),
-    number: int | None = None,
-    show: Show | None = None,
-    *,
-    kept: bool = False,
-    since: Since | None = None,
-    gathered: TableReports | None = None,
-) -> dict[Key, Counted]:
-    """Count a table of reports where it is: all of it, or by combination of keys; or rows in an engine
-    with at least this value of a column, or none, `since` then.
+@final
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a table of reports: the counts of all rows, or by combination of keys."""
 
-    Rounds are not added up: the same people answer in each, so error bars of the sum would be too narrow.
+    form: TableForm
+    keys: tuple[str, ...] = ()
+    number: int | None = None
+    """The round that is counted. Rounds are not added up: the same people answer in each, so error bars of
+    the sum would be too narrow.
     """
-    by = form.list_keys(keys)
+    kept: bool = False
+    """Whether counts are kept, to be added to others."""
+    since: Since | None = None
+    """Only rows in an engine with at least this value of a column, or none."""
+    gathered: TableReports | None = None
+    """Takes reports themselves, too."""
+    show: Show | None = None
+
+    @cached_property
+    def by(self) -> tuple[str, ...]:
+        """The keys, and the column of the known group."""
+        return self.form.list_keys(self.keys)
+
+    @cached_property
+    def mixes_rounds(self) -> bool:
+        """Whether a count could add up the reports of several rounds."""
+        mixes = self.form.rounds > 1 and self.number is None and self.form.round_column not in self.by
+        if mixes and self.kept:
+            raise InvalidParameter(
+                "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
+                "Python), or keep each by itself with --by round"
+            )
+        return mixes
+
+
+def count_source(request: Request, source: object, table: str | None = None) -> dict[Key, Counted]:
+    """Count a table of reports where it is; files that are damaged are set aside with a warning."""
+    form, number, gathered = request.form, request.number, request.gathered
     if number is not None and not 1 <= number <= form.rounds:
         has = f"has rounds 1 to {form.rounds}" if form.rounds > 1 else "asks once, in round 1"
         raise InvalidParameter(f"plan {form.plan_id[:12]} has no round {number}: it {has}")
     inside = _open_inside(source, table)
     if inside is not None:
-        return _count_inside(inside, form, by, number, kept, since, gathered, show)
+        return _count_inside(inside, request)
     require_pyarrow()
-    mixes = _mixes_rounds(form, by, number, kept)
-    keys_read = (*by, form.round_column) if mixes else by
+    mixes = request.mixes_rounds
+    keys_read = (*request.by, form.round_column) if mixes else request.by
 
     def count(files: FilesCount) -> dict[Key, Counted]:
         sink = None if gathered is None else gathered.add
-        counts = replace(files, keys=keys_read, sink=sink).run(show)
+        counts = replace(files, keys=keys_read, sink=sink).run(request.show)
         return _join_rounds(counts) if mixes else counts
 
     if not isinstance(source, str | Path | list | tuple):
-        return count(open_frame(form, source, by, number))
+        return count(open_frame(form, source, request.by, number))
     paths = list_paths(source)
     damaged: dict[Path, DamagedFile] = {}
     while True:
         sound = [path for path in paths if path not in damaged]
         try:
-            counts = count(open_files(form, sound, by, number))
+            counts = count(open_files(form, sound, request.by, number))
         except DamagedFile as problem:
             damaged[problem.path] = problem
             if len(damaged) == len(paths):
@@ -116,7 +141,7 @@ def gather_source(
 ) -> tuple[list[Array], Counted]:
     """The reports of some attributes in a table, by their places, and what else its rows were."""
     gathered = TableReports(form, tuple(places))
-    counted = count_source(form, source, table, show=show, gathered=gathered).values()
+    counted = count_source(Request(form, gathered=gathered, show=show), source, table).values()
     return gathered.join(), sum(counted, Counted(0, form.mechanism.tally_nothing(), {}))
 
 
@@ -209,44 +234,27 @@ def _list_folder(folder: Path) -> list[Path]:
     )
 
 
-def _count_inside(
-    opened: AbstractContextManager[Engine],
-    form: TableForm,
-    keys: tuple[str, ...],
-    number: int | None,
-    kept: bool,
-    since: Since | None,
-    gathered: TableReports | None,
-    show: Show | None,
-) -> dict[Key, Counted]:
+def _count_inside(opened: AbstractContextManager[Engine], request: Request) -> dict[Key, Counted]:
     """Count what an engine can count; rows with hashes of text are fetched, and counted here."""
+    form, keys, number = request.form, request.by, request.number
     with opened as engine:
         kinds = engine.kinds
         check_columns(form, kinds, keys, number)
-        source = _restrict(engine.source, since)
-        hashes = list_hashes(form)
+        source = _restrict(engine.source, request.since)
+        hashes = _list_hashes(form)
         if hashes:
-            return _count_hashes(engine, form, source, hashes, keys, number, gathered, show)
+            return _count_hashes(engine, request, source, hashes)
         query = Query(form, source, form.more_columns & set(kinds), number, keys)
-        if not _mixes_rounds(form, keys, number, kept):
+        if not request.mixes_rounds:
             return query.run(engine.run)
         return _join_rounds(replace(query, keys=(*keys, form.round_column)).run(engine.run))
 
 
-def _count_hashes(
-    engine: Engine,
-    form: TableForm,
-    source: str,
-    hashes: Sequence[str],
-    keys: tuple[str, ...],
-    number: int | None,
-    gathered: TableReports | None,
-    show: Show | None,
-) -> dict[Key, Counted]:
+def _count_hashes(engine: Engine, request: Request, source: str, hashes: Sequence[str]) -> dict[Key, Counted]:
     """Count a table of a plan with text. It asks once, so that there are no rounds to be kept apart."""
     require_pyarrow()
-    kinds = engine.kinds
-    extra = form.more_columns & set(kinds)
+    form, keys, number = request.form, request.by, request.number
+    extra = form.more_columns & set(engine.kinds)
     absent = " AND ".join(f"{quote(name)} IS NULL" for name in hashes)
     counted: dict[Key, Counted] = {}
     rest = source
@@ -255,9 +263,9 @@ def _count_hashes(
         merge_counted(counted, Query(form, others, extra, number, keys).run(engine.run))
         rest = f'(SELECT * FROM {source} AS "hashes" WHERE NOT ({absent}))'
     files = FilesCount(form, (EngineRows(engine, rest),), extra, keys, number)
-    if gathered is not None:
-        files = replace(files, sink=gathered.add)
-    merge_counted(counted, files.run(show))
+    if request.gathered is not None:
+        files = replace(files, sink=request.gathered.add)
+    merge_counted(counted, files.run(request.show))
     return counted
 
 
@@ -274,17 +282,6 @@ def _write_value(value: object) -> str:
     if isinstance(value, date):
         return f"CAST('{value.isoformat()}' AS DATE)"
     return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
-
-
-def _mixes_rounds(form: TableForm, keys: Sequence[str], number: int | None, kept: bool) -> bool:
-    """Whether a count could add up the reports of several rounds; what is kept is added to other counts."""
-    mixes = form.rounds > 1 and number is None and form.round_column not in keys
-    if mixes and kept:
-        raise InvalidParameter(
-            "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
-            "Python), or keep each by itself with --by round"
-        )
-    return mixes
 
 
 def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
@@ -323,3 +320,41 @@ def _recognize(source: object) -> Engine | None:
 
 def _find_library(source: Any) -> str:
     return type(source).__module__.split(".", 1)[0]
+
+
+@final
+@dataclass
+class TableReports:
+    """The reports of some attributes, of all rows that are counted; rows of several threads may be added."""
+
+    form: TableForm
+    places: tuple[int, ...]
+    _blocks: dict[int, list[Array]] = field(default_factory=dict)
+    _lock: Any = field(default_factory=Lock)
+
+    def add(self, rows: Rows) -> None:
+        """Keep what these rows report."""
+        counted = rows.states == COUNTED
+        for place in self.places:
+            who, reports = rows.reports[place]
+            kept = reports[counted[who]]
+            block = kept.to_reports() if isinstance(kept, PackedWords) else kept
+            with self._lock:
+                self._blocks.setdefault(place, []).append(block)
+
+    def clear(self) -> None:
+        """Forget all rows: they are to be read again, without those of a damaged file."""
+        self._blocks.clear()
+
+    def join(self) -> list[Array]:
+        """The reports of each attribute."""
+        parts = self.form.mechanism.mechanisms
+        return [
+            np.concatenate([parts[place].blank(0), *self._blocks.get(place, [])]) for place in self.places
+        ]
+
+
+def _list_hashes(form: TableForm) -> list[str]:
+    """The columns that hold reports of values that nobody listed."""
+    parts = zip(form.columns, form.mechanism.mechanisms, strict=True)
+    return [column.name for columns, part in parts if not part.listed for column in columns]

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from deniable.engines.addresses import SPARK
-from deniable.engines.databases import SparkTable, plain_spark_errors, require
+from deniable.engines.databases import SPARK, SparkTable, plain_spark_errors, require
 from deniable.engines.form import TableForm, integer_type
 from deniable.errors import DeniableError, InvalidParameter
 

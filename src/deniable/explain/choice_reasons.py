@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.choose import HALF_WIDTH, Considered, Precision, Use, list_precisions
-from deniable.choose.reading import COMMON, FOUND
+from deniable.choose.objective import COMMON, FOUND
 from deniable.formatting import (
     format_count,
     format_digits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill
 
 from deniable.choose import (
@@ -15,7 +16,7 @@ from deniable.choose import (
     warn_influence,
     warning,
 )
-from deniable.choose.reading import SHARES
+from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
 from deniable.explain.device_limit import warn_limit
@@ -199,11 +200,10 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         protocols,
         document.people,
         Objective(),
-        per,
         names=names,
         readings=readings,
     )
-    return anticipate_levels(document.attributes, row)
+    return anticipate_levels(document.attributes, replace(row, per=per))
 
 
 def _wrap(paragraph: str) -> str:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.choose import Considered, find_moved
-from deniable.choose.influence import describe_moved
+from deniable.choose.risks import describe_moved
 from deniable.domain import Categories, Product
 from deniable.explain.level_precision import name_levels
 from deniable.explain.text_questions import list_unlisted

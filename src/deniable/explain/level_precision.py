@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.choose import HALF_WIDTH, Considered, Reading
-from deniable.choose.reading import COMMON, FOUND
+from deniable.choose.objective import COMMON, FOUND
 from deniable.domain import Coarse, Range
 from deniable.domain.groups import list_groups
 from deniable.estimate import Estimate

@@ -91,10 +91,8 @@ def _expect_half(document: PlanDocument, here: Considered, names: Sequence[str])
     ]
     made = here.mechanism
     assert made is not None
-    fresh = Considered.of(
-        made, "", here.protocols, here.n, Objective(), here.per, names=here.names, readings=readings
-    )
-    return replace(fresh, name=here.name)
+    fresh = Considered.of(made, "", here.protocols, here.n, Objective(), names=here.names, readings=readings)
+    return replace(fresh, name=here.name, per=here.per)
 
 
 def _first_precisions(here: Considered) -> dict[str, Precision]:

@@ -5,8 +5,10 @@ from deniable.frames.answers import (
     PLAN_KEY,
     ROWS,
     Show,
+    codes_for,
     column_names,
     columns_of,
+    declared_categories,
     find_lacking,
     header_of,
     is_table,
@@ -15,7 +17,6 @@ from deniable.frames.answers import (
     separator_of,
     split_locations,
 )
-from deniable.frames.categories import codes_for, declared_categories
 from deniable.frames.files import file_kind, replacing, require_file, require_pyarrow
 from deniable.frames.frames import Backend, frame_of, frame_of_rows
 

@@ -1,12 +1,15 @@
-"""Finds files to read, recognizes their kind, and writes files whole or not at all."""
+"""Finds files to read, recognizes their kind, and writes files whole, CSV so that no spreadsheet runs it."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
+import re
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +19,9 @@ from deniable.errors import DeniableError, FileMissing, InvalidParameter, find_n
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 """What separates the cells of a text file, by its ending, unless another separator is named."""
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")  # also in full width
+_NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?"
+_HARMLESS = re.compile(rf"{_NUMBER}(?: to under {_NUMBER}| or more)?")  # numbers, and the names of their bins
 
 
 def require_pyarrow() -> None:
@@ -111,3 +117,23 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
             _sync(target.parent)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """A table with a header, in UTF-8; all rows have the columns of the first."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(escape_formula, rows[0]))
+    writer.writerows([escape_formula(cell) for cell in row.values()] for row in rows)
+    return text.getvalue().encode()
+
+
+def escape_formula(cell: object) -> object:
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
+
+    >>> [escape_formula(cell) for cell in ("=HYPERLINK(...)", "red", -0.5, "-10 to under 0")]
+    ["'=HYPERLINK(...)", 'red', -0.5, '-10 to under 0']
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULA) and not _HARMLESS.fullmatch(cell):
+        return f"'{cell}"
+    return cell

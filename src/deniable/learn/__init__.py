@@ -13,8 +13,7 @@ from deniable.errors import InvalidParameter, suggest_install
 if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
     from deniable.learn.gaussian import DiscreteGaussian
-    from deniable.learn.laplace import DiscreteLaplace
-    from deniable.learn.noise import CountNoise
+    from deniable.learn.noise import CountNoise, DiscreteLaplace
     from deniable.learn.privatizer import Privatizer
     from deniable.learn.series import PrivateSeries, private_series
 
@@ -31,7 +30,7 @@ __all__ = [
 _FILES = {
     "CountNoise": "noise",
     "DiscreteGaussian": "gaussian",
-    "DiscreteLaplace": "laplace",
+    "DiscreteLaplace": "noise",
     "PrivateNaiveBayes": "bayes",
     "PrivateSeries": "series",
     "Privatizer": "privatizer",

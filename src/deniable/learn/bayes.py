@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, final
 
 import numpy as np
@@ -13,20 +13,26 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from deniable.arrays import Array, Floats
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
+from deniable.estimate.consistency import simplex
 from deniable.exact import number
-from deniable.learn.evidence import LARGEST, choose_temper, normalize_scores, score_records
-from deniable.learn.labeled import add_tallies, read_margins
-from deniable.learn.memory import leave_behind
-from deniable.learn.questions import Label, Questions
-from deniable.learn.repeats import Count
-from deniable.learn.rows import encode_column, encode_people, read_rows
-from deniable.learn.shrinkage import shrink_margin
+from deniable.learn.margins import Margin, add_tallies, read_margins
+from deniable.learn.memory import Count, leave_behind
+from deniable.learn.questions import Label, Questions, encode_column, encode_people, read_rows
 from deniable.randomness import Words
+from deniable.records import Records
 from deniable.reports import Reports, Tallies, records_of
 from deniable.results.windows import Windows
 from deniable.study import Plan
 
 _REMEDY = "make reports once, make_plan(people).privatize(table), and give fit_tally the tallies of each fold"
+LARGEST = 10.0
+"""A larger temper or damp is a slip."""
+_REPEATED = 0.12  # of a column's evidence is what another column says already, in tables of people
+_LEAST_TEMPER = 0.5
+_AT_ONCE = 1 << 22  # reports times values whose likelihoods are computed at once
+_FLOOR = 0.05  # of the prior: no value is so rare in a class that one answer decides alone
+_SPREAD = 0.1  # of a prior that is estimated goes to all values alike
+_LEAST = 1e-9  # a share that a public prior has as 0
 
 
 @final
@@ -171,7 +177,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             name: shrink_margin(margins.columns[name], margins.classes, prior.get(name), damp)[order]
             for name in questions.names
         }
-        self.temper_ = choose_temper(self.temper, len(self.tables_))
+        self.temper_ = _choose_temper(self.temper, len(self.tables_))
         self.n_features_in_ = len(self.tables_)
         return self
 
@@ -199,7 +205,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         A missing answer says nothing, and neither does a column that is missing from a table with names.
         """
         check_is_fitted(self)
-        return normalize_scores(self._score(X))
+        return _normalize_scores(self._score(X))
 
     def predict_reports(self, plan: Plan, reports: Reports | Iterable[Reports]) -> Array:
         """The likeliest class of people of whom only a report is known, made for a plan of these columns."""
@@ -217,8 +223,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         if any(plan.mechanism.fake(j) is not None for j in range(plan.mechanism.d)):
             raise InvalidReport("reports with fakes are not predicted: the real column is hidden in them")
         known = self.class_shares_, self.tables_, self.temper_
-        blocks = [score_records(plan, records, *known) for records in records_of(reports, plan.id)]
-        return normalize_scores(np.concatenate(blocks))
+        blocks = [_score_records(plan, records, *known) for records in records_of(reports, plan.id)]
+        return _normalize_scores(np.concatenate(blocks))
 
     def __sklearn_clone__(self) -> PrivateNaiveBayes:
         """An unfitted copy that draws from the same words, since a copy of them would repeat their noise."""
@@ -267,3 +273,98 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             answered = codes != NO_ANSWER
             score = score + np.where(answered[:, None], evidence.T[codes], 0.0)
         return score
+
+
+def _choose_temper(temper: float | None, columns: int) -> float:
+    """As given, or by how much columns repeat each other in tables of people: as a design effect counts it.
+
+    >>> [round(choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
+    [1.0, 0.89, 0.62, 0.5, 0.5]
+    """
+    if temper is not None:
+        return number("temper", temper, 0.0, LARGEST)
+    return max(_LEAST_TEMPER, 1 / (1 + _REPEATED * (columns - 1)))
+
+
+def _score_records(
+    plan: Plan, records: Records, classes: Floats, tables: Mapping[str, Floats], temper: float
+) -> Floats:
+    """The logarithm of each class's chance, up to what a row shares, of people of whom reports are known.
+
+    The likelihood of a report is summed over the values that may be behind it.
+    """
+    score = np.tile(np.log(classes), (records.n, 1))
+    for j, (name, part) in enumerate(zip(plan.names, plan.document.parts, strict=True)):
+        column = records.columns[j]
+        who = np.arange(records.n) if records.reporters is None else records.reporters[j]
+        step = max(1, _AT_ONCE // part.k)
+        for low in range(0, len(who), step):
+            block = slice(low, low + step)
+            likely = part.likelihoods(column[block]) @ tables[name].T
+            score[who[block]] += temper * np.log(likely)
+    return score
+
+
+def _normalize_scores(score: Floats) -> Floats:
+    """Chances from their logarithms, up to what a row shares."""
+    chances = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def shrink_margin(margin: Margin, classes: Floats, prior: Floats | None, damp: float = 0.0) -> Floats:
+    """The shares of values in each class, shrunk toward those of everybody as far as noise explains the
+    difference: a row for each class, all positive and each with the sum 1.
+
+    This is James and Stein's idea: of a difference with length |d| whose noise has the sum of variances s,
+    the part 1 - s/|d|^2 is kept, and nothing where that is negative. A column that says nothing about the
+    label, or nothing that can be seen through the noise, then has the same shares in all classes, and moves
+    no prediction. A column is kept for its frequent values, whose noise is small beside their shares. The
+    noise of rare values is as large, and would decide predictions by itself. So a part of the standard error
+    is added to both shares before they are compared.
+
+    With two classes this is prior + (1 - pi) w d and prior - pi w d, where d is the difference of the two and
+    pi the share of the first; with more, each class is compared with all of them together. `damp` is the part
+    of the standard error that is added to shares before they are compared with everybody's.
+
+    >>> found = Margin(np.array([[0.9, 0.1], [0.5, 0.5]]), np.full((2, 2), 0.01), np.ones(2))
+    >>> for damp in (0.0, 0.5):
+    ...     print(shrink_margin(found, np.array([0.5, 0.5]), np.array([0.7, 0.3]), damp).round(3).tolist())
+    [[0.875, 0.125], [0.525, 0.475]]
+    [[0.858, 0.142], [0.539, 0.461]]
+    """
+    weights = classes * margin.reported
+    if not weights.any():
+        return np.tile(_find_base(prior, margin.shares[0]), (classes.size, 1))
+    weights = weights / weights.sum()
+    pooled = weights @ margin.shares
+    base = np.maximum(_find_base(prior, pooled), _LEAST)
+    moved = (margin.shares - pooled) * margin.reported[:, None]
+    noise = _find_noise(margin.variances, weights)
+    kept = _find_kept(moved, noise)
+    shrunk = _scale(np.maximum(base + kept[:, None] * moved, _FLOOR * base))
+    added = damp * np.sqrt(noise.mean(axis=1, keepdims=True))
+    return _scale(base * (shrunk + added) / (base + added))
+
+
+def _find_noise(variances: Floats, weights: Floats) -> Floats:
+    """The variance of each class's difference from everybody, value by value."""
+    return np.asarray((weights**2) @ variances + (1 - 2 * weights[:, None]) * variances)
+
+
+def _find_kept(moved: Floats, noise: Floats) -> Floats:
+    """The part of each class's difference from everybody that is not noise."""
+    length = (moved**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(length > 0, np.maximum(0.0, 1 - noise.sum(axis=1) / length), 0.0)
+
+
+def _find_base(prior: Floats | None, pooled: Floats) -> Floats:
+    """The public shares, or else those that all reports say, with a little of every value."""
+    if prior is not None:
+        return prior
+    return np.asarray((1 - _SPREAD) * simplex(pooled) + _SPREAD / pooled.size)
+
+
+def _scale(shares: Floats) -> Floats:
+    """Rows that add up to 1."""
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from deniable.arrays import Array, Integers
-from deniable.learn.budgets import Budget, Output, make_mechanism
-from deniable.learn.columns import Column, name_outputs, read_columns
+from deniable.errors import InvalidParameter
+from deniable.learn.columns import Budget, Column, Output, make_mechanism, name_outputs, read_columns
 from deniable.learn.memory import Label, Memory, leave_behind, read_labels
-from deniable.learn.options import check_options, refuse_changes
 from deniable.learn.tables import (
     Layout,
     allocate_array,
@@ -34,6 +33,7 @@ _PEOPLE = 1000
 _REMEDY = "privatize once and keep the reports, or use memo='index'"
 _name_inputs = OneToOneFeatureMixin.get_feature_names_out
 """The names of the columns that come in, checked as scikit-learn checks them."""
+_CHOICES: dict[str, tuple[str | None, ...]] = {"output": ("value", "support"), "memo": (None, "index")}
 
 
 @final
@@ -111,7 +111,7 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803 - as scikit-learn calls it
         """Make the mechanisms; of the data only the names and the number of columns are looked at."""
         options = self.get_params(deep=False)
-        check_options(options)
+        _check_options(options)
         memory = self._remember()
         memory.start(self.memo is not None, self.words)  # a second fit does not undo reports
         memory.repeats.warn_moved(stacklevel=2)
@@ -212,7 +212,7 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     def _check_fitted(self) -> None:
         check_is_fitted(self)
-        refuse_changes(self._fitted_with, self.get_params(deep=False))
+        _refuse_changes(self._fitted_with, self.get_params(deep=False))
 
     def _remember(self) -> Memory:
         """What this transformer and its clones have reported."""
@@ -245,3 +245,29 @@ class Privatizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """Refuse an option that is none of its choices, and words that are no source."""
+    for name, allowed in _CHOICES.items():
+        if options[name] not in allowed:
+            choices = " or ".join(map(repr, allowed))
+            raise InvalidParameter(f"{name} is {choices}, got {options[name]!r}")
+    checked_source(options["words"])  # type: ignore[arg-type]  # it is checked there
+
+
+def _refuse_changes(fitted: Mapping[str, object], options: Mapping[str, object]) -> None:
+    """Refuse options that were changed after fit: reports would not lose what the options say."""
+    for name, before in fitted.items():
+        if not _is_same(before, options[name]):
+            raise InvalidParameter(
+                f"{name} was changed after fit, and the mechanisms are of the old one; call fit again"
+            )
+
+
+def _is_same(first: object, second: object) -> bool:
+    """Whether two options are equal; other arrays of equal values count as a change."""
+    try:
+        return first is second or bool(first == second)
+    except ValueError:
+        return False

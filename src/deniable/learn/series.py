@@ -12,8 +12,7 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_up
 from deniable.learn.gaussian import DiscreteGaussian
-from deniable.learn.laplace import DiscreteLaplace
-from deniable.learn.noise import CountNoise
+from deniable.learn.noise import CountNoise, DiscreteLaplace
 
 if TYPE_CHECKING:
     from deniable.randomness import Words

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, final
 from urllib.parse import unquote
 
-from deniable.engines.addresses import find_duckdb, hide_password, is_address
+from deniable.engines.databases import find_duckdb, hide_password, is_address
 from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
-from deniable.engines import Counted, TableForm, count_source, find_plan
+from deniable.engines import Counted, Request, TableForm, count_source, find_plan
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
 from deniable.frames import Show
@@ -112,7 +112,8 @@ def count_windows(
     if len(set(keys)) < len(keys):
         raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
     form = document.table_form
-    found = count_source(form, source, table, keys, number, show, kept=kept, since=since)
+    request = Request(form, tuple(keys), number, kept, since, show=show)
+    found = count_source(request, source, table)
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
     for key, counted in found.items():
         group = (

@@ -20,9 +20,8 @@ from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed
 from deniable.mechanisms.protocols import named_protocol
 from deniable.metric import MetricMechanism
 from deniable.metric.table import DISTANCED, Distanced
-from deniable.records import RecordMechanism
 from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
-from deniable.simulate.tallies import draw_record_tallies, draw_tally, is_drawn_directly
+from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable.summaries.distances import METRICS
 
 
@@ -34,45 +33,11 @@ class Mean:
     mean: float
     stderr: float | None
 
-
-@final
-@dataclass(frozen=True)
-class RecordErrors:
-    """MSE_avg: the squared error of a frequency, averaged over the values and then over the attributes."""
-
-    unbiased: Mean
-    projected: Mean
-    """After a consistency step."""
-
-
-def measure_record_errors(
-    mechanism: RecordMechanism,
-    true_counts: Sequence[npt.ArrayLike],
-    runs: int,
-    generator: np.random.Generator,
-    step: str = "norm-mul",
-) -> RecordErrors:
-    """How far a record mechanism's estimates are from the frequencies among the people, over many runs.
-
-    The standard errors take the attributes of one run to err independently, which they nearly do.
-    """
-    if step not in consistency.STEPS:
-        raise InvalidParameter(not_among(step, "a consistency step", consistency.STEPS))
-    project = consistency.STEPS[step]
-    unbiased, projected = np.zeros((2, runs))
-    for j, draws in enumerate(draw_record_tallies(mechanism, true_counts, runs, generator)):
-        counts = np.asarray(true_counts[j])
-        truth = counts / counts.sum()
-        part = mechanism.mechanisms[j]
-        if isinstance(part, MetricMechanism):
-            frequencies = np.array([part.estimated(draws.tally(run)).frequencies for run in range(runs)])
-        else:
-            frequencies = draws.frequencies(mechanism.marginal(j))
-        unbiased += ((frequencies - truth) ** 2).mean(axis=1) / mechanism.d
-        projected += ((np.array([project(row) for row in frequencies]) - truth) ** 2).mean(
-            axis=1
-        ) / mechanism.d
-    return RecordErrors(_mean(unbiased), _mean(projected))
+    @staticmethod
+    def of(values: Sequence[float] | Floats) -> Mean:
+        """The average of these."""
+        stderr = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+        return Mean(float(np.mean(values)), stderr)
 
 
 @final
@@ -196,7 +161,7 @@ def _measure_cell(
         expected_mse=mechanism.law.error(cell.n),
         success=mechanism.success(),
         report_bytes=mechanism.report_bytes,
-        metrics={name: _mean(values) for name, values in seen.items()},
+        metrics={name: Mean.of(values) for name, values in seen.items()},
     )
 
 
@@ -213,11 +178,6 @@ def _find_protocol(name: str) -> Protocol | Distanced:
 def _cover(estimate: Estimate, truth: Floats) -> float:
     low, high = estimate.interval(0.95)
     return float(((low <= truth) & (truth <= high)).mean())
-
-
-def _mean(values: Sequence[float] | Floats) -> Mean:
-    stderr = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
-    return Mean(float(np.mean(values)), stderr)
 
 
 def _loss_or_none(mechanism: Mechanism) -> float | None:

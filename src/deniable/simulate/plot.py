@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimate import Estimate
-from deniable.plot.charts import panels
-from deniable.plot.errors import Curve, draw_curves, find_ends
+from deniable.plot.charts import Curve, draw_curves, find_ends, panels
 from deniable.plot.figure import (
     ESTIMATE,
     FORMATS,

@@ -1,4 +1,4 @@
-"""Draws tallies of simulated people from the law of a mechanism or of a record mechanism.
+"""Draws tallies of simulated people from the law of a mechanism.
 
 A tally is drawn directly where that has the same law as counting reports one by one. (That is up to the
 rounding of a probability to a float, and the words' bias of 2^-64.) So a billion people cost no more than a
@@ -7,34 +7,25 @@ thousand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatch
-from typing import cast, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate
-from deniable.exact import whole_number
-from deniable.law import Law, Marginal
-from deniable.law.law import ReportLaw
+from deniable.law import Law
 from deniable.mechanisms import (
     Direct,
-    ExactMechanism,
     Hadamard,
     Mechanism,
     Pooled,
-    SetMechanism,
     Summed,
     Tally,
     Unary,
 )
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
-from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism
 from deniable.rounds import Memoized
 from deniable.simulate.population import MOST_PEOPLE
 
@@ -52,7 +43,7 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
     Subsets and hashes tie the values' counts together in a way that has no shortcut: their reports are really
     made and counted, block by block, from words that the generator seeds.
     """
-    counts, n = _checked_counts(mechanism, true_counts)
+    counts, n = checked_counts(mechanism, true_counts)
     if n > MOST_REPORTS:
         raise InvalidParameter(
             f"subsets and hashes are made one by one, for at most {MOST_REPORTS:,} people, got {n:,}; ask "
@@ -71,8 +62,8 @@ def draw_tally(mechanism: Mechanism, true_counts: npt.ArrayLike, generator: np.r
 @draw_tally.register
 def _draw_unary_tally(mechanism: Unary, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
     """Every bit has its own coin, so every count is the sum of two binomials."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    return Tally(n, _draw_bits(mechanism.law, counts, generator))
+    counts, n = checked_counts(mechanism, true_counts)
+    return Tally(n, draw_bits(mechanism.law, counts, generator))
 
 
 @draw_tally.register
@@ -80,8 +71,8 @@ def _draw_direct_tally(
     mechanism: Direct, true_counts: npt.ArrayLike, generator: np.random.Generator
 ) -> Tally:
     """With p - q a person reports the truth; all others report any of the k values, equally likely."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    return Tally(n, _draw_values(mechanism.law, counts, generator))
+    counts, n = checked_counts(mechanism, true_counts)
+    return Tally(n, draw_values(mechanism.law, counts, generator))
 
 
 @draw_tally.register
@@ -89,8 +80,8 @@ def _draw_memoized_tally(
     mechanism: Memoized, true_counts: npt.ArrayLike, generator: np.random.Generator
 ) -> Tally:
     """One collection: two rounds, of bits or of values, are one round with the chain's own p and q."""
-    counts, n = _checked_counts(mechanism, true_counts)
-    draw = _draw_bits if mechanism.bitwise else _draw_values
+    counts, n = checked_counts(mechanism, true_counts)
+    draw = draw_bits if mechanism.bitwise else draw_values
     return Tally(n, draw(mechanism.law, counts, generator))
 
 
@@ -99,7 +90,7 @@ def _draw_hadamard_tally(
     mechanism: Hadamard, true_counts: npt.ArrayLike, generator: np.random.Generator
 ) -> Tally:
     """How many agree with their row is a binomial; how many report each column, a tree of fair coins."""
-    counts, n = _checked_counts(mechanism, true_counts)
+    counts, n = checked_counts(mechanism, true_counts)
     people = np.zeros(1 << mechanism.bits, dtype=np.int64)
     people[1 : mechanism.k + 1] = counts
     agreeing = generator.binomial(people, mechanism.law.p)
@@ -115,7 +106,7 @@ def _draw_pooled_tally(
     Where people are fewer than functions times values, each of the former draws a function; else their number
     by function is a multinomial for each value.
     """
-    counts, n = _checked_counts(mechanism, true_counts)
+    counts, n = checked_counts(mechanism, true_counts)
     pool, p = mechanism.pool, mechanism.law.p
     truthful = generator.binomial(counts, p - (1 - p) / (mechanism.g - 1))
     cells = generator.multinomial(n - truthful.sum(), np.full(pool.cells, 1 / pool.cells))
@@ -141,7 +132,7 @@ def _draw_summed_tally(
     mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator
 ) -> Tally:
     """A Laplace number is the difference of two exponentials, so a sum of n is that of two gammas."""
-    counts, n = _checked_counts(mechanism, true_counts)
+    counts, n = checked_counts(mechanism, true_counts)
     noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
     return Tally(n, counts + mechanism.scale * noise)
 
@@ -151,7 +142,7 @@ def _draw_metric_tally(
     mechanism: MetricMechanism, true_counts: npt.ArrayLike, generator: np.random.Generator
 ) -> Tally:
     """People with one value report outputs by its row of the channel: a multinomial each."""
-    counts, n = _checked_counts(mechanism, true_counts)
+    counts, n = checked_counts(mechanism, true_counts)
     outputs = np.zeros(mechanism.outputs, dtype=np.int64)
     for value in np.flatnonzero(counts).tolist():
         row = mechanism._rows(value, value + 1)[0]
@@ -164,7 +155,7 @@ def is_drawn_directly(mechanism: Mechanism) -> bool:
     return draw_tally.dispatch(type(mechanism)) is not draw_tally.dispatch(object)
 
 
-def _draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
+def draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
     """Counts of independent bits, for one row of true counts or for many."""
     n = counts.sum(axis=-1, keepdims=True)
     return np.asarray(
@@ -172,7 +163,7 @@ def _draw_bits(law: Law, counts: Integers, generator: np.random.Generator) -> In
     )
 
 
-def _draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
+def draw_values(law: Law, counts: Integers, generator: np.random.Generator) -> Integers:
     """Counts of reported values, for one row of true counts or for many."""
     truthful = generator.binomial(counts, law.gain)
     others = generator.multinomial((counts - truthful).sum(axis=-1), np.full(law.k, 1 / law.k))
@@ -198,124 +189,8 @@ def _draw_columns(agreeing: Integers, disagreeing: Integers, generator: np.rando
     return np.asarray(agree[:, 0])
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Tallies of one attribute of a record mechanism, a row for each run."""
-
-    n: Integers
-    counts: Integers
-    asked: Integers | None = None
-    """How many of the reports are about each value, where not all are."""
-
-    def tally(self, run: int) -> Tally:
-        """The tally of one run."""
-        return Tally(int(self.n[run]), self.counts[run], None if self.asked is None else self.asked[run])
-
-    def frequencies(self, law: ReportLaw) -> Floats:
-        """The unbiased estimates of all runs, a row each."""
-        about = np.broadcast_to(self.n[:, None], self.counts.shape) if self.asked is None else self.asked
-        by = cast("Law | Marginal", law)  # metric values are estimated by their mechanism
-        return Estimate(int(self.n.max()), self.counts, by, asked=about).frequencies
-
-
-def draw_record_tallies(
-    mechanism: RecordMechanism,
-    true_counts: Sequence[npt.ArrayLike],
-    runs: int,
-    generator: np.random.Generator,
-) -> tuple[Draws, ...]:
-    """The tallies of many runs of a record mechanism, given how many people have each value.
-
-    The tallies of one attribute have the same law as counting real records. Those of different attributes are
-    drawn independently. That is their law for `Split`; for the others it is not, since a person who reports
-    one attribute leaves out (or fakes) the rest. So errors of an attribute and their averages are right; do
-    not look for correlations.
-    """
-    whole_number("runs", runs, 1)
-    if len(true_counts) != mechanism.d:
-        raise InvalidParameter(
-            f"the record mechanism has {mechanism.d} attributes, but there are true counts of "
-            f"{len(true_counts)}"
-        )
-    known = [
-        _checked_counts(part, counts) for part, counts in zip(mechanism.mechanisms, true_counts, strict=True)
-    ]
-    if len({n for _, n in known}) > 1:
-        raise InvalidParameter(
-            f"true counts of every attribute are of the same people, got {[n for _, n in known]}"
-        )
-    return tuple(
-        _draw_attribute(mechanism, j, np.tile(counts, (runs, 1)), generator)
-        for j, (counts, _) in enumerate(known)
-    )
-
-
-def _draw_attribute(
-    mechanism: RecordMechanism, attribute: int, people: Integers, generator: np.random.Generator
-) -> Draws:
-    """Each person reports an attribute by a coin, so the number of reporters with each value is binomial."""
-    part, chance, fake = (
-        mechanism.mechanisms[attribute],
-        mechanism.chance_real(attribute),
-        mechanism.fake(attribute),
-    )
-    reporters = people if chance == 1 else generator.binomial(people, float(chance))
-    real = _draw_reports(part, reporters, generator)
-    if fake is None:
-        return real
-    faked = _draw_fakes(fake, (people - reporters).sum(axis=1), generator)
-    return Draws(people.sum(axis=1), real.counts + faked)
-
-
-@singledispatch
-def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
-    """One tally of a mechanism for each row of people, one by one."""
-    return _draw_one_by_one(part, people, generator)
-
-
-@_draw_reports.register
-def _draw_set_reports(part: SetMechanism, people: Integers, generator: np.random.Generator) -> Draws:
-    """All at once where a law does it, else one by one."""
-    if not (part.bitwise or part.names_value):
-        return _draw_one_by_one(part, people, generator)
-    draw = _draw_bits if part.bitwise else _draw_values
-    return Draws(people.sum(axis=1), draw(part.law, people, generator))
-
-
-def _draw_one_by_one(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
-    tallies = [draw_tally(part, row, generator) for row in people]
-    about = [tally.asked for tally in tallies if tally.asked is not None]
-    counts = np.array([tally.counts for tally in tallies])
-    return Draws(people.sum(axis=1), counts, np.array(about) if about else None)
-
-
-@singledispatch
-def _draw_fakes(fake: Fake, _fakes: Integers, _generator: np.random.Generator) -> Integers:
-    """How many fakes support each value, a row for each number of fakes."""
-    raise InvalidParameter(
-        f"there is no shortcut for fakes of {type(fake).__name__}; make the records instead"
-    )
-
-
-@_draw_fakes.register
-def _draw_blank_fakes(fake: Blank, fakes: Integers, generator: np.random.Generator) -> Integers:
-    law = fake.part.law
-    return np.asarray(generator.binomial(fakes[:, None], law.q, (fakes.size, law.k)), dtype=np.int64)
-
-
-@_draw_fakes.register
-def _draw_guessed_fakes(fake: Guessed, fakes: Integers, generator: np.random.Generator) -> Integers:
-    return np.asarray(generator.multinomial(fakes, fake.supported), dtype=np.int64)
-
-
-@_draw_fakes.register
-def _draw_imitated_fakes(fake: Imitated, fakes: Integers, generator: np.random.Generator) -> Integers:
-    values = np.asarray(generator.multinomial(fakes, fake.prior.shares), dtype=np.int64)
-    return _draw_reports(fake.part, values, generator).counts
-
-
-def _checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
+def checked_counts(mechanism: Mechanism, true_counts: npt.ArrayLike) -> tuple[Integers, int]:
+    """How many people have each value, and how many there are in all."""
     if mechanism.numeric:
         raise InvalidParameter(
             "the mean of a number has no shares, so there are no counts of its values to draw from"

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deniable.choose import Considered, consider
-from deniable.choose.chances import round_chances
+from deniable.choose.ranking import round_chances
 from deniable.domain import Unlisted
 from deniable.errors import InvalidParameter
 from deniable.explain.level_precision import anticipate_levels
@@ -85,8 +85,8 @@ def consider_levels(study: Study, people: int) -> Considered:
         made = Sample(tuple(parts), weights=weigh_levels(asked, leveled, study.importance))
     protocols = list(map(name_protocol, parts))
     names = tuple(one.name for one in asked)
-    row = Considered.of(made, made.acronym, protocols, people, study.objective, study.per, names=names)
-    return replace(anticipate_levels(asked, row), score=1.0)
+    row = Considered.of(made, made.acronym, protocols, people, study.objective, names=names)
+    return replace(anticipate_levels(asked, row), score=1.0, per=study.per)
 
 
 def _choose_part(study: Study, one: Attribute, epsilon: float, people: int) -> ExactMechanism:

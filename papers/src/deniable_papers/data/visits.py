@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.data.marginals import FOREIGN, UNKNOWN, deal_values, read_marginals
+from deniable.data.datasets import FOREIGN, UNKNOWN, deal_values, read_marginals
 from deniable.data.published import FILES, rows_of
 from deniable.errors import DataUnavailable
 from deniable.randomness.simulated import seeded

@@ -12,8 +12,8 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of
 from deniable.records import RecordMechanism
-from deniable.simulate.measure import measure_record_errors
 from deniable.simulate.population import numbers_from
+from deniable_papers.studies.record_errors import measure_record_errors
 
 RUNS = 100
 DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))

@@ -51,7 +51,7 @@ def find_source(reports: Path | None, source: Source | None) -> Source | None:
             "reports come from a file, or with --from from a collector, its store or a table of reports; "
             "give one of both"
         )
-    from deniable.engines.addresses import hide_password, is_address
+    from deniable.engines.databases import hide_password, is_address
 
     for address in source if isinstance(source, tuple) else ():
         if (
@@ -100,7 +100,7 @@ def fetch_tallies(
     """The tallies of a round at a collector or in its store, or of a table of reports; and the round."""
     if isinstance(source, str) and not is_table(source, table):
         from deniable.collect.reading import fetch_tallies
-        from deniable.engines.addresses import hide_password
+        from deniable.engines.databases import hide_password
 
         number, tallies = fetch_tallies(plan, source, number, token)
         if not tallies.n:
@@ -153,7 +153,7 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
 
 
 def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Mapping[str, int]) -> None:
-    from deniable.engines.addresses import hide_password
+    from deniable.engines.databases import hide_password
     from deniable.results.windows import describe_refused
 
     if refused:

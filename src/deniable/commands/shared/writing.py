@@ -13,7 +13,7 @@ import click
 from deniable.commands.shared import console
 from deniable.commands.shared.options import FILE
 from deniable.errors import InvalidParameter
-from deniable.frames.spreadsheet import csv_bytes
+from deniable.frames.files import csv_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from deniable.plot.charts import panels
-from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import drawable, grouped
 from deniable.plot.looks import looks
 from deniable_papers.studies import geometric

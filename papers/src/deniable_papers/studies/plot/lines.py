@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from deniable.plot.charts import panels
-from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import drawable, grouped
 from deniable.plot.looks import looks
 

@@ -12,8 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
-from deniable.plot.charts import panels
-from deniable.plot.errors import Curve, draw_curves
+from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import INK, drawable, format_tick, grouped
 from deniable.plot.looks import looks
 from deniable_papers.studies import tradeoffs

@@ -9,9 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack import attribute_inference, membership, membership_bound
-from deniable.attack.models import Classifier
 from deniable.randomness import Words
+from deniable_papers.models import Classifier, attribute_inference, membership, membership_bound
 from deniable_papers.studies.applications.learning import models
 from deniable_papers.studies.applications.learning.people import Lesson, divide_people
 from deniable_papers.studies.applications.learning.point import LearningPoint

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from deniable.attack.page.bars import in_bars, seen_as
-from deniable.attack.page.rates import RealAttribute, ReidentificationRate
-from deniable.attack.page.verdict import best_match, most_exposed
-from deniable.attack.page.wording import (
-    ASKED,
-    EVENLY,
+from deniable.attack.results import (
+    AttributeSuccess,
+    ProfileSuccess,
+    RealAttribute,
+    ReidentificationRate,
+    Success,
     among_best,
-    exact_hits,
-    legend,
-    mark_figure,
-    name_leveled,
-    times_as_often,
+    name_left_out,
 )
-from deniable.attack.results import AttributeSuccess, ProfileSuccess, Success
-from deniable.attack.text import name_left_out
 from deniable.attack.values import MOST_COLLECTIONS
 from deniable.formatting import (
     fill_paragraph,
@@ -30,11 +24,30 @@ from deniable.formatting import (
     format_percent_range,
     format_points,
     format_table,
+    round_digits,
     shorten_names,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_WIDE = 40  # letters of 100 %
+_NAMED = 24  # letters of a name
+_MOST = 12  # attributes: those of which reports tell most
+_BLIND, _LEARNED = "-", "#"
+ASKED = {
+    "new": "a new attribute",
+    "any": "any attribute",
+    "kept": "the same attribute",
+    "all": "all attributes",
+    "mixed": "some always, some at random",
+}
+"""Which attributes collections ask for."""
+_EVENLY = (
+    "These figures are for people whose answers are spread evenly over all values: where some answers are "
+    "more frequent, fewer guesses or more of them may be right."
+)
+"""Whom the guesses of an attacker who knows nothing else are about."""
 
 
 @final
@@ -82,7 +95,7 @@ class Examination:
         """The page."""
         sections = [self._answers(), self._write_informed(), self._records(), self._people()]
         numbered = [f"{number}. {section}" for number, section in enumerate(filter(None, sections), 1)]
-        seen = seen_as(self._headers(), self.collections, self._may_lack, self.noise_kept)
+        seen = _seen_as(self._headers(), self.collections, self._may_lack, self.noise_kept)
         bars = in_bars(
             (self.ignorant if self.informed is None else self.informed).attributes,
             self.informed is not None,
@@ -98,7 +111,7 @@ class Examination:
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how often each answer is guessed, and how often a person is found."""
-        from deniable.attack.page.plot import Guesses, plot_examination
+        from deniable.attack.plot import Guesses, plot_examination
 
         title = self.title or f"Plan {self.plan[:12]}"
         how = f"{format_count(self.collections, 'collection')}, one run, seed {self.seed}"
@@ -166,7 +179,7 @@ class Examination:
         fields = {"known": "reported_memoized" if self.noise_kept else "reported_averaged"}
         figures = [fields.get(name, name) for name in _FIGURES]
         cells = [
-            mark_figure(
+            _mark_figure(
                 format_percent(getattr(attribute, name)), name in attribute.stderr, name in attribute.bounds
             )
             for name in figures
@@ -226,7 +239,7 @@ class Examination:
         lines = [fill_paragraph(" · ".join(meant))] if meant else []
         heading = "Guess one answer, knowing nothing else: how often it is right"
         table = format_table(["answer", "values", *self._headers()], rows, _LEFT, "  ")
-        about = fill_paragraph(" ".join([EVENLY, *exact_hits(self.distanced)]))
+        about = fill_paragraph(" ".join([_EVENLY, *_exact_hits(self.distanced)]))
         known = _how_known(self.ignorant.attributes, self.seed)
         return "\n".join([heading, *table, *lines, known, about, *self._write_related()])
 
@@ -311,10 +324,12 @@ class Examination:
             [
                 *(ASKED[profile.asked], self._client(profile), who),
                 *(
-                    mark_figure(format_percent(getattr(profile, name)), name in profile.stderr, profile.bound)
+                    _mark_figure(
+                        format_percent(getattr(profile, name)), name in profile.stderr, profile.bound
+                    )
                     for name in _WHOLE
                 ),
-                mark_figure(f"{profile.right:.2f}", "right" in profile.stderr, profile.bound),
+                _mark_figure(f"{profile.right:.2f}", "right" in profile.stderr, profile.bound),
             ]
             for who, success in attackers.items()
             for profile in success.profiles
@@ -335,7 +350,7 @@ class Examination:
         )
         table = format_table(headers, rows, _LEFT, "  ")
         lines = [heading, *table, f"blind: the whole record {blind}", fill_paragraph(meant), known]
-        return "\n".join([*lines, *map(fill_paragraph, name_leveled(self.leveled))])
+        return "\n".join([*lines, *map(fill_paragraph, _name_leveled(self.leveled))])
 
     def _client(self, profile: ProfileSuccess) -> str:
         if self.collections == 1:
@@ -429,7 +444,7 @@ class Examination:
             background = most.background if complete else most.named
             lines.append(
                 f"With a background of {background} and {format_count(most.collections, 'collection')} "
-                f"{best_match(most.top)} for {format_percent(most.success)} of people, "
+                f"{_best_match(most.top)} for {format_percent(most.success)} of people, "
                 f"{times_as_often(most.success, most.blind)}."
             )
         return fill_paragraph("In short: " + " ".join(lines))
@@ -449,3 +464,209 @@ def _how_known(rows: Sequence[AttributeSuccess] | Sequence[ProfileSuccess], seed
     answers = [row.stderr["right"] for row in rows if "right" in row.stderr]
     bound = any(row.bounds if isinstance(row, AttributeSuccess) else row.bound for row in rows)
     return fill_paragraph(legend(errors, bound, seed, answers))
+
+
+def most_exposed(
+    ignorant: Success, informed: Success | None, collections: int, noise_kept: bool
+) -> list[str]:
+    """Finds what one report adds, for attackers who know the frequencies, where they are given, and who do
+    not.
+
+    What several reports tell is said of those who send them. A figure of everyone counts people who were
+    never asked for the answer, and would read as if more reports said less.
+    """
+    worst = ignorant.worst
+    knowing = "" if informed is None else " and knows nothing else"
+    alone = (
+        f"an attacker who sees a report that holds it{knowing} is right for "
+        f"{format_percent(worst.reported)} of people, blindly for {format_percent(worst.blind)}"
+        f"{_add_collections(worst, collections, noise_kept)}."
+    )
+    if informed is None:
+        return [f"The most exposed answer is {worst.name!r}: {alone}"]
+    exposed = max(informed.attributes, key=lambda attribute: attribute.report - attribute.blind)
+    learned = (
+        "with one report an attacker who knows how frequent the answers are is right for "
+        f"{format_percent(exposed.report)} of "
+        f"people{_compare_with_blind(exposed)}{_add_collections(exposed, collections, noise_kept)}."
+    )
+    if format_points(exposed.report - exposed.blind) == format_points(0.0):
+        several = max(
+            informed.attributes, key=lambda attribute: _together(attribute, noise_kept) - attribute.blind
+        )
+        return [
+            f"The most exposed answer is {worst.name!r}: {alone} To an attacker who knows how frequent the "
+            "answers are one report tells nothing of use: the most frequent answer remains the best "
+            f"guess{_by_name(several, ignorant, collections, noise_kept)}."
+        ]
+    if exposed.name == worst.name:
+        return [f"The most exposed answer is {worst.name!r}: {alone} By this data, {learned}"]
+    return [
+        f"The most exposed answer is {exposed.name!r}: {learned} "
+        f"Without this data it is {worst.name!r}: {alone}"
+    ]
+
+
+def _compare_with_blind(attribute: AttributeSuccess) -> str:
+    """Says what one report adds, and where that is too little to see, that it is."""
+    more, blind = format_points(attribute.report - attribute.blind), format_percent(attribute.blind)
+    return (
+        f", hardly more often than blindly ({more})"
+        if format_percent(attribute.report) == blind
+        else f" instead of {blind}, {more} more"
+    )
+
+
+def _best_match(top: int) -> str:
+    """Says who is found among the best matches."""
+    if top == 1:
+        return "the record that matches best is the right person's"
+    return f"the right person is among the {top} that match best"
+
+
+def _together(attribute: AttributeSuccess, noise_kept: bool) -> float:
+    """From reports that all hold the answer, as clients send them."""
+    return attribute.reported_memoized if noise_kept else attribute.reported_averaged
+
+
+def _add_collections(attribute: AttributeSuccess, collections: int, noise_kept: bool) -> str:
+    """What several reports add; nothing where they add nothing that can be seen."""
+    known = " that are known to hold it" if _may_lack(attribute) else ""
+    return (
+        f"; from {collections} reports{known}, for {_format_learned(attribute, noise_kept)}"
+        if _format_learned(attribute, noise_kept)
+        else ""
+    )
+
+
+def _by_name(attribute: AttributeSuccess, ignorant: Success, collections: int, noise_kept: bool) -> str:
+    """Says the same of another answer, by name, of which one report reveals nothing."""
+    if not _format_learned(attribute, noise_kept):
+        return ""
+    sampled = any(_may_lack(other) for other in ignorant.attributes if other.name == attribute.name)
+    which = (
+        f"that are known to hold {attribute.name!r} the guess of it"
+        if sampled
+        else f"the guess of {attribute.name!r}"
+    )
+    learned = _format_learned(attribute, noise_kept)
+    return f"; from {collections} reports {which} is right for {learned} of people"
+
+
+def _format_learned(attribute: AttributeSuccess, noise_kept: bool) -> str:
+    often = format_percent(_together(attribute, noise_kept))
+    return "" if often == format_percent(max(attribute.reported, attribute.blind)) else often
+
+
+def _may_lack(attribute: AttributeSuccess) -> bool:
+    """Whether a report may not hold the answer."""
+    return attribute.report < attribute.reported - 1e-12
+
+
+def _seen_as(headers: Sequence[str], collections: int, may_lack: bool, noise_kept: bool) -> dict[str, str]:
+    """Names the figures by their headers: one report, and all reports of people who are asked each time."""
+    _, one_report, holding, known, kept, fresh = headers
+    seen = {one_report: "report", **({holding: "reported"} if may_lack else {})}
+    if collections > 1:
+        all_reports = known if may_lack else kept if noise_kept else fresh
+        seen[all_reports] = "reported_memoized" if noise_kept else "reported_averaged"
+    return seen
+
+
+def in_bars(attributes: Sequence[AttributeSuccess], informed: bool, figures: Mapping[str, str]) -> str:
+    """Figures by what they are called; what is guessed blindly is a part of each bar.
+
+    >>> town = AttributeSuccess("town", 4, 0.25, 0.5, 0.5, 0.5, 0.75, 0.5, 0.75)
+    >>> print(in_bars([town], False, {"one report": "report", "5 x fresh noise": "reported_averaged"}))
+    In bars of up to 100 %, knowing nothing else: blind (-), and what reports add (#)
+      town  one report       ----------##########                      50 %
+            5 x fresh noise  ----------####################            75 %
+    """
+    exposed = sorted(
+        attributes,
+        key=lambda attribute: (
+            attribute.blind - max(_read_figure(attribute, name) for name in figures.values())
+        ),
+    )[:_MOST]
+    listed = [attribute for attribute in attributes if attribute in exposed]
+    names = [
+        attribute.name if len(attribute.name) <= _NAMED else f"{attribute.name[: _NAMED - 3]}..."
+        for attribute in listed
+    ]
+    name_width, label_width = max(map(len, names)), max(map(len, figures))
+    knowing = "how frequent the answers are" if informed else "nothing else"
+    lines = [
+        f"In bars of up to 100 %, knowing {knowing}: blind ({_BLIND}), and what reports add ({_LEARNED})"
+    ]
+    for attribute, name in zip(listed, names, strict=True):
+        for i, (label, figure) in enumerate(figures.items()):
+            share = _read_figure(attribute, figure)
+            marked = _mark_figure(
+                format_percent(share), figure in attribute.stderr, figure in attribute.bounds
+            )
+            bar, first = _bar(attribute.blind, share), "" if i else name
+            lines.append(f"  {first:{name_width}}  {label:{label_width}}  {bar:{_WIDE}}  {marked}")
+    left = len(attributes) - len(listed)
+    return "\n".join([*lines, *([f"  and {left} more, of which reports tell less"] if left else [])])
+
+
+def _read_figure(attribute: AttributeSuccess, figure: str) -> float:
+    return float(getattr(attribute, figure))
+
+
+def _bar(blind: float, right: float) -> str:
+    known = round(_WIDE * blind)
+    return _BLIND * known + _LEARNED * max(0, round(_WIDE * right) - known)
+
+
+def times_as_often(success: float, blind: float) -> str:
+    """Compares a guess with a blind one.
+
+    >>> times_as_often(0.0175, 0.00005), times_as_often(0.03, 0.02)
+    ('350 times as often as blindly', '1.5 times as often as blindly')
+    """
+    times = round_digits(success / blind, 2)
+    return (
+        f"{times:,.0f} times as often as blindly" if times >= 10 else f"{times:g} times as often as blindly"
+    )
+
+
+def _mark_figure(cell: str, simulated: bool, bound: bool) -> str:
+    """A figure with how it is known."""
+    return f"{'<= ' if bound else ''}{'~' if simulated else ''}{cell}" if cell else ""
+
+
+def legend(errors: Sequence[float], bound: bool, seed: int, answers: Sequence[float] = ()) -> str:
+    """What the marks of a table say; `answers` are the errors that are numbers of answers, not shares.
+
+    >>> legend([0.001], False, 1, [0.02])
+    '~ is simulated from seed 1, standard error at most 0.1 points, of right on average 0.02 answers ...'
+    """
+    worst = [f"at most {format_points(max(errors), 2)}"] if errors else []
+    worst += (
+        [f"of right on average {'' if errors else 'at most '}{max(answers):.2g} answers"] if answers else []
+    )
+    marks = [f"~ is simulated from seed {seed}, standard error {', '.join(worst)}"] if worst else []
+    marks += ["<= is at most"] if bound else []
+    return " · ".join([*marks, "the rest is exact"]) if marks else "exact"
+
+
+def _exact_hits(names: Sequence[str]) -> list[str]:
+    """What counts as right for metric attributes; nothing where there are none."""
+    if not names:
+        return []
+    return [
+        f"For {shorten_names(names)}, which are metric, only the exact bin or cell is right: guesses "
+        "nearby are not counted."
+    ]
+
+
+def _name_leveled(questions: Sequence[str]) -> list[str]:
+    """That levels of one question are counted as several answers; nothing where there are none."""
+    if not questions:
+        return []
+    return [
+        f"Levels of {shorten_names(questions)} count as answers of their own, as if nothing tied them "
+        "together. The finest level has all others, so that whole records are guessed more often than "
+        "this, with reports and blindly."
+    ]

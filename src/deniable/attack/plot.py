@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from deniable.attack.page.rates import ReidentificationRate
-from deniable.attack.page.wording import among_best
-from deniable.attack.results import AttributeSuccess
+from deniable.attack.results import AttributeSuccess, ReidentificationRate, among_best
 from deniable.formatting import shorten_names
 from deniable.plot.figure import INK, format_tick, require_matplotlib, style
 from deniable.plot.looks import looks

@@ -1,15 +1,20 @@
-"""Tests whether report ids depend on answers: of their own device, or of the device before.
+"""Tests that reports are independent: of an earlier start, of other devices, and their ids of answers.
 
-Who holds which answer is drawn by the audit, whatever the ids are. So the sum of f (a - m) over the devices,
-with f a number from -1 to 1 that an id alone gives, a a bit of the answer and m the mean of that bit over the
-answers that the device might have held, has mean 0, and Hoeffding's inequality bounds how large it gets by
-chance. Every f that is looked at is counted. One f more is learned, from other devices than it is tested on.
+Nothing may come twice: neither a report id nor, from two fresh starts, the same sequence of reports. Ids may
+not depend on answers, of their own device or of the device before. Who holds which answer is drawn by the
+audit, whatever the ids are. So the sum of f (a - m) over the devices, with f a number from -1 to 1 that an id
+alone gives, a a bit of the answer and m the mean of that bit over the answers that the device might have
+held, has mean 0, and Hoeffding's inequality bounds how large it gets by chance. Every f that is looked at is
+counted. One f more is learned, from other devices than it is tested on. Devices are independent, so a report
+says nothing of the device before it: half of the guesses at that are right. And devices that answer alike
+send the same report as often next to each other as far apart.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import md5, sha256
 from itertools import combinations
@@ -19,10 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.audit.observations import Bytes
+from deniable.audit.bound import lower_epsilon
+from deniable.audit.guessers import Chooser, make_guessers
+from deniable.audit.observations import FIRST, HEADER, SECOND, Bytes, Observations, cut, join
 
-_CERTAIN = 1e-9  # chance of a false alarm: half of it for what is listed, half for what is learned
-_MOST = 1 << 17  # devices that are looked at
+_CERTAIN = 1e-9  # chance of a false alarm; of ids, half for listed functions and half for learned ones
+_MOST_WITH_ID = 1 << 17  # devices whose ids are looked at
 _MOST_TAUGHT = 1 << 16  # devices that a function is learned from, chosen by and tested on
 _MOST_BITS = 16  # of an answer, at most
 _AT_ONCE = 1 << 14  # devices whose numbers are in memory at once
@@ -31,8 +38,57 @@ _LEARNED_PRIMES = tuple(n for n in range(29, 256) if all(n % p for p in (2, 3, 5
 _DIGESTS = (md5, sha256)
 _MOST_COLUMNS = 64  # bits of answers that a function is learned for
 _MOST_LEARNED = 3000  # functions of ids times bits of answers that are learned, at most
+_MOST_IN_ORDER = 1 << 15  # devices whose order is looked at, or a few more
+_FEWEST_OF_BLOCK = 64
+_MOST_BYTES = 1 << 25  # of their reports
 
 Table = npt.NDArray[np.float32]
+
+
+@final
+class Ids:
+    """Report ids so far."""
+
+    def __init__(self) -> None:
+        self._seen: list[np.ndarray[tuple[int, int], np.dtype[np.uint64]]] = []
+
+    def add(self, ids: Bytes) -> None:
+        """The ids of a block, several rounds side by side."""
+        if ids.size:
+            self._seen.append(np.ascontiguousarray(ids).reshape(-1, 16).view(np.uint64))
+
+    def repeated(self) -> int:
+        """How many came again, in all of their 128 bits."""
+        if not self._seen:
+            return 0
+        ids = np.concatenate(self._seen)
+        ids = ids[np.lexsort((ids[:, 0], ids[:, 1]))]
+        return int((ids[1:] == ids[:-1]).all(axis=1).sum())
+
+
+def find_repetition(earlier: Sequence[bytes], later: Sequence[bytes], headed: bool) -> str | None:
+    """What is wrong with the reports of two fresh starts, in words; None if nothing is.
+
+    Independent reports of the same answer may come in any order: that both starts gave the very same sequence
+    has a chance of one in the number of its different orders.
+    """
+    start = HEADER if headed else 0
+    first, second = ([report[start:] for report in reports] for reports in (earlier, later))
+    ids = [report[HEADER - 16 : HEADER] for report in (*earlier, *later)] if headed else []
+    if len(set(ids)) < len(ids):
+        return (
+            "report ids come again: an observer of two reports knows that one source made them, and it is "
+            "not random"
+        )
+    if first != second:
+        return None
+    orders = math.lgamma(len(first) + 1) - sum(math.lgamma(count + 1) for count in Counter(first).values())
+    if orders < -math.log(_CERTAIN):
+        return None
+    return (
+        f"from the same start it sent the same {len(first)} reports twice: its randomness is seeded or kept "
+        "in its memory, not the operating system's, and anyone who has it can undo it"
+    )
 
 
 @final
@@ -62,7 +118,7 @@ class IdBits:
         features = _list_features(np.zeros((1, 16), dtype=np.uint8)).shape[1]
         self._sums = np.zeros((2, features, len(self._names)))
         self._devices = np.zeros((2, len(self._names)))
-        self._left = _MOST
+        self._left = _MOST_WITH_ID
         self._ids: list[Bytes] = []
         self._answers: list[Table] = []
         self._differ: list[Table] = []
@@ -197,3 +253,82 @@ def _find_residues(ids: Bytes, primes: Sequence[int]) -> Bytes:
     sums = (weights @ ids.T.astype(np.float32)).astype(np.int32)  # below 2^24, so exact
     rows = [row % prime for row, prime in zip(sums, np.repeat(primes, 2).tolist(), strict=True)]
     return np.array(rows, dtype=np.uint8).T
+
+
+@final
+class DeviceOrder:
+    """Devices in the order in which they were asked: some at the start of each block, so that they are from
+    all of the time that an audit takes.
+    """
+
+    def __init__(self, pairs: int, planned: bool, width: int, devices: int) -> None:
+        """How many pairs there are, bytes of a device's reports, and devices in all."""
+        self._pairs, self._planned, self._devices = pairs, planned, devices
+        self._most = min(_MOST_IN_ORDER, _MOST_BYTES // max(1, width))
+        self._reports: list[tuple[Integers, Bytes]] = []
+        self._before: list[Observations] = []
+
+    def part_of(self, block: int) -> int:
+        """How many devices of a block with so many are looked at."""
+        return min(block, max(_FEWEST_OF_BLOCK, -(-block * self._most // max(1, self._devices))))
+
+    def add(self, seen: Observations, before: Observations) -> None:
+        """The next devices, and the same reports held against the device before each."""
+        self._reports.append((2 * seen.pair + seen.second, seen.bodies))
+        self._before.append(before)
+
+    def faults(self) -> list[str]:
+        """What is wrong, in words."""
+        return [fault for fault in (self._same_nearby(), self._answer_before()) if fault is not None]
+
+    def _same_nearby(self) -> str | None:
+        """Whether devices that answer alike send the same more often one after the other than far apart."""
+        if not self._reports:
+            return None
+        sides = np.concatenate([side for side, _ in self._reports])
+        bodies = np.concatenate([body for _, body in self._reports])
+        adjacent = far = total = 0
+        order = np.argsort(sides, kind="stable")
+        for who in np.split(order, np.flatnonzero(np.diff(sides[order])) + 1):
+            count = len(who) // 4
+            if not count:
+                continue
+            four = who[: 4 * count].reshape(-1, 4)
+            adjacent += int((bodies[four[:, 0]] == bodies[four[:, 1]]).all(axis=1).sum())
+            other = np.roll(four[:, 3], -(count // 2))
+            far += int((bodies[four[:, 2]] == bodies[other]).all(axis=1).sum())
+            total += count
+        if adjacent <= far or (adjacent - far) ** 2 / (2 * (adjacent + far)) < -math.log(
+            _CERTAIN
+        ):  # Hoeffding's
+            return None
+        return (
+            f"devices that answer alike send the same report next to each other in {adjacent:,} of {total:,} "
+            f"cases, and far apart in {far:,}: they share their noise, as by a seed from the clock"
+        )
+
+    def _answer_before(self) -> str | None:
+        """Whether a report says what the device before answered."""
+        if not self._before or not sum(len(seen.pair) for seen in self._before):
+            return None
+        joined = join(self._before)
+        ends = [len(joined.pair) // 4, len(joined.pair) // 2, len(joined.pair)]
+        learn, choose, rest = (cut(joined, low, high) for low, high in zip([0, *ends], ends, strict=False))
+        views = make_guessers(self._pairs, self._planned)
+        for view in views:
+            view.learn(learn)
+        chooser = Chooser(views, [_CERTAIN])
+        chooser.add(choose, np.zeros(len(choose.pair), dtype=np.int64))
+        ((view, least),) = chooser.chosen()
+        votes = (joined.support == FIRST).sum(axis=1) - (joined.support == SECOND).sum(axis=1, dtype=np.int64)
+        bounds = []
+        for scores, threshold, second in ((view.scores(rest), least, rest.second), (votes, 1, joined.second)):
+            guessed = np.abs(scores) >= threshold
+            right = guessed & ((scores < 0) == second)
+            bounds.append(float(lower_epsilon(int(right.sum()), int(guessed.sum()), _CERTAIN / 2)))
+        if max(bounds) <= 0:
+            return None
+        return (
+            f"a report says what the device before it answered: epsilon is at least {max(bounds):.4f}, where "
+            "nothing may be said of another device"
+        )

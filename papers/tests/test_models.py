@@ -12,12 +12,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.tree import DecisionTreeClassifier
+from tests import statistics
 
 import deniable as dn
 from deniable.arrays import Floats, Integers
-from deniable.attack import MembershipAttack, attribute_inference, membership, membership_bound
 from deniable.errors import InvalidParameter
-from tests import statistics
+from deniable_papers.models import MembershipAttack, attribute_inference, membership, membership_bound
 
 N = statistics.SUSPECTS
 COLUMNS = 20
