@@ -80,8 +80,8 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     ]
     headers = ["choice", *figures, "why not"]
     rows = []
-    shown = _different(considered)[:_MOST_ROWS]
-    for names, row in shown:
+    choices = _different(considered)[:_MOST_ROWS]
+    for names, row in choices:
         if row.mechanism is None:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
             continue
@@ -98,7 +98,7 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     ]
     lines += format_table(headers, rows, ("why not",))
     lines += [f"and {more} more"] if more > 0 else []
-    lines += explain_kinds([row for _, row in shown])
+    lines += explain_kinds([row for _, row in choices])
     if rounds is not None:
         lines.append(
             f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "
@@ -109,7 +109,7 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
 
 def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]:
     """What differs in any figure, under all its names: for two values, direct encoding is a subset of one."""
-    found: dict[object, tuple[str, Considered]] = {}
+    different: dict[object, tuple[str, Considered]] = {}
     for row in considered:
         figures = (
             row.variances,
@@ -121,8 +121,10 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
             row.why_not,
         )
         key = (row.kind, *figures) if row.mechanism is not None else row.name
-        found[key] = (f"{found[key][0]} or {row.name}", found[key][1]) if key in found else (row.name, row)
-    return list(found.values())
+        different[key] = (
+            (f"{different[key][0]} or {row.name}", different[key][1]) if key in different else (row.name, row)
+        )
+    return list(different.values())
 
 
 def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str]:
@@ -130,8 +132,8 @@ def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str
     losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
     if not losses:
         return "", ""
-    worst = max(losses, key=lambda each: each.changing_values)
-    return format_loss(max(each.one_value_forever for each in losses)), format_up(worst.changing_values)
+    worst = max(losses, key=lambda loss: loss.changing_values)
+    return format_loss(max(loss.one_value_forever for loss in losses)), format_up(worst.changing_values)
 
 
 def _first_line(text: str | None) -> str:
@@ -143,29 +145,35 @@ def name_use(use: Use) -> str:
     return _USES[use]
 
 
-def tabulate_precisions(here: Considered) -> str:
+def tabulate_precisions(row: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
     headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
     rows = [
-        [one.attribute, one.describe(), one.format_margin(), _USES[one.use], one.format_people()]
-        for one in list_precisions(here)
+        [
+            precision.attribute,
+            precision.describe(),
+            precision.format_margin(),
+            _USES[precision.use],
+            precision.format_people(),
+        ]
+        for precision in list_precisions(row)
     ]
     lines = [
-        f"What {format_count(here.n, 'person')} will tell (95 %, either way):",
+        f"What {format_count(row.n, 'person')} will tell (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
         "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
         "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
     ]
-    if any(one.what == FOUND for one in list_precisions(here)):
+    if any(precision.what == FOUND for precision in list_precisions(row)):
         clear, useful, rough = (part / COMMON for part in (25, 50, 100))
         lines.append(
             "values that are found: about half of the time, from this share of people on; clear up to "
             f"{clear:g} %, useful up to {useful:g} %, rough up to {rough:g} %"
         )
-    if any(one.what == "median" for one in list_precisions(here)):
-        whose = "with an open end" if all(here.readings) else "in levels, with an open end"
-        which = "the latter" if all(here.readings) else "the first and the last"
-        anywhere = "" if all(here.readings) else "; of one in levels, the margin holds wherever it is"
+    if any(precision.what == "median" for precision in list_precisions(row)):
+        whose = "with an open end" if all(row.readings) else "in levels, with an open end"
+        which = "the latter" if all(row.readings) else "the first and the last"
+        anywhere = "" if all(row.readings) else "; of one in levels, the margin holds wherever it is"
         lines.append(
             f'the median: for ranges {whose}, or with "no answer" as a value; results of {which} have '
             f"means, too{anywhere}"
@@ -173,18 +181,20 @@ def tabulate_precisions(here: Considered) -> str:
     return "\n".join(lines)
 
 
-def plot_precisions(found: Sequence[Precision], title: str = "") -> Figure:
+def plot_precisions(precisions: Sequence[Precision], title: str = "") -> Figure:
     """A bar for everything that is read, as long as its margin: in points, or hundredths of the range."""
     from deniable.plot.charts import Bars, plot_bars
 
-    margins = np.array([HALF_WIDTH * one.stderr for one in found])
-    labels = [f"{one.attribute}: {one.describe()} ({_USES[one.use]})" for one in found]
-    numbers = [one.format_margin() for one in found]
+    margins = np.array([HALF_WIDTH * precision.stderr for precision in precisions])
+    labels = [
+        f"{precision.attribute}: {precision.describe()} ({_USES[precision.use]})" for precision in precisions
+    ]
+    numbers = [precision.format_margin() for precision in precisions]
     heading = f"{title}: what" if title else "What"
     return plot_bars(
         labels,
         [Bars(np.minimum(margins, 1.0), numbers=numbers)],
-        f"{heading} {format_count(found[0].people, 'person')} will tell",
+        f"{heading} {format_count(precisions[0].people, 'person')} will tell",
         "known to within, either way (95 %); of a mean, as a part of the range",
     )
 
@@ -193,8 +203,8 @@ def _name_goal(chosen: Considered) -> str:
     """What choices were compared by, where it is not the usual mean."""
     if not chosen.objective.is_absolute:
         return ""
-    drawn = " Attributes are drawn by their errors." if len(set(chosen.chances)) > 1 else ""
-    return f"As wanted, the {chosen.objective.goal} is to be the least.{drawn}"
+    sampling = " Attributes are drawn by their errors." if len(set(chosen.chances)) > 1 else ""
+    return f"As wanted, the {chosen.objective.goal} is to be the least.{sampling}"
 
 
 def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
@@ -207,10 +217,10 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
         return _name_next_best(chosen, next_best)
     ratios = [math.log(b / a) for a, b in zip(chosen.units, next_best.units, strict=True)]
     most = max(range(len(ratios)), key=ratios.__getitem__)
-    here, there = (_first_precision(row, most) for row in (chosen, next_best))
+    precision, other = (_first_precision(row, most) for row in (chosen, next_best))
     decided = (
-        f"{here.attribute!r} decided: {chosen.kind} knows {here.describe()} to within "
-        f"{here.format_margin()}, {next_best.kind} to within {there.format_margin()}. "
+        f"{precision.attribute!r} decided: {chosen.kind} knows {precision.describe()} to within "
+        f"{precision.format_margin()}, {next_best.kind} to within {other.format_margin()}. "
     )
     return f"{decided if ratios[most] > 0 else ''}{_name_next_best(chosen, next_best)}"
 
@@ -219,9 +229,11 @@ def _name_next_best(chosen: Considered, other: Considered) -> str:
     """How much more another choice errs, and in what it differs."""
     errs = f"The next best, {name_choice(other)}, errs {_format_times(other.score / chosen.score)}"
     changed: dict[str, list[str]] = {}
-    for j, (here, there) in enumerate(zip(chosen.protocols, other.protocols, strict=True)):
-        if here != there:
-            changed.setdefault(there, []).append(_first_precision(other, j).attribute)
+    for j, (protocol_chosen, protocol_other) in enumerate(
+        zip(chosen.protocols, other.protocols, strict=True)
+    ):
+        if protocol_chosen != protocol_other:
+            changed.setdefault(protocol_other, []).append(_first_precision(other, j).attribute)
     is_alike = (chosen.kind, list_always(chosen)) == (other.kind, list_always(other))
     differs = [] if is_alike else [explain_kind(other)]
     if len(changed) <= _MOST_IN_FULL:
@@ -229,13 +241,13 @@ def _name_next_best(chosen: Considered, other: Considered) -> str:
             f"{name_protocol_in_full(protocol) or protocol} for {shorten_names([*map(repr, names)], 3)}"
             for protocol, names in changed.items()
         ]
-    told = "; ".join(filter(None, differs))
-    return f"{errs}: {told}." if told else f"{errs}."
+    difference = "; ".join(filter(None, differs))
+    return f"{errs}: {difference}." if difference else f"{errs}."
 
 
 def _first_precision(row: Considered, attribute: int) -> Precision:
     """How well the first thing is known that is read of an attribute."""
-    before = sum(len(some) for some in row.readings[:attribute])
+    before = sum(len(readings) for readings in row.readings[:attribute])
     return list(list_precisions(row))[before]
 
 
@@ -245,10 +257,10 @@ def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
     if least.score >= chosen.score or least.report_bytes <= chosen.report_bytes:
         return ""
     less = f"{name_choice(least)} would err {_format_times(chosen.score / least.score, less=True)}"
-    most, here = least.report_bytes.most, chosen.report_bytes.most
-    if most == here:
+    most, chosen_bytes = least.report_bytes.most, chosen.report_bytes.most
+    if most == chosen_bytes:
         return f"{less}, with reports that are longer on average."
-    return f"{less}, with {format_count(most, 'byte')} a report instead of {here:,}."
+    return f"{less}, with {format_count(most, 'byte')} a report instead of {chosen_bytes:,}."
 
 
 def _format_times(ratio: float, less: bool = False) -> str:
@@ -293,8 +305,8 @@ def explain_name(row: Considered) -> str:
     >>> print(explain_name(consider([2, 3], epsilon=1.0, n=1000, mechanisms="SMP", protocols="grr")[0]))
     everybody reports one question, drawn at random; grr: generalized randomized response
     """
-    told = [_name_protocol(name) for name in dict.fromkeys(row.protocols)]
-    return "; ".join(filter(None, [explain_kind(row), *told]))
+    names = [_name_protocol(name) for name in dict.fromkeys(row.protocols)]
+    return "; ".join(filter(None, [explain_kind(row), *names]))
 
 
 def explain_kind(row: Considered) -> str:
@@ -315,12 +327,12 @@ def list_always(row: Considered) -> list[str]:
 
 def explain_kinds(rows: Sequence[Considered]) -> list[str]:
     """A line for each record mechanism of these choices."""
-    told: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for row in rows:
         words = explain_kind(row)
-        alike = told.setdefault(row.kind, words) == words
-        told[row.kind] = words if alike else _explain_kind(row.kind)
-    return [f"{kind}: {words}" for kind, words in told.items() if words]
+        alike = meanings.setdefault(row.kind, words) == words
+        meanings[row.kind] = words if alike else _explain_kind(row.kind)
+    return [f"{kind}: {words}" for kind, words in meanings.items() if words]
 
 
 def _explain_kind(kind: str) -> str:

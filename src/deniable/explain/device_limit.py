@@ -111,11 +111,11 @@ def _remedy(document: PlanDocument) -> str:
     metric = document.stated.metric
     if metric is None:
         return "A smaller epsilon helps."
-    named = {one.name for one in metric.units}
+    names = {unit.name for unit in metric.units}
     most, _, about = max(
-        (part.loss(), -j, one)
-        for j, (one, part) in enumerate(zip(document.attributes, document.parts, strict=True))
-        if one.name in named
+        (part.loss(), -j, attribute)
+        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        if attribute.name in names
     )
     is_map = isinstance(about.domain, Grid)
     smaller = "a smaller area" if is_map else "a shorter or coarser range"
@@ -155,53 +155,55 @@ def find_accepted(document: PlanDocument, cap: float) -> list[Accepted]:
     not possible, or where a grid has many cells.
     """
     metric = [
-        (j, one, part)
-        for j, (one, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        (j, attribute, part)
+        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
         if isinstance(part, MetricMechanism) and part.metric
     ]
     spent = sum(part.loss() for _, _, part in metric)
     left = cap - (document.stated.record / NANO - spent)
     if document.stated.metric is None or left <= 0 or max(part.k for _, _, part in metric) > _MOST_CELLS:
         return []
-    rates = {one.name: one.loss / NANO for one in document.stated.metric.units}
+    rates = {unit.name: unit.loss / NANO for unit in document.stated.metric.units}
     scale = left / spent
     for _ in range(_MOST_TRIES):  # noise on a grid loses a little more than in proportion
-        made = [_make(one, rates[one.name] * scale) for _, one, _ in metric]
-        total = sum(part.loss() for _, part in made)
+        lowered = [_make(attribute, rates[attribute.name] * scale) for _, attribute, _ in metric]
+        total = sum(part.loss() for _, part in lowered)
         if total <= left:
             break
         scale *= left / total * (1 - 1e-3)
     else:
         return []
-    found = []
-    for (j, one, _), (epsilon, part) in zip(metric, made, strict=True):
+    accepted = []
+    for (j, attribute, _), (epsilon, part) in zip(metric, lowered, strict=True):
         people = max(1, round(document.people * float(document.mechanism.chance(j))))
-        known = _find_best(part, one.name, people, list_readings(one.domain, part.k, one.turnout))
-        unit = "meter" if isinstance(one.domain, Grid) else "unit"
-        found.append(Accepted(one.name, epsilon, unit, known))
-    return found
+        known = _find_best(
+            part, attribute.name, people, list_readings(attribute.domain, part.k, attribute.turnout)
+        )
+        unit = "meter" if isinstance(attribute.domain, Grid) else "unit"
+        accepted.append(Accepted(attribute.name, epsilon, unit, known))
+    return accepted
 
 
-def _make(one: Attribute, loss: float) -> tuple[float, MetricMechanism]:
+def _make(attribute: Attribute, loss: float) -> tuple[float, MetricMechanism]:
     """A rounded epsilon that loses about this per step or kilometer, and its mechanism."""
-    domain: Any = one.domain
+    domain: Any = attribute.domain
     epsilon = _round_down(loss / (1000.0 if isinstance(domain, Grid) else float(domain.step)))
-    made = metric_mechanism(replace(domain, privacy="metric", epsilon=epsilon), one.name)
-    assert made is not None
-    return epsilon, made
+    mechanism = metric_mechanism(replace(domain, privacy="metric", epsilon=epsilon), attribute.name)
+    assert mechanism is not None
+    return epsilon, mechanism
 
 
-def advise_accepted(found: Sequence[Accepted]) -> str:
+def advise_accepted(accepted: Sequence[Accepted]) -> str:
     """In a sentence; empty where there is nothing to advise."""
-    if not found:
+    if not accepted:
         return ""
-    return f" Devices accept an epsilon of up to {', and '.join(map(str, found[:_MOST_NAMED]))}."
+    return f" Devices accept an epsilon of up to {', and '.join(map(str, accepted[:_MOST_NAMED]))}."
 
 
 def _find_best(part: MetricMechanism, name: str, people: int, readings: Any) -> Precision:
     """What is known best of all that is read."""
     row = Considered.of(part, "", ["metric"], people, Objective(), names=(name,), readings=[readings])
-    return min(list_precisions(row), key=lambda one: one.ratio)
+    return min(list_precisions(row), key=lambda precision: precision.ratio)
 
 
 def _round_down(epsilon: float) -> float:

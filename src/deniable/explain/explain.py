@@ -38,13 +38,13 @@ _WIDTH = 110
 
 def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) -> str:
     """The whole text, a paragraph for each question that a reader has."""
-    here = reconsider(document, considered)
+    row = reconsider(document, considered)
     paragraphs = [
         _opening(document),
-        *(f"WARNING. {text}" for text in _warnings(document, here)),
-        "\n".join(filter(None, [tabulate_precisions(here), explain_turnout(document, here)])),
-        "\n".join(one.explain_limit(document.people) for one in list_unlisted(document).values()),
-        explain_guesses(document, here),
+        *(f"WARNING. {text}" for text in _warnings(document, row)),
+        "\n".join(filter(None, [tabulate_precisions(row), explain_turnout(document, row)])),
+        "\n".join(question.explain_limit(document.people) for question in list_unlisted(document).values()),
+        explain_guesses(document, row),
         explain_losses(document),
         explain_known(document),
         _missing(document),
@@ -75,15 +75,17 @@ def _explain_dependence(document: PlanDocument) -> str:
     tables = point_to_tables(document, shell=True)
     if tables:
         return f"Reports hold {tables}."
-    asked = [one for one in document.attributes if not one.domain.is_level]
-    together = any(isinstance(one.domain, Product) for one in document.attributes)
-    if document.known is not None or together or len(asked) == 1 or document.mechanism.reported > 1:
+    answered = [attribute for attribute in document.attributes if not attribute.domain.is_level]
+    together = any(isinstance(attribute.domain, Product) for attribute in document.attributes)
+    if document.known is not None or together or len(answered) == 1 or document.mechanism.reported > 1:
         return ""
     advice = "ask for both at once, with together = [[...]] in the study"
-    if sum(one.domain.listed for one in asked) <= 1:
+    if sum(attribute.domain.listed for attribute in answered) <= 1:
         advice = "a table takes two questions whose values are listed"
     elif coarse := {
-        one.domain.question: None for one in document.attributes if isinstance(one.domain, Coarse)
+        attribute.domain.question: None
+        for attribute in document.attributes
+        if isinstance(attribute.domain, Coarse)
     }:
         names = shorten_names([repr(name) for name in coarse])
         advice += (
@@ -97,9 +99,13 @@ def _explain_dependence(document: PlanDocument) -> str:
 
 def _opening(document: PlanDocument) -> str:
     title = f" · {document.title}" if document.title else ""
-    many = sum(not one.domain.is_level for one in document.attributes)  # nobody is asked for a level
-    asked = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
-    how = explain_drawn(document) or document.mechanism.explain([one.name for one in document.attributes])
+    many = sum(
+        not attribute.domain.is_level for attribute in document.attributes
+    )  # nobody is asked for a level
+    size = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
+    how = explain_drawn(document) or document.mechanism.explain(
+        [attribute.name for attribute in document.attributes]
+    )
     if document.rounds is not None and any(
         part.repeated and part.permanent is part for part in document.parts
     ):
@@ -114,32 +120,34 @@ def _opening(document: PlanDocument) -> str:
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
     if document.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
-    return f"Plan {document.id[:12]}{title}\n{asked}. {how}"
+    return f"Plan {document.id[:12]}{title}\n{size}. {how}"
 
 
 def _missing(document: PlanDocument) -> str:
     """What becomes of missing answers: of most questions, then of those that say otherwise, by question."""
-    said_elsewhere = {one.answers for one in document.attributes}
+    said_elsewhere = {attribute.answers for attribute in document.attributes}
     policies = {
-        one.several or one.name: one.missing
-        for one in document.attributes
-        if one.answers is None and one.name not in said_elsewhere and not one.domain.is_level
+        attribute.several or attribute.name: attribute.missing
+        for attribute in document.attributes
+        if attribute.answers is None
+        and attribute.name not in said_elsewhere
+        and not attribute.domain.is_level
     }
     usual = [name for name, policy in policies.items() if policy is None]
     are_all = len(usual) == len(list_questions(document.attributes))
     sentences = [_usual_missing(document, [] if are_all else usual)] if usual else []
     means = {"value": 'one more value, "no answer"', "random": "a random value", "refuse": "refused"}
     for policy, meaning in means.items():
-        own = [name for name, each in policies.items() if each == policy]
-        if own:
-            sentences.append(f"A missing answer to {_name_any(own)} is {meaning}.")
+        names = [name for name, stated in policies.items() if stated == policy]
+        if names:
+            sentences.append(f"A missing answer to {_name_any(names)} is {meaning}.")
     return " ".join(sentences)
 
 
 def _name_any(names: Sequence[str]) -> str:
     if len(names) > _MOST_NAMES + 1:  # one more is as soon named as counted
-        named = ", ".join(map(repr, names[:_MOST_NAMES]))
-        return f"{named} or one of {len(names) - _MOST_NAMES} other questions"
+        listed = ", ".join(map(repr, names[:_MOST_NAMES]))
+        return f"{listed} or one of {len(names) - _MOST_NAMES} other questions"
     *first, last = map(repr, names)
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -158,10 +166,10 @@ def _usual_missing(document: PlanDocument, names: Sequence[str]) -> str:
     return f"A record with a missing answer{to} is refused."
 
 
-def _warnings(document: PlanDocument, here: Considered) -> list[str]:
+def _warnings(document: PlanDocument, row: Considered) -> list[str]:
     from deniable.explain.question_pairs import warn_random
 
-    noise, revealed = warning(here, document.people), exposure(here)
+    noise, revealed = warning(row, document.people), exposure(row)
     if noise and revealed:  # each alone would send the reader to the other
         revealed += (
             " With this few people no epsilon helps: a smaller one makes the shares noisier, and a larger "
@@ -169,10 +177,10 @@ def _warnings(document: PlanDocument, here: Considered) -> list[str]:
         )
     # a plan with tickets takes only people who were invited
     alone = len(list_questions(document.attributes)) == 1
-    fakes = warn_influence(here, alone) if document.ticket_key is None else None
+    fakes = warn_influence(row, alone) if document.ticket_key is None else None
     limits = warn_limit(document), warn_groups(document), warn_random(document), warn_alike(document)
-    found = (*limits, noise, revealed, warn_distant(here), fakes, plainer(here))
-    return [text for text in found if text is not None]
+    texts = (*limits, noise, revealed, warn_distant(row), fakes, plainer(row))
+    return [text for text in texts if text is not None]
 
 
 def list_warnings(document: PlanDocument, considered: Sequence[Considered]) -> list[str]:
@@ -189,7 +197,7 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
     if chosen is not None and chosen.order is not None:  # the plan may have another order than the study
         protocols = [chosen.protocols[j] for j in chosen.order]
     per = considered[0].per if considered else "record"
-    leveled = {one.name for levels in document.levels.values() for one in levels}
+    leveled = {level.name for levels in document.levels.values() for level in levels}
     readings = [
         SHARES if attribute.name in leveled else list_readings(attribute.domain, part.k, attribute.turnout)
         for attribute, part in zip(document.attributes, document.parts, strict=True)

@@ -30,7 +30,7 @@ def explain_losses(document: PlanDocument) -> str:
             "attribute only",
         ]
         if loss.answer is not None:
-            many = max(document.changed.items(), key=lambda one: len(one[1]))
+            many = max(document.changed.items(), key=lambda change: len(change[1]))
             lines.append(
                 f"  {format_nats(loss.answer)} per answer: the same for two people who differ in one answer "
                 f"only; one answer can change several attributes, one to {many[0]!r} {len(many[1])}"
@@ -73,7 +73,9 @@ def _is_bound(document: PlanDocument) -> bool:
     """
     if document.mechanism.reported < 2:
         return False
-    return any(one.only_if is not None and not document.extras(one) for one in document.attributes)
+    return any(
+        attribute.only_if is not None and not document.extras(attribute) for attribute in document.attributes
+    )
 
 
 def _rate(protection: Protection) -> str:
@@ -102,19 +104,19 @@ def _promises(document: PlanDocument, loss: Loss) -> list[str]:
         return []
     domains = {attribute.name: attribute.domain for attribute in document.attributes}
     lines = []
-    for one in loss.units:
-        domain = domains[one.name]
+    for unit in loss.units:
+        domain = domains[unit.name]
         if isinstance(domain, Range):
             about = (
-                f"per step of {domain.step:g} in {one.name!r}: two people lose this times the number of "
+                f"per step of {domain.step:g} in {unit.name!r}: two people lose this times the number of "
                 "bins between them"
             )
         else:
             about = (
-                f"per kilometer in {one.name!r}: two people lose this times the distance of the middles of "
+                f"per kilometer in {unit.name!r}: two people lose this times the distance of the middles of "
                 "their cells"
             )
-        lines.append(f"  {format_nats(one.loss)} {about}")
+        lines.append(f"  {format_nats(unit.loss)} {about}")
     if len(loss.units) < len(document.attributes):
         lines.append(
             f"  {format_nats(loss.rest)} for all other attributes together, between two people who agree "
@@ -138,17 +140,16 @@ def explain_crowd(document: PlanDocument) -> str:
         return ""
     if document.known is not None:
         return f"A shuffler, which strips names and order, helps less here: {_explain_refusal(document)}."
-    found = shuffle_plan(document, min(_DELTA, 0.01 / document.people), None)
-    if found.epsilon >= document.loss.record:
+    guarantee = shuffle_plan(document, min(_DELTA, 0.01 / document.people), None)
+    if guarantee.epsilon >= document.loss.record:
         return (
             "There are too few people for a shuffler, which strips names and order, to improve the guarantee."
         )
     return (
-        f"If a shuffler strips names and order from all {format_count(document.people, 'report')}, "
-        "whoever sees the result "
-        f"learns at most epsilon = {format_up(found.epsilon, 3)} about a record, but for a chance delta = "
-        f"{found.delta:g} ({found.bound}). It holds only if everyone else is honest and nobody sees a report "
-        "before it is shuffled."
+        f"If a shuffler strips names and order from all {format_count(document.people, 'report')}, whoever "
+        f"sees the result learns at most epsilon = {format_up(guarantee.epsilon, 3)} about a record, but for "
+        f"a chance delta = {guarantee.delta:g} ({guarantee.bound}). It holds only if everyone else is honest "
+        "and nobody sees a report before it is shuffled."
     )
 
 

@@ -74,7 +74,7 @@ class Guess:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-def guess_attributes(document: PlanDocument, here: Considered) -> list[Guess]:
+def guess_attributes(document: PlanDocument, row: Considered) -> list[Guess]:
     """The guess of every attribute, in the order of the plan, by the figures of its row."""
     related = list_related_guesses(document)
     guesses = []
@@ -86,8 +86,8 @@ def guess_attributes(document: PlanDocument, here: Considered) -> list[Guess]:
                 attribute.name,
                 what,
                 blind=part.blind if part.listed else 0.5,
-                report=here.success[j],
-                reported=here.success_reported[j],
+                report=row.success[j],
+                reported=row.success_reported[j],
                 together=None if together is None else together.guess,
                 together_blind=None if together is None else together.blind,
             )
@@ -95,14 +95,14 @@ def guess_attributes(document: PlanDocument, here: Considered) -> list[Guess]:
     return guesses
 
 
-def guess_questions(document: PlanDocument, here: Considered) -> list[Guess]:
+def guess_questions(document: PlanDocument, row: Considered) -> list[Guess]:
     """The guess of every question as people are asked it: levels are one row for the group that is guessed
     most often and one for the value, text is one row, and every answer of a table has its own after it.
     """
     names = name_levels(document.attributes)
     unlisted = list_unlisted(document)
     coarse = {level.name: levels[-1].name for levels in document.levels.values() for level in levels[:-1]}
-    guesses = guess_attributes(document, here)
+    guesses = guess_attributes(document, row)
     easiest: dict[str, Guess] = {}
     for guess, name in zip(guesses, names, strict=True):
         question = coarse.get(guess.attribute)
@@ -138,9 +138,9 @@ def bound_answer(document: PlanDocument, question: str) -> float:
     return odds / (odds + 1 - blind)
 
 
-def explain_guesses(document: PlanDocument, here: Considered) -> str:
+def explain_guesses(document: PlanDocument, row: Considered) -> str:
     """A table of the attributes with the best guesses, and what its columns mean."""
-    some = [document.mechanism.chance_real(j) < 1 for j in range(len(document.parts))]
+    may_lack = [document.mechanism.chance_real(j) < 1 for j in range(len(document.parts))]
     headers = [
         "attribute",
         "values",
@@ -153,23 +153,23 @@ def explain_guesses(document: PlanDocument, here: Considered) -> str:
     rows = []
     between = {level.name for levels in document.levels.values() for level in levels[1:-1]}
     names = name_levels(document.attributes)
-    for j, (guess, part) in enumerate(zip(guess_attributes(document, here), document.parts, strict=True)):
+    for j, (guess, part) in enumerate(zip(guess_attributes(document, row), document.parts, strict=True)):
         if guess.attribute in between:
             continue  # the coarsest level and single values stand for all
         figures = [
             format_percent(guess.report, 1),
-            format_percent(guess.reported, 1) if some[j] else "",
+            format_percent(guess.reported, 1) if may_lack[j] else "",
             format_percent(guess.blind, 1),
         ]
         values = "a number" if part.numeric else f"{part.k:,}" if part.listed else "not listed"
-        rows.append([names[j], values, here.protocols[j], *figures, str(part.report_bytes)])
+        rows.append([names[j], values, row.protocols[j], *figures, str(part.report_bytes)])
     lines = [
         *format_table(headers, rows, _TEXT),
         "best guess: how often an attacker who sees one whole report, and thinks all records equally likely, "
         "is right about a person's answer; the survey page states it, and of hashes and of questions that "
         "depend on each other a bound above it",
     ]
-    if any(some):  # an answer may not be in the report
+    if any(may_lack):  # an answer may not be in the report
         lines.append(
             "if reported: the same for people whose report holds that answer, if the attacker knows that it "
             "does"
@@ -177,10 +177,10 @@ def explain_guesses(document: PlanDocument, here: Considered) -> str:
     if not all(part.listed for part in document.parts):
         lines.append(f"not listed: the guess is {TWO}")
     lines += [*_explain_levels(document), *_explain_related(document), *_explain_answers(document)]
-    moved = find_moved(here)
+    moved = find_moved(row)
     if moved:
         worst = next(iter(moved))
-        what = describe_moved(here, worst)
+        what = describe_moved(row, worst)
         lines.append(
             f"fake reports: 1 % of them moves {what} of {names[worst]!r} by up to "
             f"{format_points(moved[worst] / 100)}"
@@ -211,18 +211,18 @@ def _guess_blindly(levels: Sequence[Attribute]) -> float:
 
 def _explain_levels(document: PlanDocument) -> list[str]:
     """What all levels say about the groups of the coarsest, where a report holds one of them."""
-    told = [
+    bounds = [
         f"{levels[0].domain.k:,} groups of {name!r} at most "
         f"{math.ceil(1000 * bound_group(document, name)) / 10:.1f} % (blind "
         f"{format_percent(_guess_blindly(levels), 1)})"
         for name, levels in document.levels.items()
         if levels[0].domain.listed
     ]
-    if not told:
+    if not bounds:
         return []
     return [
         "in groups: the best guess is by reports of that level alone. Those of other levels say something "
-        f"about the group, too. By all of them the same attacker is right in which of {'; '.join(told)}: a "
+        f"about the group, too. By all of them the same attacker is right in which of {'; '.join(bounds)}: a "
         "bound, which the survey page states"
     ]
 
@@ -234,30 +234,31 @@ def _explain_related(document: PlanDocument) -> list[str]:
         guesses = guess_related(document, names)
         if guesses is not None:
             guessed = ", ".join(
-                f"{one.attribute!r} {format_percent(one.guess, 1)} (blind {format_percent(one.blind, 1)})"
-                for one in guesses[:_MOST_NAMES]
+                f"{guess.attribute!r} {format_percent(guess.guess, 1)} "
+                f"(blind {format_percent(guess.blind, 1)})"
+                for guess in guesses[:_MOST_NAMES]
             )
-            exact.append((max(one.guess for one in guesses), guessed))
+            exact.append((max(guess.guess for guess in guesses), guessed))
             continue
         known = bound_related(document, names)
         bounded = ", ".join(
-            f"{one.attribute!r} at most {math.ceil(1000 * one.bound) / 10:.1f} % (a bound; blind "
-            f"{format_percent(float(one.blind), 1)})"
-            for one in known[:_MOST_NAMES]
+            f"{guess.attribute!r} at most {math.ceil(1000 * guess.bound) / 10:.1f} % (a bound; blind "
+            f"{format_percent(float(guess.blind), 1)})"
+            for guess in known[:_MOST_NAMES]
         )
-        bounds.append((float(max(one.bound for one in known)), bounded))
+        bounds.append((float(max(guess.bound for guess in known)), bounded))
     if not exact and not bounds:
         return []
-    told = [
+    guesses_told = [
         text
-        for some in (exact, bounds)
-        for _, text in sorted(some, key=lambda one: one[0], reverse=True)[:_MOST_RELATED]
+        for texts in (exact, bounds)
+        for _, text in sorted(texts, key=lambda pair: pair[0], reverse=True)[:_MOST_RELATED]
     ]
     reports = "all their reports together" if document.rounds is None else "all their reports of one round"
     return [
         "These guesses take each answer alone. Where questions depend on each other, whether one applies "
         f"says something about the other. By {reports}, whoever thinks all values equally likely, where a "
-        f"question applies, is right about {'; '.join(told)}"
+        f"question applies, is right about {'; '.join(guesses_told)}"
     ]
 
 
@@ -321,25 +322,32 @@ def list_answer_guesses(document: PlanDocument, forever: bool) -> list[AnswerGue
     that do not change.
     """
     names = {
-        name for one in document.attributes if isinstance(one.domain, Product) for name in one.domain.names
+        name
+        for attribute in document.attributes
+        if isinstance(attribute.domain, Product)
+        for name in attribute.domain.names
     }
     return [_guess_answer(document, name, forever) for name in document.domains if name in names]
 
 
 def _guess_answer(document: PlanDocument, name: str, forever: bool) -> AnswerGuess:
-    held = [j for j, one in enumerate(document.attributes) if name in one.columns]
-    telling = [j for j, one in enumerate(document.attributes) if one.only_if and one.only_if.name == name]
+    holding = [j for j, attribute in enumerate(document.attributes) if name in attribute.columns]
+    telling = [
+        j
+        for j, attribute in enumerate(document.attributes)
+        if attribute.only_if and attribute.only_if.name == name
+    ]
     blind = 1 / document.domains[name].k
-    guesses = [_guess_in(document, j, name, forever) for j in held]
+    guesses = [_guess_in(document, j, name, forever) for j in holding]
     known = [guess for guess in guesses if guess is not None]
-    often = None if telling else _list_often(document, held)
-    if often is not None and len(known) == len(held):
+    often = None if telling else _list_often(document, holding)
+    if often is not None and len(known) == len(holding):
         report = blind + math.fsum(share * (guess - blind) for share, guess in zip(often, known, strict=True))
         return AnswerGuess(name, report, max(known), blind, exact=True)
-    inside = [j in held + telling for j in range(len(document.attributes))]
+    inside = [j in holding + telling for j in range(len(document.attributes))]
     ratio = document.mechanism.ratio_among(inside)
     if forever:
-        ratio = math.prod((document.parts[j].permanent.ratio for j in held + telling), start=Fraction(1))
+        ratio = math.prod((document.parts[j].permanent.ratio for j in holding + telling), start=Fraction(1))
     odds = float(ratio) * blind
     bound = odds / (odds + 1 - blind)
     return AnswerGuess(name, bound, bound, blind, exact=False)
@@ -354,21 +362,21 @@ def _guess_in(document: PlanDocument, j: int, name: str, forever: bool) -> float
     return guess_factor(part, (domain.k,), 0)
 
 
-def _list_often(document: PlanDocument, held: Sequence[int]) -> list[float] | None:
+def _list_often(document: PlanDocument, places: Sequence[int]) -> list[float] | None:
     """How often a report holds each of some attributes, if no other that it holds tells about them; None
     where another may.
     """
     if document.mechanism.fake(0) is not None:  # one is real, and fakes tell nothing
-        return [float(document.mechanism.chance_real(held[0]))] if len(held) == 1 else None
+        return [float(document.mechanism.chance_real(places[0]))] if len(places) == 1 else None
     ways = list_inclusions(document, list(range(len(document.attributes))))
     if ways is None:
         return None
     if any(sum(inside) > 1 for _, inside in ways):  # several at once: none may share a question
-        columns = [name for j in held for name in document.attributes[j].columns]
-        holding = [one for one in document.attributes if set(one.columns) & set(columns)]
+        columns = [name for j in places for name in document.attributes[j].columns]
+        holding = [attribute for attribute in document.attributes if set(attribute.columns) & set(columns)]
         if len(holding) > 1:
             return None
-    return [math.fsum(often for often, inside in ways if inside[j]) for j in held]
+    return [math.fsum(often for often, inside in ways if inside[j]) for j in places]
 
 
 @lru_cache(maxsize=1 << 10)
@@ -389,7 +397,7 @@ def guess_factor(part: ExactMechanism, shape: tuple[int, ...], axis: int) -> flo
 def guess_factor_by(
     part: ExactMechanism, shape: tuple[int, ...], axis: int, prior: npt.ArrayLike
 ) -> float | None:
-    """The same for an attacker with a prior of the cells; None where reports are too many to list."""
+    """The best guess of an attacker with a prior of the cells; None where reports are too many to list."""
     cells = math.prod(shape)
     believed, table = checked_prior(prior, cells), _list_reports(part)
     if table is None:
@@ -422,58 +430,58 @@ def _list_cells(part: Pooled) -> Floats | None:
 
 def _sum_sets(law: Law, answers: int, cells: int) -> float:
     """Over all sets of each size, that are equally likely; the values beside the cells are no answer."""
-    k, each = law.k, cells // answers
+    k, cells_per_answer = law.k, cells // answers
     sizes = law.sizes.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.where(sizes > 0, law.inside / sizes, 0.0)
         outside = np.where(sizes < k, law.outside / (k - sizes), 0.0)
     middle = float(sizes @ (law.inside + law.outside)) / k
-    most = _expect_most(answers, each, k - cells, law.sizes, middle)
+    most = _expect_most(answers, cells_per_answer, k - cells, law.sizes, middle)
     # where a report is likelier from what it leaves out, the answer of which it leaves out most is the best
-    least = each - _expect_most(answers, each, k - cells, k - law.sizes, 1 - middle)
-    held = np.where(inside >= outside, most, least)
-    return float(k / cells * (outside * (each - held) + inside * held).sum())
+    least = cells_per_answer - _expect_most(answers, cells_per_answer, k - cells, k - law.sizes, 1 - middle)
+    count = np.where(inside >= outside, most, least)
+    return float(k / cells * (outside * (cells_per_answer - count) + inside * count).sum())
 
 
-def _expect_most(answers: int, each: int, beside: int, sizes: Integers, middle: float) -> Floats:
+def _expect_most(answers: int, cells_per_answer: int, beside: int, sizes: Integers, middle: float) -> Floats:
     """The most that a random set of a size has of the cells of any one answer, on average, for each size.
 
     Given their number, cells that are in a set by chance are as random as a set of that size. `middle` is
     that chance, near to the sizes that matter.
     """
-    k = answers * each + beside
+    k = answers * cells_per_answer + beside
     if sizes.max() <= 1 and not beside:
         return sizes.astype(np.float64)
-    found = np.zeros(len(sizes))
+    expected = np.zeros(len(sizes))
     chance = min(max(middle, 1 / (2 * k)), 1 - 1 / (2 * k))
     total, outside = _list_chances(k, chance), _list_chances(beside, chance)
-    for below in _list_powers(answers, each, chance):
+    for below in _list_powers(answers, cells_per_answer, chance):
         within = np.zeros(k + 1)
         joint = np.convolve(below, outside)
         within[: joint.size] = joint
         share = np.divide(within, total, out=np.zeros(k + 1), where=total > 0)
-        found += 1 - np.minimum(share, 1.0)[sizes]
-    return np.minimum(found, each)
+        expected += 1 - np.minimum(share, 1.0)[sizes]
+    return np.minimum(expected, cells_per_answer)
 
 
 def _list_chances(trials: int, chance: float) -> Floats:
     counts, chances = binomial(trials, chance)
-    found = np.zeros(trials + 1)
-    found[counts] = chances
-    return found
+    by_count = np.zeros(trials + 1)
+    by_count[counts] = chances
+    return by_count
 
 
-def _list_powers(answers: int, each: int, chance: float) -> Iterator[Floats]:
+def _list_powers(answers: int, cells_per_answer: int, chance: float) -> Iterator[Floats]:
     """How likely some cells are in a set, by their number, with at most 0, 1, 2, ... of each answer."""
-    own = _list_chances(each, chance)
-    for most in range(each):
-        power, square, left = np.ones(1), own[: most + 1], answers
+    single = _list_chances(cells_per_answer, chance)
+    for most in range(cells_per_answer):
+        power, square, left = np.ones(1), single[: most + 1], answers
         while left:
             power = np.convolve(power, square) if left & 1 else power
             left >>= 1
             square = np.convolve(square, square) if left else square
         yield power
-        if own[: most + 1].sum() > 1 - _SURE / answers:
+        if single[: most + 1].sum() > 1 - _SURE / answers:
             return
 
 
@@ -490,33 +498,37 @@ class RelatedGuess:
 @lru_cache(maxsize=64)
 def guess_related(document: PlanDocument, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
     """The guesses of a question and of those that depend on it; None where there is too much to sum up."""
-    by_name = {one.name: one for one in document.attributes}
+    by_name = {attribute.name: attribute for attribute in document.attributes}
     root, *others = (by_name[name] for name in names)
-    positions = [document.attributes.index(one) for one in (root, *others)]
+    positions = [document.attributes.index(attribute) for attribute in (root, *others)]
     ways = list_inclusions(document, positions)
     tables = [tabulate_reports(document.parts[j]) for j in positions]
-    if ways is None or any(one.only_if is None or one.only_if.name != root.name for one in others):
+    if ways is None or any(
+        attribute.only_if is None or attribute.only_if.name != root.name for attribute in others
+    ):
         return None
     known = [table for table in tables if table is not None]
     if len(known) < len(tables):
         return None
-    applies = np.array([_applies(root, one, len(known[0])) for one in others])
-    dependents = [_Dependent.of(document, one, table) for one, table in zip(others, known[1:], strict=True)]
+    applies = np.array([_applies(root, attribute, len(known[0])) for attribute in others])
+    dependents = [
+        _Dependent.of(document, attribute, table) for attribute, table in zip(others, known[1:], strict=True)
+    ]
     group = _Group(known[0], applies, dependents)
-    found = []
+    related = []
     for target, name in enumerate(names):
         guesses = [(often, group.guess(target - 1, inside)) for often, inside in ways]
         if any(guess is None for _, guess in guesses):
             return None
         right = sum(often * guess for often, guess in guesses if guess is not None)
-        found.append(RelatedGuess(name, min(right, 1.0), group.blind(target - 1)))
-    return tuple(found)
+        related.append(RelatedGuess(name, min(right, 1.0), group.blind(target - 1)))
+    return tuple(related)
 
 
 def list_related_guesses(document: PlanDocument) -> dict[str, RelatedGuess]:
     """The guesses of all questions that depend on each other, where they can be summed up, by name."""
     groups = (guess_related(document, names) for names in list_related(document.attributes))
-    return {one.attribute: one for some in groups if some is not None for one in some}
+    return {guess.attribute: guess for group in groups if group is not None for guess in group}
 
 
 @final
@@ -531,48 +543,48 @@ class RelatedBound:
 
 def bound_related(document: PlanDocument, names: Sequence[str]) -> list[RelatedBound]:
     """Bounds for the same attacker: a report multiplies the odds of an answer by the ratio at most."""
-    inside = [one.name in names for one in document.attributes]
+    inside = [attribute.name in names for attribute in document.attributes]
     ratio = document.mechanism.ratio_among(inside)
-    found = []
+    bounds = []
     for name in names:
         blind = _find_blind(document, name)
-        found.append(RelatedBound(name, ratio * blind / (ratio * blind + 1 - blind), blind))
-    return found
+        bounds.append(RelatedBound(name, ratio * blind / (ratio * blind + 1 - blind), blind))
+    return bounds
 
 
 def _find_blind(document: PlanDocument, name: str) -> Fraction:
     """The best guess without a report: that a question does not apply, or any of its values."""
-    one = _get(document, name)
-    often = _find_applying(document, one)
-    return max(1 - often, often / _count_answers(document, one))
+    attribute = _get(document, name)
+    often = _find_applying(document, attribute)
+    return max(1 - often, often / _count_answers(document, attribute))
 
 
 def _get(document: PlanDocument, name: str) -> Attribute:
-    return next(one for one in document.attributes if one.name == name)
+    return next(attribute for attribute in document.attributes if attribute.name == name)
 
 
-def _find_applying(document: PlanDocument, one: Attribute) -> Fraction:
+def _find_applying(document: PlanDocument, attribute: Attribute) -> Fraction:
     """To how many a question applies, if all values of those on which it depends are equally likely."""
-    if one.only_if is None:
+    if attribute.only_if is None:
         return Fraction(1)
-    parent = _get(document, one.only_if.name)
-    chosen = Fraction(len(one.only_if.values), _count_answers(document, parent))
+    parent = _get(document, attribute.only_if.name)
+    chosen = Fraction(len(attribute.only_if.values), _count_answers(document, parent))
     return _find_applying(document, parent) * chosen
 
 
-def _count_answers(document: PlanDocument, one: Attribute) -> int:
+def _count_answers(document: PlanDocument, attribute: Attribute) -> int:
     """The answers of those to whom a question applies; of a number, in which half of its range it is."""
-    part = document.parts[document.attributes.index(one)]
+    part = document.parts[document.attributes.index(attribute)]
     if part.numeric:
         return 2
-    return part.k - (NOT_APPLICABLE in document.extras(one))
+    return part.k - (NOT_APPLICABLE in document.extras(attribute))
 
 
-def _applies(root: Attribute, one: Attribute, k: int) -> list[bool]:
+def _applies(root: Attribute, attribute: Attribute, k: int) -> list[bool]:
     """Whether a question applies, for each value of the one on which it depends."""
-    assert one.only_if is not None
+    assert attribute.only_if is not None
     assert isinstance(root.domain, Categories)
-    codes = {root.domain.labels.index(value) for value in one.only_if.values}
+    codes = {root.domain.labels.index(value) for value in attribute.only_if.values}
     return [code in codes for code in range(k)]
 
 
@@ -582,23 +594,23 @@ def list_inclusions(
     """Which of some attributes a report holds, and how often; None where that is hidden, or more complex."""
     ways = [(1.0, (False,) * len(positions))]
     for member, first, _ in document.mechanism.members:
-        here = [(at, j - first) for at, j in enumerate(positions) if first <= j < first + member.d]
-        if isinstance(member, Faked) and here:
+        members = [(at, j - first) for at, j in enumerate(positions) if first <= j < first + member.d]
+        if isinstance(member, Faked) and members:
             return None
         chances = [float(member.chance(j)) for j in range(member.d)]
-        if not here:
+        if not members:
             continue
         if all(chance == 1.0 for chance in chances):
-            choices = [(1.0, [at for at, _ in here])]
+            choices = [(1.0, [at for at, _ in members])]
         elif round(sum(chances), 9) == 1.0:
-            choices = [(chances[j], [at]) for at, j in here]
+            choices = [(chances[j], [at]) for at, j in members]
             choices.append((1.0 - sum(often for often, _ in choices), []))
         else:
             return None
         ways = [
-            (often * more, tuple(one or at in held for at, one in enumerate(inside)))
+            (often * more, tuple(is_in or at in added for at, is_in in enumerate(inside)))
             for often, inside in ways
-            for more, held in choices
+            for more, added in choices
             if more > 0
         ]
     return ways
@@ -632,14 +644,14 @@ def tabulate_reports(part: ExactMechanism) -> Floats | None:
 
 
 def _merge(table: Floats) -> Floats:
-    """The same with columns put together that are multiples of each other: they say the same."""
+    """A table whose columns that are multiples of each other are put together: they say the same."""
     total = table.sum(axis=0)
     kept = table[:, total > 0]
     shapes = np.round(kept / kept.sum(axis=0), _DIGITS)
     _, which = np.unique(shapes, axis=1, return_inverse=True)
-    found = np.zeros((len(table), int(which.max()) + 1))
-    np.add.at(found.T, which.reshape(-1), kept.T)
-    return found
+    merged = np.zeros((len(table), int(which.max()) + 1))
+    np.add.at(merged.T, which.reshape(-1), kept.T)
+    return merged
 
 
 @final
@@ -653,11 +665,11 @@ class _Dependent:
     answers: Floats
 
     @staticmethod
-    def of(document: PlanDocument, one: Attribute, table: Floats) -> _Dependent:
+    def of(document: PlanDocument, attribute: Attribute, table: Floats) -> _Dependent:
         """Where no value is "not applicable", a random one is reported."""
-        if not document.extras(one):
+        if not document.extras(attribute):
             return _Dependent(table.mean(axis=0), table)
-        return _Dependent(table[one.domain.k], np.delete(table, one.domain.k, axis=0))
+        return _Dependent(table[attribute.domain.k], np.delete(table, attribute.domain.k, axis=0))
 
     @cached_property
     def evidence(self) -> Floats:
@@ -666,7 +678,7 @@ class _Dependent:
 
     @cached_property
     def best(self) -> Floats:
-        """The same with its likeliest answer, of those that are equally likely."""
+        """What it says about its likeliest answer, of equally likely ones, by whether it applies."""
         return _merge(np.stack([self.skipped, self.answers.max(axis=0) / len(self.answers)]))
 
 
@@ -695,10 +707,10 @@ class _Group:
         together = np.max if target < 0 else np.sum
         rows = [together(root[which == b], axis=0) for b in range(patterns.shape[1])]
         tables = [_merge(np.stack(rows))]
-        for i, (one, held) in enumerate(zip(self.dependents, inside[1:], strict=True)):
-            nothing = np.array([[1.0], [1 / len(one.answers) if i == target else 1.0]])
-            found = nothing if not held else one.best if i == target else one.evidence
-            tables.append(found[patterns[i].astype(int)])
+        for i, (dependent, is_in) in enumerate(zip(self.dependents, inside[1:], strict=True)):
+            nothing = np.array([[1.0], [1 / len(dependent.answers) if i == target else 1.0]])
+            evidence = nothing if not is_in else dependent.best if i == target else dependent.evidence
+            tables.append(evidence[patterns[i].astype(int)])
         if prod(table.shape[1] for table in tables) * patterns.shape[1] > _MOST_TOGETHER:
             return None
         joint = tables[0]
@@ -706,23 +718,23 @@ class _Group:
             joint = (joint[:, :, None] * table[:, None, :]).reshape(len(joint), -1)
         if target < 0:
             return float(joint.max(axis=0).sum())
-        asked = patterns[target].astype(bool)
-        return float(np.maximum(joint[asked].sum(axis=0), joint[~asked].sum(axis=0)).sum())
+        is_asked = patterns[target].astype(bool)
+        return float(np.maximum(joint[is_asked].sum(axis=0), joint[~is_asked].sum(axis=0)).sum())
 
 
 def explain_pools(document: PlanDocument) -> list[str]:
     """A sentence for each attribute whose values are hashed by the functions of a pool."""
-    found = []
+    sentences = []
     for attribute, part in zip(document.attributes, document.parts, strict=True):
-        one = part.one_round
-        if isinstance(one, Pooled) and not attribute.domain.is_level:
-            pool = one.pool
-            found.append(
+        mechanism = part.one_round
+        if isinstance(mechanism, Pooled) and not attribute.domain.is_level:
+            pool = mechanism.pool
+            sentences.append(
                 f"{attribute.name!r} is hashed by one of {pool.size:,} public functions, and its reports are "
                 f"counted by function and bucket: {format_count(pool.cells, 'number')}, however many people "
-                f"answer. {_compare_people(one)}"
+                f"answer. {_compare_people(mechanism)}"
             )
-    return found
+    return sentences
 
 
 def _compare_people(mechanism: Pooled) -> str:

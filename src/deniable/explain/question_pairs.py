@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
 def list_tables(document: PlanDocument) -> list[tuple[str, str]]:
     """Every pair of questions that reports hold together, as it was asked for."""
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for one in document.attributes:
-        if isinstance(one.domain, Product):
-            names = one.domain.names
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for attribute in document.attributes:
+        if isinstance(attribute.domain, Product):
+            names = attribute.domain.names
             for i, by in enumerate(names):
                 for of in names[i + 1 :]:
-                    found.setdefault(frozenset((by, of)), (by, of))
+                    pairs.setdefault(frozenset((by, of)), (by, of))
     if document.known is not None:
         for of in list_grouped(document):
             for by in document.known.names:
-                found.setdefault(frozenset((by, of)), (by, of))
-    return list(found.values())
+                pairs.setdefault(frozenset((by, of)), (by, of))
+    return list(pairs.values())
 
 
 def list_grouped(document: PlanDocument) -> list[str]:
     """The questions, and options of questions, that have a table by known groups."""
-    found: dict[str, None] = {}
-    for j, one in enumerate(document.attributes):
-        if is_grouped(document, one) and isinstance(document.mechanism.marginal(j), Supports):
-            found |= dict.fromkeys(one.columns)
-    return list(found)
+    names: dict[str, None] = {}
+    for j, attribute in enumerate(document.attributes):
+        if is_grouped(document, attribute) and isinstance(document.mechanism.marginal(j), Supports):
+            names |= dict.fromkeys(attribute.columns)
+    return list(names)
 
 
-def is_grouped(document: PlanDocument, one: Attribute) -> bool:
+def is_grouped(document: PlanDocument, attribute: Attribute) -> bool:
     """Whether an attribute may have a table by known groups; one that applies only to some is of these."""
-    return one.answers is None and one.columns[0] not in document.levels
+    return attribute.answers is None and attribute.columns[0] not in document.levels
 
 
 def point_to_tables(document: PlanDocument, shell: bool) -> str:
@@ -83,16 +83,19 @@ def point_to_table(document: PlanDocument, name: str) -> str:
 
 def warn_random(document: PlanDocument) -> str | None:
     """That random values in the place of missing answers hide dependence; None where no table has them."""
-    found = [
-        one.name
-        for one in document.attributes
-        if document.missing_of(one) == "random"
-        and (isinstance(one.domain, Product) or (document.known is not None and is_grouped(document, one)))
+    names = [
+        attribute.name
+        for attribute in document.attributes
+        if document.missing_of(attribute) == "random"
+        and (
+            isinstance(attribute.domain, Product)
+            or (document.known is not None and is_grouped(document, attribute))
+        )
     ]
-    if not found:
+    if not names:
         return None
     return (
-        f"A missing answer is a random value, also in tables ({shorten_names(found)}): these then show less "
+        f"A missing answer is a random value, also in tables ({shorten_names(names)}): these then show less "
         "dependence than there is, and no interval says how much less. Where people may skip questions, "
         'missing = "value" keeps them apart.'
     )
@@ -101,7 +104,7 @@ def warn_random(document: PlanDocument) -> str | None:
 def check_questions(document: PlanDocument, of: str, by: str) -> None:
     """Refuse what is not two questions."""
     known = () if document.known is None else document.known.names
-    options = [one.name for one in document.attributes if one.several is not None]
+    options = [attribute.name for attribute in document.attributes if attribute.several is not None]
     questions = [*known, *list_questions(document.attributes), *options]
     for name in (of, by):
         if name not in questions:
@@ -118,36 +121,36 @@ def check_questions(document: PlanDocument, of: str, by: str) -> None:
         raise InvalidParameter(f"{of!r} and {by!r} are both known, so that no report is needed: count people")
 
 
-def explain_ungrouped(document: PlanDocument, asked: str) -> str:
+def explain_ungrouped(document: PlanDocument, question: str) -> str:
     """Why a question has no table by known groups."""
     assert document.known is not None
-    options = [one.name for one in document.attributes if one.several == asked]
+    options = [attribute.name for attribute in document.attributes if attribute.several == question]
     if options:
         return (
-            f"{asked!r} asks for all that apply, and each of its options has a table by "
+            f"{question!r} asks for all that apply, and each of its options has a table by "
             f"{document.known.name!r}: {', '.join(map(repr, options))}"
         )
-    if asked in list_grouped(document):
-        return f"there are no reports about {asked!r} yet"
+    if question in list_grouped(document):
+        return f"there are no reports about {question!r} yet"
     return (
-        f"{asked!r} has no table by {document.known.name!r}: that takes reports of a question with a list of "
-        "values, or with a range without distances"
+        f"{question!r} has no table by {document.known.name!r}: that takes reports of a question with a list "
+        "of values, or with a range without distances"
     )
 
 
 def find_read(document: PlanDocument, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
     """Which sources that hold both questions, each with its number of reports, a table is read from."""
     known = set(() if document.known is None else document.known.names)
-    every = range(len(counted))
+    places = range(len(counted))
     if len(counted) < 2:
-        return list(every)
+        return list(places)
     if are_of_same_people(document):  # a mean would count each person several times
-        return [min(every, key=lambda i: counted[i][1].size)]
+        return [min(places, key=lambda i: counted[i][1].size)]
     if known & {of, by} or not all(source.is_complete for _, source in counted):
         # the sizes of known groups are no estimates that could be made to agree; and who answered all
         # questions of one table is not who answered all of another
-        return [max(every, key=lambda i: (counted[i][0], counted[i][1].size))]
-    return list(every)
+        return [max(places, key=lambda i: (counted[i][0], counted[i][1].size))]
+    return list(places)
 
 
 def are_of_same_people(document: PlanDocument) -> bool:
@@ -155,10 +158,10 @@ def are_of_same_people(document: PlanDocument) -> bool:
     depend on each other: in splits, samples of several, and among fakes.
     """
     marginals = (document.mechanism.marginal(j) for j in range(len(document.attributes)))
-    held = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
-    if len(held) < 2:
+    places = [j for j, law in enumerate(marginals) if isinstance(law, Supports)]
+    if len(places) < 2:
         return False
-    ways = list_inclusions(document, held)
+    ways = list_inclusions(document, places)
     return ways is None or any(sum(inside) > 1 for _, inside in ways)
 
 

@@ -26,41 +26,48 @@ _MOST = 3  # pairs that are named
 
 def explain_questions(document: PlanDocument) -> list[str]:
     """What questions that are several attributes, or apply only to some, mean and cost: a line each."""
-    found = []
+    lines = []
     for name, options in list_several(document.attributes).items():
-        listed = ", ".join(one.option for one in options)
-        found.append(
+        listed = ", ".join(attribute.option for attribute in options)
+        lines.append(
             f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
             "of which takes its part of the budget, or of the sampling."
         )
-    found += _explain_tables(document)
-    found += explain_levels(document)
-    for one, part in zip(document.attributes, document.parts, strict=True):
-        if one.answers is not None:
-            found.append(
-                f"{one.answers!r} may be left unanswered. Whether it is answered is an attribute of its own, "
-                f"{one.name!r}, whose report loses at most {format_up(part.loss())}. A random value takes "
-                "the place of a missing answer; the mean of those who answered allows for it, and its margin "
-                "is 1 / p times as wide if a share p answers. " + _explain_no_answer(document, one)
+    lines += _explain_tables(document)
+    lines += explain_levels(document)
+    for attribute, part in zip(document.attributes, document.parts, strict=True):
+        if attribute.answers is not None:
+            lines.append(
+                f"{attribute.answers!r} may be left unanswered. Whether it is answered is an attribute of "
+                f"its own, {attribute.name!r}, whose report loses at most {format_up(part.loss())}. A random "
+                "value takes the place of a missing answer; the mean of those who answered allows for it, "
+                "and its margin is 1 / p times as wide if a share p answers. "
+                + _explain_no_answer(document, attribute)
             )
     for name, condition, filled in dict.fromkeys(
-        (one.several or one.answers or one.name, one.only_if, not document.extras(one))
-        for one in document.attributes
-        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
+        (
+            attribute.several or attribute.answers or attribute.name,
+            attribute.only_if,
+            not document.extras(attribute),
+        )
+        for attribute in document.attributes
+        if attribute.only_if is not None and attribute.only_if.name != f"{attribute.name}: answered"
     ):
         assert condition is not None
         value = "a random value" if filled else f"{NOT_APPLICABLE!r}, one more value,"
-        found.append(
+        lines.append(
             f"{name!r} is asked only if {condition.describe()}. For all others {value} is filled in, so that "
             f"no report lacks it. Its report still says something of {condition.name!r}, and the other way "
             "round, within the loss of the plan."
         )
-    return found
+    return lines
 
 
 def _explain_tables(document: PlanDocument) -> list[str]:
     """That a report of a table holds several answers as one value."""
-    names = ", ".join(repr(one.name) for one in document.attributes if isinstance(one.domain, Product))
+    names = ", ".join(
+        repr(attribute.name) for attribute in document.attributes if isinstance(attribute.domain, Product)
+    )
     if not names:
         return []
     return [
@@ -71,20 +78,20 @@ def _explain_tables(document: PlanDocument) -> list[str]:
 
 def _explain_no_answer(document: PlanDocument, answered: Attribute) -> str:
     """What a report loses between no answer and any answer, for which there are two attributes."""
-    names, name = [one.name for one in document.attributes], str(answered.answers)
-    own, is_exact = loss_to_random(document.parts[names.index(name)])
+    names, name = [attribute.name for attribute in document.attributes], str(answered.answers)
+    alone, is_exact = loss_to_random(document.parts[names.index(name)])
     figures = [Fraction(0)] * len(names)
     figures[names.index(answered.name)] = Fraction(document.parts[names.index(answered.name)].loss())
-    figures[names.index(name)] = Fraction(own)
-    both = round_up(sum(document.mechanism.select_largest(figures), Fraction(0)))
+    figures[names.index(name)] = Fraction(alone)
+    together = round_up(sum(document.mechanism.select_largest(figures), Fraction(0)))
     how = "compared with the mixture of all values, exact" if is_exact else "a bound: its worst case"
     text = (
-        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(own)} "
-        f"({how}), and a whole report at most {format_up(both)}."
+        f"Between no answer and any answer, the report of {name!r} itself loses at most {format_up(alone)} "
+        f"({how}), and a whole report at most {format_up(together)}."
     )
     figures[names.index(name)] = worst = Fraction(document.parts[names.index(name)].loss())
     added = round_up(sum(document.mechanism.select_largest(figures), Fraction(0)))
-    least = max(float(worst), both)
+    least = max(float(worst), together)
     if not is_exact or least >= added:
         return text
     return (
@@ -115,8 +122,8 @@ def fold_looks(text: str) -> str:
     True
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
-    shown = (letter for letter in folded if not letter.isspace() and unicodedata.category(letter) != "Cf")
-    return "".join(_ALIKE.get(letter, letter) for letter in shown)
+    letters = (letter for letter in folded if not letter.isspace() and unicodedata.category(letter) != "Cf")
+    return "".join(_ALIKE.get(letter, letter) for letter in letters)
 
 
 def _find_pairs(where: str, labels: Iterable[str]) -> Iterator[str]:
@@ -128,14 +135,14 @@ def _find_pairs(where: str, labels: Iterable[str]) -> Iterator[str]:
             yield f"{other!r} and {label!r} of {where} {_tell_difference(other, label)}"
 
 
-def _tell_difference(one: str, other: str) -> str:
+def _tell_difference(first: str, other: str) -> str:
     def squeeze(text: str) -> str:
         return "".join(text.casefold().split())
 
-    if squeeze(one) == squeeze(other):
+    if squeeze(first) == squeeze(other):
         return "differ in capital letters or spaces alone"
-    foreign = [letter for letter in other if letter not in one] or [
-        letter for letter in one if letter not in other
+    foreign = [letter for letter in other if letter not in first] or [
+        letter for letter in first if letter not in other
     ]
     if not foreign:
         return "look the same"

@@ -72,11 +72,11 @@ def _reference(part: ExactMechanism) -> str | None:
 def keys(mechanism: RecordMechanism, more: Iterable[str] = ()) -> list[str]:
     """The references of a record mechanism and of its parts, in order of appearance, and more after them."""
     parts = mechanism.mechanisms
-    found = [key for key in map(_reference, parts) if key is not None]
-    found += [*mechanism.references, *more]
+    cited = [key for key in map(_reference, parts) if key is not None]
+    cited += [*mechanism.references, *more]
     if not any(part.repeated or part.metric for part in parts):
-        found += crowd.references(mechanism)  # what a shuffler would add is explained for one report each
-    return list(dict.fromkeys([*found, "clopper1934"]))
+        cited += crowd.references(mechanism)  # what a shuffler would add is explained for one report each
+    return list(dict.fromkeys([*cited, "clopper1934"]))
 
 
 def bibliography(mechanism: RecordMechanism, more: Iterable[str] = ()) -> str:
@@ -111,8 +111,8 @@ _NAMES: dict[type[ExactMechanism], str] = {
 }
 """Mechanisms that are made in one way only."""
 _OTHERS: Mapping[str, Callable[..., object]] = {
-    one.__name__: one
-    for one in (
+    protocol.__name__: protocol
+    for protocol in (
         l_duchi,
         l_grr,
         l_sue,

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def describe_plan(document: PlanDocument) -> str:
     """What it is, in a line; then how a record is reported, and a line for each attribute."""
     title = f" · {document.title}" if document.title else ""
-    asked = f"{document.people:,} people, {format_count(len(document.names), 'attribute')}"
-    losses = [describe_unit_loss(*one) for one in zip(document.parts, document.names, strict=True)]
+    size = f"{document.people:,} people, {format_count(len(document.names), 'attribute')}"
+    losses = [describe_unit_loss(*pair) for pair in zip(document.parts, document.names, strict=True)]
     known = document.known
     groups = "" if known is None else f"Known and sent as it is: {known.describe()}\n"
     described = document.mechanism.describe(document.names, losses)
-    return f"Plan {document.id[:12]}{title}: {asked}\n{groups}{described}"
+    return f"Plan {document.id[:12]}{title}: {size}\n{groups}{described}"
 
 
 def write_html(document: PlanDocument) -> str:
@@ -56,12 +56,12 @@ def _list_rounds(document: PlanDocument) -> list[str]:
 def summarize_plan(document: PlanDocument) -> str:
     """What it is and what it loses, in a line."""
     title = f" · {document.title}" if document.title else ""
-    asked = f"{format_count(len(document.names), 'attribute')}, {document.people:,} people"
+    size = f"{format_count(len(document.names), 'attribute')}, {document.people:,} people"
     metric = document.stated.metric
     units = (
         []
         if metric is None
-        else [f"{one.loss / NANO:g} per {one.unit} of {one.name!r}" for one in metric.units]
+        else [f"{unit.loss / NANO:g} per {unit.unit} of {unit.name!r}" for unit in metric.units]
     )
     promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
     losses = ", ".join(
@@ -72,4 +72,4 @@ def summarize_plan(document: PlanDocument) -> str:
             *_list_rounds(document),
         ]
     )
-    return f"<Plan {document.id[:12]}{title}: {asked}, loss {losses}>"
+    return f"<Plan {document.id[:12]}{title}: {size}, loss {losses}>"

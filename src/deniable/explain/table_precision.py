@@ -81,20 +81,20 @@ def expect_tables(document: PlanDocument) -> list[ExpectedTable]:
     >>> table.share.format_margin(), table.people_for_difference
     ('4 points', 53961)
     """
-    found = []
+    tables = []
     for by, of in list_tables(document):
-        held = list_held(document, of, by)
-        if held and max(source.values.size for _, source in held) <= _MOST_CELLS:
-            found.append(_expect_table(document, held, of, by))
-    return found
+        sources = list_held(document, of, by)
+        if sources and max(source.values.size for _, source in sources) <= _MOST_CELLS:
+            tables.append(_expect_table(document, sources, of, by))
+    return tables
 
 
 def _expect_table(
-    document: PlanDocument, held: list[tuple[float, Source]], of: str, by: str
+    document: PlanDocument, sources: list[tuple[float, Source]], of: str, by: str
 ) -> ExpectedTable:
     rows, columns = find_margins(document, of, by)
     size = rows.side.size, columns.side.size
-    cell, share = _combine(document, held, of, by)
+    cell, share = _combine(document, sources, of, by)
     people, name = document.people, f"{of} by {by}"
     return ExpectedTable(
         of,
@@ -102,21 +102,21 @@ def _expect_table(
         Precision(name, "cell", math.prod(size), people, math.sqrt(cell / people)),
         Precision(name, "row share", size[1], people, math.sqrt(share / people)),
         count_people(document, of, by, DIFFERENCE),
-        None if held[0][1].is_complete else held[0][1].answered,
+        None if sources[0][1].is_complete else sources[0][1].answered,
     )
 
 
 def _combine(
-    document: PlanDocument, held: list[tuple[float, Source]], of: str, by: str
+    document: PlanDocument, sources: list[tuple[float, Source]], of: str, by: str
 ) -> tuple[float, float]:
     """The variances from one person: of a cell, and of a share of a row's people."""
-    each = [chance / _vary_first(document, source, of, by) for chance, source in held]
-    cell, share = 1 / np.sum(each, axis=0)
+    precisions = [chance / _vary_first(document, source, of, by) for chance, source in sources]
+    cell, share = 1 / np.sum(precisions, axis=0)
     return float(cell), float(share)
 
 
 def _vary_first(document: PlanDocument, source: Source, of: str, by: str) -> Floats:
-    """The same from one report: of the first cell, and of the first share of the first row's people."""
+    """Variances from one report: of the first cell, and of the first share of the first row's people."""
     margins = rows, columns = find_margins(document, of, by)
     cells = np.outer(rows.sums.sum(axis=1), columns.sums.sum(axis=1))
     part = cells / cells.sum() * source.answered
@@ -169,45 +169,45 @@ def list_held(document: PlanDocument, of: str, by: str) -> list[tuple[float, Sou
     answers are as likely, and the chance that a person sends such a report.
     """
     known = set(() if document.known is None else document.known.names)
-    found = []
-    for j, one in enumerate(document.attributes):
+    sources = []
+    for j, attribute in enumerate(document.attributes):
         law = document.mechanism.marginal(j)
-        if not {of, by} - known <= set(one.columns) or not isinstance(law, Supports):
+        if not {of, by} - known <= set(attribute.columns) or not isinstance(law, Supports):
             continue
-        if not is_grouped(document, one):
+        if not is_grouped(document, attribute):
             continue
-        source = _spread_evenly(document, one, law, bool(known & {of, by}))
-        found.append((float(document.mechanism.chance(j)), source))
-    return [found[i] for i in find_read(document, found, of, by)]
+        source = _spread_evenly(document, attribute, law, bool(known & {of, by}))
+        sources.append((float(document.mechanism.chance(j)), source))
+    return [sources[i] for i in find_read(document, sources, of, by)]
 
 
 def _vary(source: Source, by: str, of: str, table: Floats, signs: Mapping[int, int]) -> float:
     """The variance from one report of a sum of the first column's shares in some rows, by their signs."""
     rows, columns = table.shape
     weights = np.zeros((rows, columns))
-    each = rows / source.answered  # one over the people of a row who answer
+    per_person = rows / source.answered  # one over the people of a row who answer
     for row, sign in signs.items():
-        weights[row] = -sign * table[row, 0] * each
-        weights[row, 0] += sign * each
+        weights[row] = -sign * table[row, 0] * per_person
+        weights[row, 0] += sign * per_person
     sums = weights.reshape(1, -1) @ source.sums((by, of))
     return float(source.spread.covariance(source.expand((by, of), table / rows), sums)[0, 0])
 
 
-def _spread_evenly(document: PlanDocument, one: Attribute, law: Supports, is_known: bool) -> Source:
+def _spread_evenly(document: PlanDocument, attribute: Attribute, law: Supports, is_known: bool) -> Source:
     """A report about an attribute, in one of the known groups where that matters, if all are as likely.
 
     As many answer as the plan expects; where it does not say, no answer is as likely as any other value.
     """
-    cells, size = one.domain.k, document.size(one)
-    answered = cells / size if one.answered is None else one.turnout
+    cells, size = attribute.domain.k, document.size(attribute)
+    answered = cells / size if attribute.answered is None else attribute.turnout
     shares = np.array([answered / cells] * cells + [(1 - answered) / max(size - cells, 1)] * (size - cells))
     known = document.known
     if not is_known or known is None:
-        return Source(one.columns, one.shape, 1, shares, OneReport(law))
+        return Source(attribute.columns, attribute.shape, 1, shares, OneReport(law))
     spread = GroupedReport(law, known.size, cells)
     values = np.zeros(known.size * size)
     values[spread.positions] = shares / known.size
-    return Source((*known.names, *one.columns), (*known.shape, *one.shape), 1, values, spread)
+    return Source((*known.names, *attribute.columns), (*known.shape, *attribute.shape), 1, values, spread)
 
 
 def _suppose(source: Source) -> str:
@@ -232,30 +232,38 @@ def explain_known(document: PlanDocument) -> str:
     known = document.known
     if known is None:
         return ""
-    found = [
+    lines = [
         f"Known and sent as it is: {known.describe()}. Every report names it, nothing hides it, and no loss "
         "above counts it. It is for what you know of each person anyway."
     ]
     for by in known.names:
-        for j, one in enumerate(document.attributes):
+        for j, attribute in enumerate(document.attributes):
             law = document.mechanism.marginal(j)
-            if isinstance(law, Supports) and is_grouped(document, one) and one.domain.k <= _MOST_CELLS:
-                found += [_explain_table(document, j, law, of, by) for of in one.columns]
-    return "\n".join(found)
+            if (
+                isinstance(law, Supports)
+                and is_grouped(document, attribute)
+                and attribute.domain.k <= _MOST_CELLS
+            ):
+                lines += [_explain_table(document, j, law, of, by) for of in attribute.columns]
+    return "\n".join(lines)
 
 
 def _explain_table(document: PlanDocument, j: int, law: Supports, of: str, by: str) -> str:
     """How well the shares of each group will be known, and how many people it would take otherwise."""
-    one, rows, columns = document.attributes[j], find_domain(document, by).k, find_domain(document, of).k
+    attribute, rows, columns = (
+        document.attributes[j],
+        find_domain(document, by).k,
+        find_domain(document, of).k,
+    )
     table = np.full((rows, columns), 1 / columns)
-    source = _spread_evenly(document, one, law, True)
+    source = _spread_evenly(document, attribute, law, True)
     variance = _vary(source, by, of, table, {0: 1})
     reports = document.people * float(document.mechanism.chance(j))
     margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
     # shares are from 0 to 100 points: a wider margin tells nothing
     known = f"known to within {margin:g} points" if margin < 100 else "not known at all"
     said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}{_suppose(source)}"
-    is_special = one.columns != (of,) or one.only_if is not None or one.several is not None
+    is_special = attribute.columns != (of,) or attribute.only_if is not None or attribute.several is not None
     if is_special or document.rounds is not None or document.mechanism.fake(j) is not None:
         return f"{said}."
     cells, epsilon = rows * columns, document.parts[j].loss()

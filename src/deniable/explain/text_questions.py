@@ -62,8 +62,8 @@ class UnlistedQuestion:
 
         That most answers are possible says nothing of a guess: nobody thinks all texts equally likely.
         """
-        told = zip(self.chances, self.mechanisms, strict=True)
-        return 0.5 + math.fsum(chance * (part.tell_two() - 0.5) for chance, part in told)
+        pairs = zip(self.chances, self.mechanisms, strict=True)
+        return 0.5 + math.fsum(chance * (part.tell_two() - 0.5) for chance, part in pairs)
 
     def find_limit(self, people: Sequence[int], alpha: float = 0.05, words: int | None = None) -> float:
         """The share at which half of all values are found, by how many people report to each place.
@@ -73,8 +73,10 @@ class UnlistedQuestion:
         if words is None and self.is_searchable:
             weights = [max(1, n) for n in people]
             return detection_limit(self.mechanisms, weights, max(1, sum(people)), alpha, self.domain)
-        whole = sum(n for n, part in zip(people, self.mechanisms, strict=True) if part == self.mechanisms[-1])
-        return listed_limit(self.mechanisms[-1], max(1, whole), words or PUBLIC_WORDS, alpha)
+        reports = sum(
+            n for n, part in zip(people, self.mechanisms, strict=True) if part == self.mechanisms[-1]
+        )
+        return listed_limit(self.mechanisms[-1], max(1, reports), words or PUBLIC_WORDS, alpha)
 
     def expect(self, people: int) -> list[int]:
         """How many people report to each place, of all of a study."""
@@ -82,10 +84,10 @@ class UnlistedQuestion:
 
     def anticipate_limit(self, people: int) -> float:
         """The limit with this many people, above 1 where not even what everybody has is found that often."""
-        here = self.find_limit(self.expect(people))
-        if here < _SURE:
-            return here
-        return max(here, self.find_limit(self.expect(_MANY)) * math.sqrt(_MANY / people))
+        limit = self.find_limit(self.expect(people))
+        if limit < _SURE:
+            return limit
+        return max(limit, self.find_limit(self.expect(_MANY)) * math.sqrt(_MANY / people))
 
     def people_needed(self, limit: float) -> int:
         """The least number of people with whom values of this share are found about half of the time."""
@@ -129,26 +131,28 @@ def _count_people(question: UnlistedQuestion, limit: float) -> int:
     about = _MANY * (question.find_limit(question.expect(_MANY)) / limit) ** 2
     if about > _MOST_PEOPLE:
         return math.ceil(about)
-    few, enough = 0, max(1, round(about))
-    while question.anticipate_limit(enough) > limit:
-        few, enough = enough, 2 * enough
-    step = enough // 2
-    while few == 0 and step and question.anticipate_limit(step) <= limit:
-        enough, step = step, step // 2
-    few = max(few, step)
-    while enough - few > 1:
-        middle = (few + enough) // 2
+    low, high = 0, max(1, round(about))
+    while question.anticipate_limit(high) > limit:
+        low, high = high, 2 * high
+    step = high // 2
+    while low == 0 and step and question.anticipate_limit(step) <= limit:
+        high, step = step, step // 2
+    low = max(low, step)
+    while high - low > 1:
+        middle = (low + high) // 2
         if question.anticipate_limit(middle) <= limit:
-            enough = middle
+            high = middle
         else:
-            few = middle
-    return enough
+            low = middle
+    return high
 
 
 def list_unlisted(document: PlanDocument) -> dict[str, UnlistedQuestion]:
     """The questions of a plan whose values nobody listed, by name."""
-    made = document.mechanism
-    return find_unlisted(document.attributes, document.parts, [made.chance(j) for j in range(made.d)])
+    mechanism = document.mechanism
+    return find_unlisted(
+        document.attributes, document.parts, [mechanism.chance(j) for j in range(mechanism.d)]
+    )
 
 
 def find_unlisted(
@@ -158,13 +162,13 @@ def find_unlisted(
     holds each.
     """
     places: dict[str, list[int]] = {}
-    for j, one in enumerate(attributes):
-        if not one.domain.listed:
-            places.setdefault(one.columns[0], []).append(j)
-    found = {}
-    for name, some in places.items():
-        found[name] = _read_question(name, some, attributes, parts, chances)
-    return found
+    for j, attribute in enumerate(attributes):
+        if not attribute.domain.listed:
+            places.setdefault(attribute.columns[0], []).append(j)
+    questions = {}
+    for name, places_of_name in places.items():
+        questions[name] = _read_question(name, places_of_name, attributes, parts, chances)
+    return questions
 
 
 def _read_question(
@@ -179,8 +183,8 @@ def _read_question(
     domain = attributes[final].domain
     assert isinstance(domain, Unlisted)
     mechanisms = [part for j in (*levels, final) if isinstance(part := parts[j], Linear)]
-    held = tuple(float(chances[j]) for j in (*levels, final))
-    return UnlistedQuestion(name, domain, tuple(levels), final, tuple(mechanisms), held)
+    held_by = tuple(float(chances[j]) for j in (*levels, final))
+    return UnlistedQuestion(name, domain, tuple(levels), final, tuple(mechanisms), held_by)
 
 
 def format_limit(share: float) -> str:

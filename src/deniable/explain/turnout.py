@@ -16,43 +16,43 @@ _MOST_NAMED = 3
 
 
 def read_answered(
-    given: object, questions: Sequence[str], attributes: Sequence[Attribute]
+    answered: object, questions: Sequence[str], attributes: Sequence[Attribute]
 ) -> dict[str, float]:
     """The share of people who are expected to answer, by question: only of those that some may not."""
-    if not isinstance(given, Mapping):
-        raise InvalidParameter(f"answered has shares of people by question, such as 0.4, got {given!r}")
-    found = {}
-    for name, share in given.items():
+    if not isinstance(answered, Mapping):
+        raise InvalidParameter(f"answered has shares of people by question, such as 0.4, got {answered!r}")
+    shares = {}
+    for name, share in answered.items():
         if name not in questions:
             raise InvalidParameter(not_among(str(name), "an attribute", questions))
         what = f"answered of {name!r}, the share of people who are expected to answer,"
-        found[name] = 1.0 if share == 1 else number(what, share, 0.0, 1.0, "above 0 and at most 1")
-        near = max(1, round(found[name] * EVERYBODY)) / EVERYBODY
-        if found[name] != near:
-            raise InvalidParameter(f"{what} is in thousandths, such as {near:g}, got {share!r}")
-        for one in attributes:
-            if name in (one.several, *one.columns):
-                refuse_answered(one, one.missing or "refuse")
-    return found
+        shares[name] = 1.0 if share == 1 else number(what, share, 0.0, 1.0, "above 0 and at most 1")
+        rounded = max(1, round(shares[name] * EVERYBODY)) / EVERYBODY
+        if shares[name] != rounded:
+            raise InvalidParameter(f"{what} is in thousandths, such as {rounded:g}, got {share!r}")
+        for attribute in attributes:
+            if name in (attribute.several, *attribute.columns):
+                refuse_answered(attribute, attribute.missing or "refuse")
+    return shares
 
 
 def infer_answered(stated: Mapping[str, float], attributes: Sequence[Attribute]) -> dict[str, float]:
-    """The same, and for a question that states none, the most of any question with the same condition.
+    """Shares who answer by question; where none is stated, the most of any question with the same condition.
 
     All of them apply to the same people.
     """
     conditions = {
-        question: one.only_if
-        for one in attributes
-        for question in one.questions
-        if one.only_if is not None and one.only_if.name != f"{one.name}: answered"
+        question: attribute.only_if
+        for attribute in attributes
+        for question in attribute.questions
+        if attribute.only_if is not None and attribute.only_if.name != f"{attribute.name}: answered"
     }
-    found = dict(stated)
+    shares = dict(stated)
     for question, condition in conditions.items():
-        same = [stated[name] for name, one in conditions.items() if one == condition and name in stated]
+        same = [stated[name] for name, other in conditions.items() if other == condition and name in stated]
         if same:
-            found.setdefault(question, max(same))
-    return found
+            shares.setdefault(question, max(same))
+    return shares
 
 
 def count_answered(share: float) -> int | None:
@@ -60,43 +60,45 @@ def count_answered(share: float) -> int | None:
     return None if share == 1.0 else round(share * EVERYBODY)
 
 
-def may_lack(one: Attribute) -> bool:
+def may_lack(attribute: Attribute) -> bool:
     """Whether some people may have no answer, and results can be of the others."""
-    return one.answers is None and (one.only_if is not None or one.missing == "value")
+    return attribute.answers is None and (attribute.only_if is not None or attribute.missing == "value")
 
 
-def explain_turnout(document: PlanDocument, here: Considered) -> str | None:
+def explain_turnout(document: PlanDocument, row: Considered) -> str | None:
     """That margins take it that everybody answers, and what they would be if half did; else None."""
     names = [
-        one.name
-        for one in document.attributes
-        if one.answered is None and may_lack(replace(one, missing=document.missing_of(one)))
+        attribute.name
+        for attribute in document.attributes
+        if attribute.answered is None and may_lack(replace(attribute, missing=document.missing_of(attribute)))
     ]
     if not names:
         return None
-    halved = _first_precisions(_expect_half(document, here, names))
-    told = [f"{name!r} to within {halved[name].format_margin()}" for name in names[:_MOST_NAMED]]
+    halved = _first_precisions(_expect_half(document, row, names))
+    margins = [f"{name!r} to within {halved[name].format_margin()}" for name in names[:_MOST_NAMED]]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
         f"These margins take it that everybody answers {', '.join(map(repr, names[:_MOST_NAMED]))}{more}. If "
-        f"half of {here.n:,} people did, what they say would be known less well: {', '.join(told)}. A study "
-        "states the share who answer: answered = 0.5"
+        f"half of {row.n:,} people did, what they say would be known less well: {', '.join(margins)}. A "
+        "study states the share who answer: answered = 0.5"
     )
 
 
-def _expect_half(document: PlanDocument, here: Considered, names: Sequence[str]) -> Considered:
+def _expect_half(document: PlanDocument, row: Considered, names: Sequence[str]) -> Considered:
     readings = [
-        list_readings(one.domain, part.k, _HALF) if one.name in names else some
-        for one, part, some in zip(document.attributes, document.parts, here.readings, strict=True)
+        list_readings(attribute.domain, part.k, _HALF) if attribute.name in names else reading
+        for attribute, part, reading in zip(document.attributes, document.parts, row.readings, strict=True)
     ]
-    made = here.mechanism
-    assert made is not None
-    fresh = Considered.of(made, "", here.protocols, here.n, Objective(), names=here.names, readings=readings)
-    return replace(fresh, name=here.name, per=here.per)
+    mechanism = row.mechanism
+    assert mechanism is not None
+    fresh = Considered.of(
+        mechanism, "", row.protocols, row.n, Objective(), names=row.names, readings=readings
+    )
+    return replace(fresh, name=row.name, per=row.per)
 
 
-def _first_precisions(here: Considered) -> dict[str, Precision]:
-    found: dict[str, Precision] = {}
-    for one in list_precisions(here):
-        found.setdefault(one.attribute, one)
-    return found
+def _first_precisions(row: Considered) -> dict[str, Precision]:
+    first: dict[str, Precision] = {}
+    for precision in list_precisions(row):
+        first.setdefault(precision.attribute, precision)
+    return first

@@ -112,92 +112,95 @@ class Attribute:
 
     def to_dict(self, domain: Json) -> Json:
         """As a plan has it."""
-        found: Json = {"name": self.name, "domain": domain}
+        fields: Json = {"name": self.name, "domain": domain}
         if self.only_if is not None:
-            found["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
+            fields["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
         optional = {
             "missing": self.missing,
             "several": self.several,
             "answers": self.answers,
             "answered": self.answered,
         }
-        return found | {name: value for name, value in optional.items() if value is not None}
+        return fields | {name: value for name, value in optional.items() if value is not None}
 
     @staticmethod
     def read_fields(data: object) -> Json:
         """The fields of an attribute but for its domain, from `to_dict`."""
         optional = ("missing", "only_if", "several", "answers", "answered")
         there = [name for name in optional if isinstance(data, dict) and name in data]
-        given = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
-        for name in ("name", *(one for one in there if one not in ("only_if", "answered"))):
-            given[name] = checked_string(given[name], name)
-        if "answered" in given:
-            given["answered"] = checked_integer(given["answered"], "answered")
-        if "only_if" in given:
-            one = checked_fields(given["only_if"], "a condition", ("name", "values"))
-            values = [checked_string(value, "a value") for value in checked_list(one["values"], "values")]
-            given["only_if"] = Condition(checked_string(one["name"], "name"), tuple(values))
-        return given
+        fields = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
+        for name in ("name", *(field for field in there if field not in ("only_if", "answered"))):
+            fields[name] = checked_string(fields[name], name)
+        if "answered" in fields:
+            fields["answered"] = checked_integer(fields["answered"], "answered")
+        if "only_if" in fields:
+            condition = checked_fields(fields["only_if"], "a condition", ("name", "values"))
+            values = [
+                checked_string(value, "a value") for value in checked_list(condition["values"], "values")
+            ]
+            fields["only_if"] = Condition(checked_string(condition["name"], "name"), tuple(values))
+        return fields
 
 
 def list_several(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, ...]]:
     """The options of every question to which all answers that apply are given, by its name."""
-    found: dict[str, list[Attribute]] = {}
-    for one in attributes:
-        if one.several is not None:
-            found.setdefault(one.several, []).append(one)
-    return {name: tuple(options) for name, options in found.items()}
+    several: dict[str, list[Attribute]] = {}
+    for attribute in attributes:
+        if attribute.several is not None:
+            several.setdefault(attribute.several, []).append(attribute)
+    return {name: tuple(options) for name, options in several.items()}
 
 
 def list_questions(attributes: Sequence[Attribute]) -> list[str]:
     """What people are asked, in order: attributes, but for options and for whether one is answered."""
-    return list(dict.fromkeys(name for one in attributes if one.answers is None for name in one.questions))
+    asked = (attribute for attribute in attributes if attribute.answers is None)
+    return list(dict.fromkeys(name for attribute in asked for name in attribute.questions))
 
 
 def list_changed(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
     """The attributes that an answer to each question can change: its own, and all that depend on these."""
-    own: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     depending: dict[str, list[str]] = {}
-    for one in attributes:
-        for question in one.questions:
-            own.setdefault(question, []).append(one.name)
-        if one.only_if is not None:
-            depending.setdefault(one.only_if.name, []).append(one.name)
-    found = {}
-    for question, names in own.items():
+    for attribute in attributes:
+        for question in attribute.questions:
+            names_of.setdefault(question, []).append(attribute.name)
+        if attribute.only_if is not None:
+            depending.setdefault(attribute.only_if.name, []).append(attribute.name)
+    changes = {}
+    for question, names in names_of.items():
         changed = dict.fromkeys(names)
         rest = list(names)
         while rest:
             new = [name for name in depending.get(rest.pop(), ()) if name not in changed]
             changed |= dict.fromkeys(new)
             rest += new
-        found[question] = tuple(changed)
-    return found
+        changes[question] = tuple(changed)
+    return changes
 
 
 def list_related(attributes: Sequence[Attribute]) -> list[tuple[str, ...]]:
     """The attributes that depend on each other, those on which others depend first."""
-    by_name = {one.name: one for one in attributes}
-    found: dict[str, list[str]] = {}
-    for one in attributes:
-        first = one
+    by_name = {attribute.name: attribute for attribute in attributes}
+    related: dict[str, list[str]] = {}
+    for attribute in attributes:
+        first = attribute
         while first.only_if is not None:
             first = by_name[first.only_if.name]
-        found.setdefault(first.name, [first.name])
-        if one is not first:
-            found[first.name].append(one.name)
-    return [tuple(names) for names in found.values() if len(names) > 1]
+        related.setdefault(first.name, [first.name])
+        if attribute is not first:
+            related[first.name].append(attribute.name)
+    return [tuple(names) for names in related.values() if len(names) > 1]
 
 
 def list_domains(attributes: Sequence[Attribute]) -> dict[str, Domain]:
     """The values of every question that is neither one of several options nor asked with another one."""
-    found: dict[str, Domain] = {}
-    for one in attributes:
-        if isinstance(one.domain, View):
-            found |= one.domain.factors
-        elif one.several is None and one.answers is None:
-            found[one.name] = one.domain
-    return found
+    domains: dict[str, Domain] = {}
+    for attribute in attributes:
+        if isinstance(attribute.domain, View):
+            domains |= attribute.domain.factors
+        elif attribute.several is None and attribute.answers is None:
+            domains[attribute.name] = attribute.domain
+    return domains
 
 
 def check_questions(
@@ -206,13 +209,13 @@ def check_questions(
     """Refuse questions that do not fit together; `extras` are the values beside those of a domain, and
     `usual` is the policy of attributes that have none of their own.
     """
-    by_name = {one.name: one for one in attributes}
-    policies = {one.name: one.missing or usual for one in attributes}
+    by_name = {attribute.name: attribute for attribute in attributes}
+    policies = {attribute.name: attribute.missing or usual for attribute in attributes}
     for name, options in list_several(attributes).items():
         if name in by_name or len(options) < 2:
             text = f"{name!r} has two options or more, and is not an attribute itself"
             raise InvalidParameter(text, "questions")
-        if len({(one.missing, one.only_if, one.answered) for one in options}) > 1:
+        if len({(attribute.missing, attribute.only_if, attribute.answered) for attribute in options}) > 1:
             text = (
                 f"the options of {name!r} apply to the same people, who answer or not, and have one policy "
                 "for missing answers"
@@ -220,35 +223,36 @@ def check_questions(
             raise InvalidParameter(text, "questions")
     _check_tables(attributes)
     _check_levels(attributes, policies)
-    for one in attributes:
-        for label in extras[one.name]:
-            if isinstance(one.domain, Categories) and label in one.domain.labels:
+    for attribute in attributes:
+        for label in extras[attribute.name]:
+            if isinstance(attribute.domain, Categories) and label in attribute.domain.labels:
                 raise InvalidParameter(
-                    f"{one.name!r} has a value {label!r} already; call it otherwise", "no-answer"
+                    f"{attribute.name!r} has a value {label!r} already; call it otherwise", "no-answer"
                 )
-        if one.answers is not None:
-            about = by_name.get(one.answers)
-            if about is None or about.only_if != Condition(one.name, ("yes",)):
+        if attribute.answers is not None:
+            about = by_name.get(attribute.answers)
+            if about is None or about.only_if != Condition(attribute.name, ("yes",)):
                 raise InvalidParameter(
-                    f"{one.name!r} says whether {one.answers!r} is answered, which is asked only if it is",
+                    f"{attribute.name!r} says whether {attribute.answers!r} is answered, which is asked only "
+                    "if it is",
                     "questions",
                 )
-        if one.only_if is not None:
-            _check_condition(one, by_name)
-        if one.answered is not None:
-            refuse_answered(one, policies[one.name])
+        if attribute.only_if is not None:
+            _check_condition(attribute, by_name)
+        if attribute.answered is not None:
+            refuse_answered(attribute, policies[attribute.name])
 
 
-def refuse_answered(one: Attribute, policy: Missing) -> None:
+def refuse_answered(attribute: Attribute, policy: Missing) -> None:
     """Refuse a share of people who answer where all do, or where nobody knows who did."""
-    question = one.several or one.name
+    question = attribute.several or attribute.name
     if policy == "random":
         raise InvalidParameter(
             f"answered of {question!r}: a missing answer is a random value, so nobody knows who answered; "
             'use missing = "value"',
             "answered",
         )
-    if one.answers is not None or (one.only_if is None and policy != "value"):
+    if attribute.answers is not None or (attribute.only_if is None and policy != "value"):
         raise InvalidParameter(
             f"answered of {question!r}: everybody answers it; it is for questions with only_if, or with "
             'missing = "value"',
@@ -259,20 +263,20 @@ def refuse_answered(one: Attribute, policy: Missing) -> None:
 def _check_tables(attributes: Sequence[Attribute]) -> None:
     """Refuse tables and levels of questions that are not the same wherever they are asked."""
     several = list_several(attributes)
-    asked: dict[str, tuple[Domain, Missing | None]] = {}
-    for one in attributes:
-        factors: tuple[tuple[str, Domain], ...] = ((one.name, one.domain),)
-        if isinstance(one.domain, View):
-            factors = one.domain.factors
-            if one.name != one.domain.name or not one.is_plain:
+    kinds: dict[str, tuple[Domain, Missing | None]] = {}
+    for attribute in attributes:
+        factors: tuple[tuple[str, Domain], ...] = ((attribute.name, attribute.domain),)
+        if isinstance(attribute.domain, View):
+            factors = attribute.domain.factors
+            if attribute.name != attribute.domain.name or not attribute.is_plain:
                 raise InvalidParameter(
-                    f"{one.name!r} is a view of {_list_names(one.domain.names)}, which everybody is asked: "
-                    f"it is called {one.domain.name!r}",
+                    f"{attribute.name!r} is a view of {_list_names(attribute.domain.names)}, which everybody "
+                    f"is asked: it is called {attribute.domain.name!r}",
                     "tables",
                 )
         for name, domain in factors:
-            here = domain, one.missing
-            if name in several or asked.setdefault(name, here) != here:
+            kind = domain, attribute.missing
+            if name in several or kinds.setdefault(name, kind) != kind:
                 raise InvalidParameter(
                     f"{name!r} is asked in two ways; its values and what a missing answer means must be the "
                     "same in every table",
@@ -286,23 +290,26 @@ def _list_names(names: Sequence[str]) -> str:
 
 def list_levels(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, ...]]:
     """The attributes that are levels of each question which has several, the coarsest first."""
-    coarse = {one.domain.question for one in attributes if isinstance(one.domain, Coarse)}
-    found: dict[str, list[Attribute]] = {}
-    for one in attributes:
-        if one.name in coarse or one.domain.is_level:
-            found.setdefault(one.columns[0], []).append(one)
-    return {name: tuple(sorted(levels, key=lambda one: one.domain.k)) for name, levels in found.items()}
+    coarse = {attribute.domain.question for attribute in attributes if isinstance(attribute.domain, Coarse)}
+    levels_of: dict[str, list[Attribute]] = {}
+    for attribute in attributes:
+        if attribute.name in coarse or attribute.domain.is_level:
+            levels_of.setdefault(attribute.columns[0], []).append(attribute)
+    return {
+        name: tuple(sorted(levels, key=lambda attribute: attribute.domain.k))
+        for name, levels in levels_of.items()
+    }
 
 
 def _check_levels(attributes: Sequence[Attribute], policies: Mapping[str, Missing]) -> None:
     """Refuse levels of a question that is not an attribute itself, or that some do not answer."""
     for name, levels in list_levels(attributes).items():
-        own = next((one for one in levels if one.name == name), None)
-        if own is None:
+        finest = next((level for level in levels if level.name == name), None)
+        if finest is None:
             raise InvalidParameter(
                 f"{levels[0].name!r} is a level of {name!r}, which must be an attribute itself", "tables"
             )
-        if own.only_if is not None or policies[name] == "value":
+        if finest.only_if is not None or policies[name] == "value":
             raise InvalidParameter(
                 f"{name!r} is reported in levels, so that everybody must have one of its values; "
                 "ask a yes/no question beside it, or ask for it without levels",
@@ -310,31 +317,33 @@ def _check_levels(attributes: Sequence[Attribute], policies: Mapping[str, Missin
             )
 
 
-def _check_condition(one: Attribute, by_name: Mapping[str, Attribute]) -> None:
-    assert one.only_if is not None
-    parent = by_name.get(one.only_if.name)
+def _check_condition(attribute: Attribute, by_name: Mapping[str, Attribute]) -> None:
+    assert attribute.only_if is not None
+    parent = by_name.get(attribute.only_if.name)
     if parent is None:
-        text = not_among(one.only_if.name, f"an attribute that {one.name!r} may depend on", by_name)
+        text = not_among(
+            attribute.only_if.name, f"an attribute that {attribute.name!r} may depend on", by_name
+        )
         raise InvalidParameter(text, "only-if")
     if not isinstance(parent.domain, Categories):
         raise InvalidParameter(
-            f"{one.name!r} can depend on a list of values, and {parent.name!r} is none; ask a yes/no "
+            f"{attribute.name!r} can depend on a list of values, and {parent.name!r} is none; ask a yes/no "
             "question beside it",
             "only-if",
         )
-    values = one.only_if.values
+    values = attribute.only_if.values
     for value in values:
         if value not in parent.domain.labels:
             text = not_among(value, f"a value of {parent.name!r}", parent.domain.labels)
             raise InvalidParameter(text, "only-if")
     if not values or len(set(values)) < len(values) or len(values) == parent.domain.k:
         raise InvalidParameter(
-            f"{one.name!r} is asked only if {parent.name!r} has some of its values, each named once",
+            f"{attribute.name!r} is asked only if {parent.name!r} has some of its values, each named once",
             "only-if",
         )
-    seen = {one.name}
+    seen = {attribute.name}
     while parent is not None and parent.only_if is not None:
         if parent.name in seen:
-            raise InvalidParameter(f"{one.name!r} depends on itself", "only-if")
+            raise InvalidParameter(f"{attribute.name!r} depends on itself", "only-if")
         seen.add(parent.name)
         parent = by_name.get(parent.only_if.name)

@@ -113,21 +113,21 @@ class PlanDocument:
         object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()
-        extras = {one.name: self.extras(one) for one in self.attributes}
+        extras = {member.name: self.extras(member) for member in self.attributes}
         check_questions(self.attributes, extras, self.missing)
         self._check_levels()
         if self.known is not None:
             check_known(self.known, self.attributes)
         self._check_texts()
         refuse_asking(self.ask, self.mechanism)
-        if self.ask != "all" and not all(one.is_plain for one in self.attributes):
+        if self.ask != "all" and not all(member.is_plain for member in self.attributes):
             raise InvalidParameter(
                 "ask = 'sampled': questions that depend on each other (only_if, several, missing values of "
                 "numbers) must all be asked; ask all, or leave these out",
                 "ask",
             )
-        check_maps(dict(self.maps), {one.name: one.domain for one in self.attributes})
-        policies = [self.missing_of(one) for one in self.attributes]
+        check_maps(dict(self.maps), {member.name: member.domain for member in self.attributes})
+        policies = [self.missing_of(member) for member in self.attributes]
         refuse_together(names, self.mechanism, policies)
 
     def _drop_usual(self, attribute: Attribute) -> Attribute:
@@ -181,8 +181,12 @@ class PlanDocument:
 
             check_combined(self.levels)
         for member, first, _ in self.mechanism.members:
-            own = self.attributes[first : first + member.d]
-            if isinstance(member, Sample) and member.reported > 1 and any(one.domain.is_level for one in own):
+            attributes = self.attributes[first : first + member.d]
+            if (
+                isinstance(member, Sample)
+                and member.reported > 1
+                and any(attribute.domain.is_level for attribute in attributes)
+            ):
                 raise InvalidParameter(
                     f"a report holds one level of a question, and not {member.reported} of its attributes",
                     "tables",
@@ -214,7 +218,7 @@ class PlanDocument:
 
     @cached_property
     def _part_by_name(self) -> dict[str, ExactMechanism]:
-        return {one.name: part for one, part in zip(self.attributes, self.parts, strict=True)}
+        return {attribute.name: part for attribute, part in zip(self.attributes, self.parts, strict=True)}
 
     def missing_of(self, attribute: Attribute) -> Missing:
         """What a missing answer to it means."""
@@ -243,8 +247,9 @@ class PlanDocument:
     def draws(self) -> bool:
         """Whether some answer may be drawn at random: a missing one, or one that does not apply."""
         return any(
-            self.missing_of(one) == "random" or (one.only_if is not None and not self.extras(one))
-            for one in self.attributes
+            self.missing_of(attribute) == "random"
+            or (attribute.only_if is not None and not self.extras(attribute))
+            for attribute in self.attributes
         )
 
     @property
@@ -257,7 +262,7 @@ class PlanDocument:
         """The exact losses, recomputed from the integers and rounded up."""
         record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
         pairs = zip(self.attributes, self.parts, strict=True)
-        units = tuple(found for one, part in pairs if (found := unit_loss(part, one.name)) is not None)
+        units = tuple(unit for member, part in pairs if (unit := unit_loss(part, member.name)) is not None)
         rest = rest_loss(self.mechanism) if units else None
         joined = [names for names in self.changed.values() if len(names) > 1]
         answer = None
@@ -280,7 +285,7 @@ class PlanDocument:
 
     def loss_among(self, names: Collection[str]) -> float:
         """What a report loses between people who differ in these attributes only, at most, rounded up."""
-        return log_up(self.mechanism.ratio_among([one.name in names for one in self.attributes]))
+        return log_up(self.mechanism.ratio_among([attribute.name in names for attribute in self.attributes]))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -303,7 +308,7 @@ class PlanDocument:
     @property
     def locations(self) -> tuple[str, ...]:
         """The attributes that are locations."""
-        return tuple(one.name for one in self.attributes if isinstance(one.domain, Grid))
+        return tuple(attribute.name for attribute in self.attributes if isinstance(attribute.domain, Grid))
 
     @cached_property
     def signing_key(self) -> PublicKey | None:
@@ -343,7 +348,7 @@ class PlanDocument:
         They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
         other answers. What the survey says about groups that are known no more is left out.
         """
-        factors = tuple((name, as_domain(one, name).plain) for name, one in known.items())
+        factors = tuple((name, as_domain(values, name).plain) for name, values in known.items())
         before = () if self.known is None else self.known.names
         texts = self.texts and self.texts.without(set(before) - set(known))
         return replace(self, known=Known(factors) if factors else None, texts=texts)
@@ -360,7 +365,7 @@ class PlanDocument:
         if self.ask != "all":
             optional["ask"] = self.ask
         if self.maps:
-            optional["maps"] = {name: one.to_dict() for name, one in self.maps}
+            optional["maps"] = {name: drawing.to_dict() for name, drawing in self.maps}
         if self.known is not None:
             optional["known"] = factors_to_dict(self.known.factors)
         return {
@@ -430,14 +435,14 @@ class PlanDocument:
     def _from_description(data: Mapping[str, Any]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
         optional = [name for name in ("ask", "known", "maps", "texts", "ticket_key") if name in data]
-        wanted = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
-        checked_fields(data, "the plan", wanted)
+        names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
+        checked_fields(data, "the plan", names)
         attributes = []
-        asked = checked_list(data["attributes"], "attributes")
-        _refuse_many_attributes(len(asked))  # before each of them is read
-        for given in asked:
-            one = Attribute.read_fields(given)
-            attributes.append(Attribute(**one | {"domain": domain_from_dict(one["domain"])}))
+        listed = checked_list(data["attributes"], "attributes")
+        _refuse_many_attributes(len(listed))  # before each of them is read
+        for item in listed:
+            fields = Attribute.read_fields(item)
+            attributes.append(Attribute(**fields | {"domain": domain_from_dict(fields["domain"])}))
         document = PlanDocument(
             attributes=tuple(attributes),
             mechanism=record_from_dict(data["mechanism"], [attribute.domain.k for attribute in attributes]),
@@ -460,9 +465,9 @@ class PlanDocument:
 
 
 def _maps_from_dict(data: object, attributes: Sequence[Attribute]) -> tuple[tuple[str, Map], ...]:
-    domains = {one.name: one.domain for one in attributes}
-    given = checked_fields(data, "maps", tuple(data) if isinstance(data, dict) else ())
-    return tuple((name, Map.from_dict(one, domains.get(name), name)) for name, one in sorted(given.items()))
+    domains = {attribute.name: attribute.domain for attribute in attributes}
+    maps = checked_fields(data, "maps", tuple(data) if isinstance(data, dict) else ())
+    return tuple((name, Map.from_dict(item, domains.get(name), name)) for name, item in sorted(maps.items()))
 
 
 def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:

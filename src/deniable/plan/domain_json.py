@@ -53,7 +53,7 @@ def domain_to_dict(domain: Domain) -> Json:
 
 def factors_to_dict(factors: Sequence[tuple[str, Domain]]) -> list[Json]:
     """Questions with their domains, in order."""
-    return [{"name": name, "domain": domain_to_dict(one)} for name, one in factors]
+    return [{"name": name, "domain": domain_to_dict(domain)} for name, domain in factors]
 
 
 _DOMAINS = ("categories", "range", "number", "grid", "product", "coarse", "text", "code")
@@ -119,13 +119,13 @@ _LEVELED = ("range", "text", "code")
 
 def factors_from_dict(data: object, what: str, kinds: Sequence[str] = _TABULATED) -> list[tuple[str, Domain]]:
     """Back from `factors_to_dict`, for domains of these kinds."""
-    found = []
-    for one in checked_list(data, what):
-        factor = checked_fields(one, "a factor", ("name", "domain"))
+    factors = []
+    for item in checked_list(data, what):
+        factor = checked_fields(item, "a factor", ("name", "domain"))
         name = checked_text(checked_string(factor["name"], "name"), "a question's name")
         checked_kind(factor["domain"], "a factor's domain", kinds)
-        found.append((name, domain_from_dict(factor["domain"])))
-    return found
+        factors.append((name, domain_from_dict(factor["domain"])))
+    return factors
 
 
 def _numbers(

@@ -79,7 +79,7 @@ class Known:
 
     def codes(self, columns: Mapping[str, Any]) -> Integers:
         """The group of each person, from a column for each question; everybody is in one."""
-        each = []
+        all_codes = []
         for name, domain in self.factors:
             codes = domain.codes(columns[name], name)
             if (codes == NO_ANSWER).any():
@@ -88,8 +88,8 @@ class Known:
                     f"{row}{name!r} has no answer, and it is known: it names a person's group, one of "
                     f"{', '.join(domain.labels[:10])}"
                 )
-            each.append(codes)
-        return np.asarray(np.ravel_multi_index(each, self.shape), dtype=np.int64)
+            all_codes.append(codes)
+        return np.asarray(np.ravel_multi_index(all_codes, self.shape), dtype=np.int64)
 
     def describe(self) -> str:
         """What is known, in words that follow "known and sent as it is:".
@@ -103,19 +103,19 @@ class Known:
         """The reports of each group."""
         assert records.groups is not None
         for group in range(self.size):
-            here = records.groups == group
+            inside = records.groups == group
             if records.reporters is None:
-                columns = tuple(column[here] for column in records.columns)
-                yield Records(int(here.sum()), columns)
+                columns = tuple(column[inside] for column in records.columns)
+                yield Records(int(inside.sum()), columns)
                 continue
             pairs = zip(records.columns, records.reporters, strict=True)
-            columns = tuple(column[here[who]] for column, who in pairs)
-            yield Records(int(here.sum()), columns, tuple(np.zeros(0, dtype=np.int64) for _ in columns))
+            columns = tuple(column[inside[who]] for column, who in pairs)
+            yield Records(int(inside.sum()), columns, tuple(np.zeros(0, dtype=np.int64) for _ in columns))
 
 
 def check_known(known: Known, attributes: Sequence[Attribute]) -> None:
     """Refuse a known question that is asked secretly, too."""
-    taken = {name for one in attributes for name in (one.name, *one.questions)}
+    taken = {name for attribute in attributes for name in (attribute.name, *attribute.questions)}
     for name in (*known.names, known.name):
         if name in taken:
             raise InvalidParameter(
@@ -128,14 +128,14 @@ def check_known(known: Known, attributes: Sequence[Attribute]) -> None:
 def add_groups(groups: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
     """The tallies of everybody."""
     first, *rest = groups
-    return {name: sum((one[name] for one in rest), tally) for name, tally in first.items()}
+    return {name: sum((group[name] for group in rest), tally) for name, tally in first.items()}
 
 
-def read_known(given: object, questions: Mapping[str, object]) -> tuple[str, ...]:
+def read_known(names: object, questions: Mapping[str, object]) -> tuple[str, ...]:
     """The names of known questions of a study, at least one other of which is asked."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidParameter(f'known is a list of questions, such as ["arm"], got {given!r}')
-    for name in given:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidParameter(f'known is a list of questions, such as ["arm"], got {names!r}')
+    for name in names:
         if not isinstance(name, str):
             raise InvalidParameter(
                 f'known is a list of questions, such as ["arm"], got {name!r} among them; name each of them'
@@ -144,8 +144,8 @@ def read_known(given: object, questions: Mapping[str, object]) -> tuple[str, ...
             raise InvalidParameter(not_among(name, "a question that can be known", questions))
         if not isinstance(questions[name], Domain):
             raise InvalidParameter(f"{name!r} cannot be known: a person is in one group only")
-    if len(set(given)) < len(given):
-        raise InvalidParameter(f"known names a question twice: {list(given)}")
-    if len(given) == len(questions):
+    if len(set(names)) < len(names):
+        raise InvalidParameter(f"known names a question twice: {list(names)}")
+    if len(names) == len(questions):
         raise InvalidParameter("all questions are known, so that there is nothing to ask")
-    return tuple(given)
+    return tuple(names)

@@ -42,12 +42,12 @@ class Leveled(ABC):
         """The mechanism of each level, the question's own last; each loses at most epsilon."""
 
     @final
-    def divide(self, one: Attribute) -> list[Attribute]:
+    def divide(self, attribute: Attribute) -> list[Attribute]:
         """The levels of a question, from the coarsest to its own values."""
-        base = one.domain.plain
-        domains = [Coarse(one.name, base, divisor) for divisor in self.divisors]
-        coarse = [Attribute(domain.name, domain, one.missing) for domain in domains]
-        return [*coarse, replace(one, domain=base)]
+        base = attribute.domain.plain
+        domains = [Coarse(attribute.name, base, divisor) for divisor in self.divisors]
+        coarse = [Attribute(domain.name, domain, attribute.missing) for domain in domains]
+        return [*coarse, replace(attribute, domain=base)]
 
 
 @final
@@ -116,17 +116,17 @@ def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
         return _find_text(domain, name, obstacle)
     if not isinstance(domain, Range):
         return None
-    asked = domain.queries == "ranges"
+    wants_ranges = domain.queries == "ranges"
     if domain.privacy == "metric":
-        if asked:
+        if wants_ranges:
             raise InvalidParameter(
                 f"{name!r}: queries = 'ranges' is for values that are all equally indistinguishable; leave "
                 "it out for metric ones, whose noise falls with the distance"
             )
         return None
-    if asked and obstacle:
+    if wants_ranges and obstacle:
         raise InvalidParameter(f"{name!r}: queries = 'ranges' does not go with {obstacle}")
-    if obstacle or domain.queries == "values" or not (asked or domain.k >= LONG):
+    if obstacle or domain.queries == "values" or not (wants_ranges or domain.k >= LONG):
         return None
     return LeveledRange(domain.k) if Tree(domain.k).levels > 1 else None
 
@@ -134,36 +134,36 @@ def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
 def divide_levels(
     attributes: Mapping[str, Attribute], leveled: Mapping[str, Leveled]
 ) -> dict[str, Attribute]:
-    """The same attributes by name, with those of the levels in the place of their questions."""
-    found: dict[str, Attribute] = {}
-    for name, one in attributes.items():
-        for level in leveled[name].divide(one) if name in leveled else [one]:
-            if level.name in found or (level.name in attributes and level.name != name):
+    """Attributes by name, with those of the levels in the place of their questions."""
+    divided: dict[str, Attribute] = {}
+    for name, attribute in attributes.items():
+        for level in leveled[name].divide(attribute) if name in leveled else [attribute]:
+            if level.name in divided or (level.name in attributes and level.name != name):
                 raise InvalidParameter(f"two attributes would be called {level.name!r}; rename one of them")
-            found[level.name] = level
-    return found
+            divided[level.name] = level
+    return divided
 
 
 def list_references(attributes: Iterable[Attribute]) -> list[str]:
     """What is to be cited for levels: ranges by least squares."""
-    domains = [one.domain for one in attributes if isinstance(one.domain, Coarse)]
+    domains = [attribute.domain for attribute in attributes if isinstance(attribute.domain, Coarse)]
     return ["cormode2019"] if any(isinstance(domain.base, Range) for domain in domains) else []
 
 
-def find_divisor(one: Attribute) -> int:
+def find_divisor(attribute: Attribute) -> int:
     """How many values of its question a value of a level holds."""
-    return one.domain.divisor if isinstance(one.domain, Coarse) else 1
+    return attribute.domain.divisor if isinstance(attribute.domain, Coarse) else 1
 
 
 def check_combined(levels: Mapping[str, Sequence[Attribute]]) -> None:
     """Refuse levels of a question, the coarsest first, of which nothing could be read after a collection."""
-    for name, some in levels.items():
-        domain = some[-1].domain.plain
+    for name, attributes in levels.items():
+        domain = attributes[-1].domain.plain
         if isinstance(domain, Range):
-            find_tree(domain, some)
+            find_tree(domain, attributes)
             continue
         assert isinstance(domain, Unlisted)
-        bits = [0, *(domain.bits - find_divisor(one).bit_length() + 1 for one in some)]
+        bits = [0, *(domain.bits - find_divisor(level).bit_length() + 1 for level in attributes)]
         if any(longer - shorter > WHOLE for shorter, longer in pairwise(bits)):
             raise InvalidParameter(
                 f"{name!r}: a search adds {WHOLE} bits at a time at most, and its levels have {bits[1:]}",
@@ -173,7 +173,7 @@ def check_combined(levels: Mapping[str, Sequence[Attribute]]) -> None:
 
 def find_tree(domain: Range, levels: Sequence[Attribute]) -> Tree:
     """The tree whose levels these are, the coarsest first; refused where they are of no tree."""
-    divisors = [find_divisor(one) for one in levels]
+    divisors = [find_divisor(level) for level in levels]
     fanout = divisors[-2]
     if fanout > MOST_FANOUT or list(Tree(domain.k, fanout).divisors) != divisors:
         raise InvalidParameter(

@@ -62,7 +62,7 @@ class Loss:
 
     def _rows(self) -> list[tuple[str, str]]:
         """Each guarantee with its loss."""
-        rows = [(f"per {one.unit} of {one.name!r}", format_loss(one.loss)) for one in self.units]
+        rows = [(f"per {unit.unit} of {unit.name!r}", format_loss(unit.loss)) for unit in self.units]
         if self.rest:
             rows.append(("for all other attributes", format_loss(self.rest)))
         worst = " at worst" if self.units else ""
@@ -93,21 +93,23 @@ class StatedMetric:
     @staticmethod
     def of(rest: float, units: tuple[UnitLoss, ...]) -> StatedMetric:
         """What should be stated of these losses."""
-        return StatedMetric(_up(rest), tuple(StatedUnit(one.name, one.unit, _up(one.loss)) for one in units))
+        return StatedMetric(
+            _up(rest), tuple(StatedUnit(unit.name, unit.unit, _up(unit.loss)) for unit in units)
+        )
 
     def to_dict(self) -> Json:
         """The field `metric` of stated losses."""
-        return {"rest": self.rest, "units": [one._asdict() for one in self.units]}
+        return {"rest": self.rest, "units": [unit._asdict() for unit in self.units]}
 
     @staticmethod
     def from_dict(data: object) -> StatedMetric:
         """Reads what `to_dict` wrote."""
         data = checked_fields(data, "metric losses", ("rest", "units"))
         units = []
-        for given in checked_list(data["units"], "units"):
-            one = checked_fields(given, "the loss per unit", StatedUnit._fields)
-            name, unit = (checked_string(one[field], field) for field in ("name", "unit"))
-            units.append(StatedUnit(name, unit, checked_integer(one["loss"], "the loss per unit")))
+        for item in checked_list(data["units"], "units"):
+            fields = checked_fields(item, "the loss per unit", StatedUnit._fields)
+            name, unit = (checked_string(fields[field], field) for field in ("name", "unit"))
+            units.append(StatedUnit(name, unit, checked_integer(fields["loss"], "the loss per unit")))
         return StatedMetric(checked_integer(data["rest"], "the loss of the rest"), tuple(units))
 
 
@@ -147,8 +149,8 @@ class Stated:
     def to_dict(self) -> Json:
         """The field `losses` of a document."""
         repeated = None if self.repeated is None else dict(zip(_FIGURES, self.repeated, strict=True))
-        found: Json = {"record": self.record, "attribute": self.attribute, "repeated": repeated}
-        return found if self.metric is None else found | {"metric": self.metric.to_dict()}
+        fields: Json = {"record": self.record, "attribute": self.attribute, "repeated": repeated}
+        return fields if self.metric is None else fields | {"metric": self.metric.to_dict()}
 
     @staticmethod
     def from_dict(data: object) -> Stated:
@@ -165,7 +167,7 @@ class Stated:
             return Stated(record, attribute, None, metric)
         repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
         figures = (repeated[name] for name in _FIGURES)
-        kept = tuple(None if one is None else checked_integer(one, "a loss") for one in figures)
+        kept = tuple(None if figure is None else checked_integer(figure, "a loss") for figure in figures)
         return Stated(record, attribute, kept, metric)
 
     def refuse_less(self, loss: Loss) -> None:
@@ -197,8 +199,8 @@ class Stated:
         if self.repeated is not None:
             names += [figure.replace("_", " ") for figure in _FIGURES]
         if self.metric is not None:
-            names += ["rest", *(f"{one.name!r} per {one.unit}" for one in self.metric.units)]
-            figures += [self.metric.rest, *(one.loss for one in self.metric.units)]
+            names += ["rest", *(f"{unit.name!r} per {unit.unit}" for unit in self.metric.units)]
+            figures += [self.metric.rest, *(unit.loss for unit in self.metric.units)]
         return names, figures
 
 

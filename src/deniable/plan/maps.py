@@ -81,10 +81,10 @@ class Map:
                 raise InvalidParameter("a line of a map is x, y, x, y ... of two points or more", "maps")
             for number in line:
                 whole_number("a coordinate of a map", number, 0, SIDE, reason="maps")
-            each = list(zip(line[::2], line[1::2], strict=True))
-            if any(one == other for one, other in pairwise(each)):
+            pixels = list(zip(line[::2], line[1::2], strict=True))
+            if any(pixel == following for pixel, following in pairwise(pixels)):
                 raise InvalidParameter("a line of a map has the same point twice in a row", "maps")
-            points += len(each)
+            points += len(pixels)
         if points > MOST_POINTS:
             raise InvalidParameter(
                 f"the lines of a map have at most {MOST_POINTS:,} points, got {points:,}", "maps"
@@ -134,11 +134,11 @@ class Map:
 
         Points of the GeoJSON that have a `name` are towns, too. `towns` have latitude and longitude by name.
         """
-        found = Outline() if outline is None else read_geojson(outline, grid, SIDE)
-        named = [Town(name, *_place_town(name, at, grid)) for name, at in _checked_towns(towns or {})]
-        known = {town.name for town in named}
-        named += [Town(name, x, y) for name, x, y in found.points if name not in known]
-        return Map(_box(grid), _reduce_lines(found), image, tuple(named))
+        drawing = Outline() if outline is None else read_geojson(outline, grid, SIDE)
+        marked = [Town(name, *_place_town(name, at, grid)) for name, at in _checked_towns(towns or {})]
+        known = {town.name for town in marked}
+        marked += [Town(name, x, y) for name, x, y in drawing.points if name not in known]
+        return Map(_box(grid), _reduce_lines(drawing), image, tuple(marked))
 
     @staticmethod
     def read(path: str | Path, grid: Grid, towns: Mapping[str, Any] | None = None) -> Map:
@@ -178,33 +178,33 @@ class Map:
 
     def to_dict(self) -> Json:
         """As a plan has it."""
-        found: Json = {}
+        fields: Json = {}
         if self.image:
-            found["image"] = base64.b64encode(self.image).decode()
+            fields["image"] = base64.b64encode(self.image).decode()
         if self.lines:
-            found["lines"] = [list(line) for line in self.lines]
+            fields["lines"] = [list(line) for line in self.lines]
         if self.towns:
-            found["towns"] = [town._asdict() for town in self.towns]
-        return found
+            fields["towns"] = [town._asdict() for town in self.towns]
+        return fields
 
     @staticmethod
     def from_dict(data: object, domain: Domain | None, name: str) -> Map:
         """Back from `to_dict`, for an attribute with this domain."""
         if not isinstance(domain, Grid):
             raise InvalidParameter(f"{name!r} has a map, and is not locations on a grid", "maps")
-        given = checked_fields(
+        fields = checked_fields(
             data, "a map", [one for one in _FIELDS if isinstance(data, dict) and one in data]
         )
         lines = [
             tuple(checked_integer(one, "a coordinate") for one in checked_list(line, "a line"))
-            for line in checked_list(given.get("lines", []), "the lines of a map")
+            for line in checked_list(fields.get("lines", []), "the lines of a map")
         ]
         towns = []
-        for one in checked_list(given.get("towns", []), "the towns of a map"):
+        for one in checked_list(fields.get("towns", []), "the towns of a map"):
             town = checked_fields(one, "a town", ("name", "x", "y"))
             x, y = (checked_integer(town[side], "a coordinate") for side in "xy")
             towns.append(Town(checked_string(town["name"], "the name of a town"), x, y))
-        image = _decode_image(checked_string(given.get("image", ""), "the image of a map"))
+        image = _decode_image(checked_string(fields.get("image", ""), "the image of a map"))
         return Map(_box(domain), tuple(lines), image, tuple(towns))
 
 
@@ -213,22 +213,22 @@ def read_outline(raw: bytes) -> Mapping[str, Any]:
     import json
 
     try:
-        found = json.loads(raw)
+        drawing = json.loads(raw)
     except (ValueError, RecursionError) as problem:
         raise InvalidParameter(f"this is not GeoJSON: {problem}") from None
-    if not isinstance(found, dict):
+    if not isinstance(drawing, dict):
         raise InvalidParameter("this is not GeoJSON: it is an object with a type")
-    return found
+    return drawing
 
 
 def check_maps(maps: Mapping[str, Map], attributes: Mapping[str, Domain]) -> None:
     """Refuse maps of other attributes than grids."""
-    for name, one in maps.items():
+    for name, drawing in maps.items():
         if name not in attributes:
             raise InvalidParameter(not_among(str(name), "an attribute with a map", attributes), "maps")
-        if not isinstance(one, Map):
-            raise InvalidParameter(f"the map of {name!r} is Map.read(file, grid), got {one!r}")
-        one.check(name, attributes[name])
+        if not isinstance(drawing, Map):
+            raise InvalidParameter(f"the map of {name!r} is Map.read(file, grid), got {drawing!r}")
+        drawing.check(name, attributes[name])
 
 
 def _box(grid: Grid) -> tuple[int, int, int, int]:

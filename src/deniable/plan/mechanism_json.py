@@ -45,7 +45,7 @@ _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...], bool]] = {
     "blank": (Blank, ("unary", "memoized"), False),
 }
 """What a fake is called in a plan, which mechanisms it imitates, and whether it has a prior."""
-_NESTED = tuple(kind for kind, one in RECORD_MECHANISMS.items() if one.nests)
+_NESTED = tuple(kind for kind, record in RECORD_MECHANISMS.items() if record.nests)
 
 
 @singledispatch
@@ -71,32 +71,32 @@ def _(part: Fake) -> Json:
 @_part_to_dict.register
 def record_to_dict(part: RecordMechanism) -> Json:
     """A record mechanism as its kind, its parts and its numbers."""
-    parts = [_part_to_dict(one) for one in getattr(part, part.part_field)]
+    parts = [_part_to_dict(inner) for inner in getattr(part, part.part_field)]
     numbers = {name: getattr(part, name) for name in part.numbers}
-    lists = {name: list(given) for name in part.lists if (given := getattr(part, name)) is not None}
+    lists = {name: list(listed) for name in part.lists if (listed := getattr(part, name)) is not None}
     return {"kind": part.kind, part.part_field: parts} | numbers | lists
 
 
 def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
     """Back from `record_to_dict`, for attributes of these sizes."""
-    found = _read_record(data, sizes := _Sizes(ks), tuple(RECORD_MECHANISMS))
+    record = _read_record(data, sizes := _Sizes(ks), tuple(RECORD_MECHANISMS))
     if sizes.used < len(ks):
         raise InvalidPlan(f"there are {len(ks)} attributes, but mechanisms for {sizes.used}", "parts")
-    return found
+    return record
 
 
 def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMechanism:
     kind = checked_kind(data, "a record mechanism", kinds)
     made_by = RECORD_MECHANISMS[kind]
-    given = [name for name in made_by.lists if isinstance(data, dict) and name in data]
-    wanted = ("kind", made_by.part_field, *made_by.numbers, *given)
-    fields = checked_fields(data, f"a {kind} record mechanism", wanted)
+    lists = [name for name in made_by.lists if isinstance(data, dict) and name in data]
+    names = ("kind", made_by.part_field, *made_by.numbers, *lists)
+    fields = checked_fields(data, f"a {kind} record mechanism", names)
     numbers: Json = {name: checked_integer(fields[name], name) for name in made_by.numbers}
-    for name in given:
-        numbers[name] = tuple(checked_integer(one, name) for one in checked_list(fields[name], name))
+    for name in lists:
+        numbers[name] = tuple(checked_integer(item, name) for item in checked_list(fields[name], name))
     read = _MEMBERS[made_by.part_field]
     members = [
-        read(one, sizes, made_by) for one in checked_list(fields[made_by.part_field], made_by.part_field)
+        read(item, sizes, made_by) for item in checked_list(fields[made_by.part_field], made_by.part_field)
     ]
     return made_by.build(members, **numbers)
 

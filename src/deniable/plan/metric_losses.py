@@ -128,10 +128,10 @@ def _(part: PlanarGeometric, name: str) -> UnitLoss:
 
 def describe_unit_loss(part: ExactMechanism, name: str) -> str | None:
     """The loss of a metric attribute by the unit that people know, in words; None for any other."""
-    found = unit_loss(part, name)
-    if found is None:
+    loss = unit_loss(part, name)
+    if loss is None:
         return None
-    return f"loss {format_up(found.loss)} per {found.unit} and {format_loss(part.loss())} in the worst case"
+    return f"loss {format_up(loss.loss)} per {loss.unit} and {format_loss(part.loss())} in the worst case"
 
 
 def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:

@@ -38,13 +38,13 @@ class Outline:
 
     def simplify(self, tolerance: int) -> tuple[tuple[int, ...], ...]:
         """The lines by Douglas and Peucker, each x, y, x, y ...; what is no longer than this is left out."""
-        found = []
+        simplified = []
         for line in self.lines:
             points = np.array(line, dtype=np.int64)
             if int(np.ptp(points, axis=0).max()) > tolerance:
                 kept = points[_keep_points(points, tolerance)]
-                found.append(tuple(int(number) for number in kept.reshape(-1)))
-        return tuple(found)
+                simplified.append(tuple(int(number) for number in kept.reshape(-1)))
+        return tuple(simplified)
 
 
 def read_geojson(data: Mapping[str, Any], grid: Grid, side: int) -> Outline:
@@ -78,15 +78,15 @@ def _list_shapes(data: Any, name: str) -> Iterator[tuple[str, str, Floats]]:
     """All points and lines: kind, name, and positions as longitude and latitude."""
     kind = data.get("type") if isinstance(data, Mapping) else None
     if kind == "FeatureCollection":
-        for one in _members(data, "features"):
-            yield from _list_shapes(one, name)
+        for member in _members(data, "features"):
+            yield from _list_shapes(member, name)
     elif kind == "Feature":
-        named = (data.get("properties") or {}).get("name")
+        title = (data.get("properties") or {}).get("name")
         if data.get("geometry") is not None:
-            yield from _list_shapes(data["geometry"], named.strip() if isinstance(named, str) else "")
+            yield from _list_shapes(data["geometry"], title.strip() if isinstance(title, str) else "")
     elif kind == "GeometryCollection":
-        for one in _members(data, "geometries"):
-            yield from _list_shapes(one, name)
+        for member in _members(data, "geometries"):
+            yield from _list_shapes(member, name)
     elif kind in _DEPTHS:
         for positions in _flatten(data.get("coordinates"), _DEPTHS[kind]):
             yield kind, name, positions
@@ -95,27 +95,27 @@ def _list_shapes(data: Any, name: str) -> Iterator[tuple[str, str, Floats]]:
 
 
 def _members(data: Mapping[str, Any], field: str) -> list[Any]:
-    found = data.get(field)
-    if not isinstance(found, list):
+    members = data.get(field)
+    if not isinstance(members, list):
         raise InvalidParameter(f"this is not GeoJSON: {data['type']} has no list {field!r}")
-    return found
+    return members
 
 
 def _flatten(coordinates: Any, depth: int) -> Iterator[Floats]:
     if not isinstance(coordinates, list):
         raise InvalidParameter("this is not GeoJSON: coordinates are lists of numbers")
     if depth > 1:
-        for one in coordinates:
-            yield from _flatten(one, depth - 1)
+        for pair in coordinates:
+            yield from _flatten(pair, depth - 1)
         return
     try:
-        pairs = [(float(one[0]), float(one[1])) for one in (coordinates if depth else [coordinates])]
+        pairs = [(float(pair[0]), float(pair[1])) for pair in (coordinates if depth else [coordinates])]
     except (TypeError, ValueError, IndexError, KeyError):
         pairs = [(math.nan, math.nan)]
-    found = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    if not np.isfinite(found).all():
+    points = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    if not np.isfinite(points).all():
         raise InvalidParameter("this is not GeoJSON: a position is longitude and latitude in degrees")
-    yield found
+    yield points
 
 
 def _width(grid: Grid) -> float:
@@ -164,14 +164,14 @@ def _clip_step(
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """The part of a straight step in the box (Liang and Barsky); None where there is none."""
     low, high = 0.0, 1.0
-    for one, other in zip(start, end, strict=True):
-        way = other - one
+    for at, target in zip(start, end, strict=True):
+        way = target - at
         if way == 0:
-            if not 0 <= one <= 1:
+            if not 0 <= at <= 1:
                 return None
             continue
-        near, far = sorted((-one / way, (1 - one) / way))
-        low, high = max(low, near), min(high, far)
+        enter, leave = sorted((-at / way, (1 - at) / way))
+        low, high = max(low, enter), min(high, leave)
     if low > high:
         return None
     (x, y), (a, b) = start, end
@@ -182,17 +182,17 @@ def _clip_step(
 
 def _drop_seen(line: list[Pixel], seen: set[frozenset[Pixel]]) -> list[tuple[Pixel, ...]]:
     """The parts of a line that were not drawn yet: neighbors share borders."""
-    found: list[list[Pixel]] = [[]]
-    for one, other in pairwise(line):
-        if one == other:
+    pieces: list[list[Pixel]] = [[]]
+    for pixel, following in pairwise(line):
+        if pixel == following:
             continue
-        step = frozenset((one, other))
+        step = frozenset((pixel, following))
         if step in seen:
-            found.append([])
+            pieces.append([])
             continue
         seen.add(step)
-        found[-1] += [other] if found[-1] else [one, other]
-    return [tuple(part) for part in found if part]
+        pieces[-1] += [following] if pieces[-1] else [pixel, following]
+    return [tuple(part) for part in pieces if part]
 
 
 def _keep_points(points: Integers, tolerance: int) -> Integers:

@@ -116,7 +116,7 @@ def _is_deeper(data: object, most: int) -> bool:
     if not isinstance(data, dict | list):
         return False
     inside = data.values() if isinstance(data, dict) else data
-    return most < 1 or any(_is_deeper(one, most - 1) for one in inside if isinstance(one, dict | list))
+    return most < 1 or any(_is_deeper(value, most - 1) for value in inside if isinstance(value, dict | list))
 
 
 def checked_kind(data: object, what: str, allowed: Sequence[str]) -> str:
@@ -129,14 +129,14 @@ def checked_kind(data: object, what: str, allowed: Sequence[str]) -> str:
     return kind
 
 
-def checked_fields(data: object, what: str, wanted: Sequence[str]) -> Json:
+def checked_fields(data: object, what: str, names: Sequence[str]) -> Json:
     """An object with just these fields."""
     if not isinstance(data, dict):
-        raise InvalidPlan(f"{what} must be an object with the fields {', '.join(wanted)}", "type")
+        raise InvalidPlan(f"{what} must be an object with the fields {', '.join(names)}", "type")
     for name in data:
-        if name not in wanted:
-            raise InvalidPlan(not_among(str(name), f"a field of {what}", wanted), "fields")
-    for name in wanted:
+        if name not in names:
+            raise InvalidPlan(not_among(str(name), f"a field of {what}", names), "fields")
+    for name in names:
         if name not in data:
             raise InvalidPlan(f"{what} has no field {name!r}", "fields")
     return data
@@ -210,7 +210,7 @@ _MEANS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "piecewise": (Piecewise, ("k", "window", "keep")),
     "hybrid": (Hybrid, ("piecewise", "duchi", "share")),
 }
-"""The same of mechanisms for the mean of a number."""
+"""Kinds of mechanisms for the mean of a number."""
 _KINDS: dict[Any, str] = {
     made_by: kind for kinds in (_MECHANISMS, _MEANS) for kind, (made_by, _) in kinds.items()
 }
@@ -229,13 +229,13 @@ def mechanism_to_dict(mechanism: ExactMechanism) -> Json:
     return _made_to_dict(mechanism.of if isinstance(mechanism, Averaged) else mechanism)
 
 
-def _made_to_dict(made: object) -> Json:
-    kind = _KINDS.get(type(made))
+def _made_to_dict(mechanism: object) -> Json:
+    kind = _KINDS.get(type(mechanism))
     if kind is None:
-        raise InvalidParameter(f"a plan cannot hold {type(made).__name__}; it holds {', '.join(KINDS)}")
+        raise InvalidParameter(f"a plan cannot hold {type(mechanism).__name__}; it holds {', '.join(KINDS)}")
     names = (_MEANS if kind in _MEANS else _MECHANISMS)[kind][1]
-    kept = {"kept": True} if isinstance(made, MetricMechanism) and made.kept else {}
-    return {"kind": kind} | {name: _number_to_json(name, getattr(made, name)) for name in names} | kept
+    kept = {"kept": True} if isinstance(mechanism, MetricMechanism) and mechanism.kept else {}
+    return {"kind": kind} | {name: _number_to_json(name, getattr(mechanism, name)) for name in names} | kept
 
 
 def _number_to_json(name: str, value: Any) -> object:
@@ -289,9 +289,9 @@ def _tails_to_json(tails: WordArray) -> list[str]:
     return list(map(str, tails.tolist()))
 
 
-def _tails_from_json(given: list[Any]) -> WordArray:
-    _refuse_large(len(given), MOST_BINS, "bins of geometric noise", "tails")
-    return _words(given, "tails")
+def _tails_from_json(items: list[Any]) -> WordArray:
+    _refuse_large(len(items), MOST_BINS, "bins of geometric noise", "tails")
+    return _words(items, "tails")
 
 
 def _noise_to_json(noise: WordArray) -> list[list[str]]:
@@ -299,16 +299,16 @@ def _noise_to_json(noise: WordArray) -> list[list[str]]:
     return [list(map(str, row)) for row in noise.tolist()]
 
 
-def _noise_from_json(given: list[Any]) -> WordArray:
-    rows = [checked_list(row, "a row of noise") for row in given]
+def _noise_from_json(items: list[Any]) -> WordArray:
+    rows = [checked_list(row, "a row of noise") for row in items]
     if not rows or any(len(row) != len(rows[0]) for row in rows):
         raise InvalidPlan("noise is a table: its rows are of one length", "noise")
     _refuse_large(len(rows) * len(rows[0]), MOST_CELLS, "cells of planar noise", "noise")
     return np.array([_words(row, "noise") for row in rows], dtype=np.uint64)
 
 
-def _words(given: list[Any], what: str) -> WordArray:
-    return np.array([checked_threshold(one, what) for one in given], dtype=np.uint64)
+def _words(items: list[Any], what: str) -> WordArray:
+    return np.array([checked_threshold(item, what) for item in items], dtype=np.uint64)
 
 
 def _steps_to_json(steps: tuple[float, float]) -> list[int]:
@@ -320,10 +320,10 @@ def _steps_to_json(steps: tuple[float, float]) -> list[int]:
     return [int(step) for step in steps]
 
 
-def _steps_from_json(given: list[Any]) -> tuple[float, float]:
-    if len(given) != 2:
+def _steps_from_json(items: list[Any]) -> tuple[float, float]:
+    if len(items) != 2:
         raise InvalidPlan("steps are the height and the width of a cell, in millimeters", "steps")
-    down, across = (checked_integer(step, "a step") for step in given)
+    down, across = (checked_integer(step, "a step") for step in items)
     if not (1 <= down <= 1 << 40 and 1 <= across <= 1 << 40):
         raise InvalidPlan(f"steps are from 1 to 2^40 millimeters, got {down} and {across}", "steps")
     return float(down), float(across)

@@ -93,22 +93,22 @@ class Texts:
         if self.consent is False:
             object.__setattr__(self, "consent", "")
         for name in OF_SURVEY:
-            given = getattr(self, name)
-            if not (name == "consent" and given is True):
-                object.__setattr__(self, name, self._read(given, name, name))
+            stated = getattr(self, name)
+            if not (name == "consent" and stated is True):
+                object.__setattr__(self, name, self._read(stated, name, name))
         for name, kind in (("questions", "question"), ("help", "help")):
-            each = {
-                one: self._read(text, kind, f"{kind} of {one!r}") for one, text in getattr(self, name).items()
+            texts = {
+                key: self._read(text, kind, f"{kind} of {key!r}") for key, text in getattr(self, name).items()
             }
             object.__setattr__(
-                self, name, MappingProxyType({one: text for one, text in each.items() if text})
+                self, name, MappingProxyType({key: text for key, text in texts.items() if text})
             )
         object.__setattr__(
             self,
             "labels",
-            MappingProxyType({one: _read_labels(each, one) for one, each in self.labels.items()}),
+            MappingProxyType({key: _read_labels(texts, key) for key, texts in self.labels.items()}),
         )
-        ends = {one: self._read_ends(each, one) for one, each in self.ends.items()}
+        ends = {key: self._read_ends(texts, key) for key, texts in self.ends.items()}
         object.__setattr__(self, "ends", MappingProxyType(ends))
         object.__setattr__(self, "pages", _read_pages(self.pages))
         if len(self.languages) > MOST_LANGUAGES:
@@ -128,32 +128,32 @@ class Texts:
         for name in ("questions", "help"):
             yield from getattr(self, name).values()
 
-    def _read(self, given: object, kind: str, what: str) -> Mapping[str, str]:
+    def _read(self, stated: object, kind: str, what: str) -> Mapping[str, str]:
         """A text by language."""
-        if given == "" or given == {}:
+        if stated == "" or stated == {}:
             return _NOTHING
-        if isinstance(given, str):
-            given = {self.language: given}
-        if not isinstance(given, Mapping):
-            raise InvalidParameter(f"{what} is text, or texts by language, got {given!r}", "type")
-        found = {checked_language(language): _checked(text, kind, what) for language, text in given.items()}
-        if self.language not in found:
+        if isinstance(stated, str):
+            stated = {self.language: stated}
+        if not isinstance(stated, Mapping):
+            raise InvalidParameter(f"{what} is text, or texts by language, got {stated!r}", "type")
+        texts = {checked_language(language): _checked(text, kind, what) for language, text in stated.items()}
+        if self.language not in texts:
             raise InvalidParameter(
-                f"{what} is given in {', '.join(found)}, and not in {self.language}, which is shown to "
+                f"{what} is given in {', '.join(texts)}, and not in {self.language}, which is shown to "
                 "people who read none of these",
                 "language",
             )
-        return MappingProxyType(found)
+        return MappingProxyType(texts)
 
-    def _read_ends(self, given: object, name: str) -> Mapping[str, tuple[str, ...]]:
-        found = _read_labels(
-            {self.language: given} if isinstance(given, list | tuple) else given, name, "ends"
+    def _read_ends(self, stated: object, name: str) -> Mapping[str, tuple[str, ...]]:
+        ends = _read_labels(
+            {self.language: stated} if isinstance(stated, list | tuple) else stated, name, "ends"
         )
-        if self.language not in found:
+        if self.language not in ends:
             raise InvalidParameter(f"ends of {name!r} are not given in {self.language}", "language")
-        if any(len(texts) != 2 for texts in found.values()):
+        if any(len(texts) != 2 for texts in ends.values()):
             raise InvalidParameter(f"{name!r} has two ends, from the lowest to the highest", "texts")
-        return found
+        return ends
 
     def __str__(self) -> str:
         texts = sum(map(bool, self._texts())) + len(self.labels) + len(self.ends)
@@ -165,23 +165,27 @@ class Texts:
     @property
     def languages(self) -> tuple[str, ...]:
         """All languages; the first one is shown to people who read none of the others."""
-        given = {one for text in self._texts() if isinstance(text, Mapping) for one in text}
-        given |= {one for each in (*self.labels.values(), *self.ends.values()) for one in each}
-        return (self.language, *sorted(given - {self.language}))
+        languages = {language for text in self._texts() if isinstance(text, Mapping) for language in text}
+        languages |= {
+            language
+            for by_language in (*self.labels.values(), *self.ends.values())
+            for language in by_language
+        }
+        return (self.language, *sorted(languages - {self.language}))
 
     def with_pages(self, pages: Sequence[Sequence[str]]) -> Texts:
-        """The same texts on these pages."""
+        """A copy with these pages."""
         return replace(self, pages=pages)
 
     def with_consent(self, consent: Text) -> Texts:
-        """The same texts with this consent."""
+        """A copy with this consent."""
         return replace(self, consent=consent)
 
     def without(self, names: Collection[str]) -> Texts:
-        """The same texts, but for those of these questions."""
+        """A copy without the texts of these questions."""
 
-        def keep(each: Mapping[str, Any]) -> dict[str, Any]:
-            return {name: one for name, one in each.items() if name not in names}
+        def keep(texts: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: text for name, text in texts.items() if name not in names}
 
         pages = (tuple(name for name in page if name not in names) for page in self.pages)
         return replace(
@@ -204,16 +208,16 @@ class Texts:
             raise InvalidParameter(
                 f"the title in {self.language} is {title!r}, and not what the texts say", "texts"
             )
-        asked = [*attributes, *several]
+        questions = [*attributes, *several]
         for name in (*self.questions, *self.help, *self.labels, *self.ends):
-            if name not in asked:
-                raise InvalidParameter(not_among(str(name), "an attribute with a text", asked), "texts")
-        for name, each in self.labels.items():
+            if name not in questions:
+                raise InvalidParameter(not_among(str(name), "an attribute with a text", questions), "texts")
+        for name, by_language in self.labels.items():
             domain = attributes.get(name)
             if domain is not None and not isinstance(domain, Categories):
                 raise InvalidParameter(f"{name!r} has no labels to translate: it is not a list", "texts")
             size = several[name] if domain is None else domain.k
-            for language, labels in each.items():
+            for language, labels in by_language.items():
                 if len(labels) != size:
                     raise InvalidParameter(
                         f"{name!r} has {format_count(size, 'value')}, but "
@@ -225,50 +229,58 @@ class Texts:
             if not isinstance(domain, Range) or domain.unit != "whole":
                 raise InvalidParameter(f"{name!r} has no ends to name: it is not a scale", "texts")
         paged = [name for page in self.pages for name in page]
-        if paged and sorted(paged) != sorted(asked):
-            wrong = next((name for name in paged if name not in asked or paged.count(name) > 1), None)
+        if paged and sorted(paged) != sorted(questions):
+            wrong = next((name for name in paged if name not in questions or paged.count(name) > 1), None)
             what = (
-                f"{wrong!r} is not" if wrong else f"{next(one for one in asked if one not in paged)!r} is not"
+                f"{wrong!r} is not"
+                if wrong
+                else f"{next(name_asked for name_asked in questions if name_asked not in paged)!r} is not"
             )
             raise InvalidParameter(
-                f"pages have every question once ({', '.join(asked)}), and {what} there once", "texts"
+                f"pages have every question once ({', '.join(questions)}), and {what} there once", "texts"
             )
 
     def to_dict(self) -> Json:
         """As a plan has them."""
-        found: Json = {"language": self.language}
-        found |= {name: dict(text) for name in OF_SURVEY if (text := getattr(self, name))}
+        fields: Json = {"language": self.language}
+        fields |= {name: dict(text) for name in OF_SURVEY if (text := getattr(self, name))}
         attributes: dict[str, Json] = {}
         for field_name, kind in (("questions", "question"), ("help", "help")):
             for name, text in getattr(self, field_name).items():
                 attributes.setdefault(name, {})[kind] = dict(text)
-        for name, each in self.labels.items():
-            attributes.setdefault(name, {})["labels"] = {one: list(labels) for one, labels in each.items()}
+        for name, labels_of in self.labels.items():
+            attributes.setdefault(name, {})["labels"] = {
+                language: list(labels) for language, labels in labels_of.items()
+            }
         for name, ends in self.ends.items():
             by_language = ends if isinstance(ends, Mapping) else {}
-            attributes.setdefault(name, {})["ends"] = {one: list(two) for one, two in by_language.items()}
+            attributes.setdefault(name, {})["ends"] = {
+                language: list(two) for language, two in by_language.items()
+            }
         if self.pages:
-            found["pages"] = [list(page) for page in self.pages]
-        return found | ({"attributes": attributes} if attributes else {})
+            fields["pages"] = [list(page) for page in self.pages]
+        return fields | ({"attributes": attributes} if attributes else {})
 
     @staticmethod
     def from_dict(data: object) -> Texts:
         """Back from `to_dict`."""
-        given = _checked_some(data, "texts", ("language",), (*OF_SURVEY, "attributes", "pages"))
-        about = _checked_object(given.get("attributes", {}), "the texts of attributes")
-        each: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
-        for name, one in about.items():
-            for kind, text in _checked_some(one, "the texts of an attribute", (), OF_ATTRIBUTE).items():
+        stated = _checked_some(data, "texts", ("language",), (*OF_SURVEY, "attributes", "pages"))
+        about = _checked_object(stated.get("attributes", {}), "the texts of attributes")
+        texts: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
+        for name, about_name in about.items():
+            for kind, text in _checked_some(
+                about_name, "the texts of an attribute", (), OF_ATTRIBUTE
+            ).items():
                 read = _labels_from_dict if kind in ("labels", "ends") else _text_from_dict
-                each[kind][name] = read(text, kind)
+                texts[kind][name] = read(text, kind)
         return Texts(
-            language=checked_language(checked_string(given["language"], "language")),
-            questions=each["question"],
-            help=each["help"],
-            labels=each["labels"],
-            ends=each["ends"],
-            pages=_pages_from_dict(given["pages"]) if "pages" in given else (),
-            **{name: _text_from_dict(given[name], name) for name in OF_SURVEY if name in given},
+            language=checked_language(checked_string(stated["language"], "language")),
+            questions=texts["question"],
+            help=texts["help"],
+            labels=texts["labels"],
+            ends=texts["ends"],
+            pages=_pages_from_dict(stated["pages"]) if "pages" in stated else (),
+            **{name: _text_from_dict(stated[name], name) for name in OF_SURVEY if name in stated},
         )
 
     def __hash__(self) -> int:
@@ -276,12 +288,12 @@ class Texts:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """So that texts can be copied and pickled, which the read-only view of a dictionary cannot."""
-        values = (getattr(self, one.name) for one in fields(self))
-        return Texts, tuple(_plain(one) for one in values)
+        values = (getattr(self, value.name) for value in fields(self))
+        return Texts, tuple(_plain(value) for value in values)
 
 
 def _plain(value: Any) -> Any:
-    return {name: _plain(one) for name, one in value.items()} if isinstance(value, Mapping) else value
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def checked_language(tag: object) -> str:
@@ -309,14 +321,14 @@ def _checked(text: object, kind: str, what: str) -> str:
     return text
 
 
-def _read_labels(given: object, name: str, kind: str = "labels") -> Mapping[str, tuple[str, ...]]:
-    if not isinstance(given, Mapping) or not given:
+def _read_labels(stated: object, name: str, kind: str = "labels") -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(stated, Mapping) or not stated:
         raise InvalidParameter(
-            f"{kind} of {name!r} are lists by language, such as {{'de': ['ja', 'nein']}}, got {given!r}",
+            f"{kind} of {name!r} are lists by language, such as {{'de': ['ja', 'nein']}}, got {stated!r}",
             "type",
         )
-    found = {}
-    for language, labels in given.items():
+    read = {}
+    for language, labels in stated.items():
         what = f"{kind} of {name!r} in {checked_language(language)}"
         if not isinstance(labels, list | tuple):
             raise InvalidParameter(f"{what} must be a list, got {labels!r}", "type")
@@ -325,24 +337,24 @@ def _read_labels(given: object, name: str, kind: str = "labels") -> Mapping[str,
                 raise InvalidParameter(f"{what} have at most {LONGEST['label']} characters each", "texts")
         if len(set(labels)) < len(labels):
             raise InvalidParameter(f"{what} are not all different", "texts")
-        found[language] = tuple(labels)
-    return MappingProxyType(found)
+        read[language] = tuple(labels)
+    return MappingProxyType(read)
 
 
-def _read_pages(given: object) -> tuple[tuple[str, ...], ...]:
-    pages = [_read_page(page) for page in given] if isinstance(given, list | tuple) else [None]
+def _read_pages(stated: object) -> tuple[tuple[str, ...], ...]:
+    pages = [_read_page(page) for page in stated] if isinstance(stated, list | tuple) else [None]
     known = tuple(page for page in pages if page)
     if len(known) < len(pages):
         raise InvalidParameter(
-            f"pages are lists of questions, such as [['age', 'sex'], ['works']], got {given!r}", "type"
+            f"pages are lists of questions, such as [['age', 'sex'], ['works']], got {stated!r}", "type"
         )
     return known
 
 
-def _read_page(given: object) -> tuple[str, ...] | None:
+def _read_page(stated: object) -> tuple[str, ...] | None:
     """The questions of a page; None where these are no names."""
-    is_list = isinstance(given, list | tuple) and all(isinstance(name, str) for name in given)
-    return tuple(given) if is_list and isinstance(given, list | tuple) else None
+    is_list = isinstance(stated, list | tuple) and all(isinstance(name, str) for name in stated)
+    return tuple(stated) if is_list and isinstance(stated, list | tuple) else None
 
 
 def _checked_object(data: object, what: str) -> Json:
@@ -353,25 +365,25 @@ def _checked_object(data: object, what: str) -> Json:
 
 def _checked_some(data: object, what: str, needed: Sequence[str], allowed: Sequence[str]) -> Json:
     """An object with these fields, and some of the others."""
-    names = [one for one in allowed if isinstance(data, dict) and one in data]
+    names = [name for name in allowed if isinstance(data, dict) and name in data]
     return dict(checked_fields(data, what, (*needed, *names)))
 
 
 def _text_from_dict(data: object, what: str) -> Json:
-    found = _checked_object(data, what)
-    if not found:
+    texts = _checked_object(data, what)
+    if not texts:
         raise InvalidParameter(f"{what} is given in no language", "language")
-    for text in found.values():
+    for text in texts.values():
         checked_string(text, what)
-    return found
+    return texts
 
 
 def _labels_from_dict(data: object, what: str) -> Json:
-    found = _checked_object(data, what)
-    for labels in found.values():
+    listed = _checked_object(data, what)
+    for labels in listed.values():
         for label in checked_list(labels, what):
             checked_string(label, what)
-    return found
+    return listed
 
 
 def _pages_from_dict(data: object) -> list[list[str]]:

@@ -41,73 +41,76 @@ def choose_columns(
     A question with several options may have one column for all of them, and whether a question is answered
     needs none.
     """
-    whole = {name: options for name, options in list_several(attributes).items() if name in there}
-    for name, options in whole.items():
-        twice = [one.name for one in options if one.name in there]
+    several = {name: options for name, options in list_several(attributes).items() if name in there}
+    for name, options in several.items():
+        twice = [attribute.name for attribute in options if attribute.name in there]
         if twice:
             raise InvalidValue(
                 f"there is a column {name!r}, and also {twice[0]!r}; it must be one or the other: remove "
                 "what is wrong"
             )
-    found: dict[str, Sequence[str]] = {}
-    for one in attributes:
-        if one.several in whole:
-            found.setdefault(str(one.several), ())
-        elif isinstance(one.domain, View):
-            found |= {
-                name: (*domain.shown_labels, *document.extras(one)) for name, domain in one.domain.factors
+    columns: dict[str, Sequence[str]] = {}
+    for attribute in attributes:
+        if attribute.several in several:
+            columns.setdefault(str(attribute.several), ())
+        elif isinstance(attribute.domain, View):
+            columns |= {
+                name: (*domain.shown_labels, *document.extras(attribute))
+                for name, domain in attribute.domain.factors
             }
-        elif one.answers is None or one.name in there:
-            found[one.name] = document.labels_of(one)
+        elif attribute.answers is None or attribute.name in there:
+            columns[attribute.name] = document.labels_of(attribute)
     for name, domain in () if document.known is None else document.known.factors:
-        found[name] = domain.labels
-    return found
+        columns[name] = domain.labels
+    return columns
 
 
 def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of attributes that are there, from those of questions."""
-    found = dict(columns)
+    spread = dict(columns)
     for name, options in list_several(attributes).items():
         if name in columns:
-            found |= split_options(name, options, columns[name])
-    for one in attributes:
-        if isinstance(one.domain, View) and all(name in columns for name in one.domain.names):
-            found[one.name] = {name: columns[name] for name in one.domain.names}
-        if one.answers is not None and one.name not in found and one.answers in found:
-            found[one.name] = [
+            spread |= split_options(name, options, columns[name])
+    for attribute in attributes:
+        if isinstance(attribute.domain, View) and all(name in columns for name in attribute.domain.names):
+            spread[attribute.name] = {name: columns[name] for name in attribute.domain.names}
+        if attribute.answers is not None and attribute.name not in spread and attribute.answers in spread:
+            spread[attribute.name] = [
                 "no" if lacks_answer(answer) else None if _is_skipped(answer) else "yes"
-                for answer in to_list(found[one.answers], one.answers)
+                for answer in to_list(spread[attribute.answers], attribute.answers)
             ]
-    return found
+    return spread
 
 
 def gather_columns(
     document: PlanDocument, attributes: Sequence[Attribute], answers: object, locations: Sequence[str]
 ) -> list[Any]:
     """A column per attribute, from any table."""
-    asked = list(choose_columns(document, attributes, column_names(answers)))
-    places = [name for name in locations if name in asked]
-    found = spread_columns(attributes, dict(zip(asked, columns_of(answers, asked, places), strict=True)))
-    return [found[one.name] for one in attributes]
+    names = list(choose_columns(document, attributes, column_names(answers)))
+    places = [name for name in locations if name in names]
+    spread = spread_columns(attributes, dict(zip(names, columns_of(answers, names, places), strict=True)))
+    return [spread[attribute.name] for attribute in attributes]
 
 
 def lacks_answer(answer: object) -> bool:
     """Whether an answer is missing; a location is, where one of its pair is."""
-    both = isinstance(answer, list | tuple) and len(answer) == 2
-    return any(map(is_missing, answer)) if both and isinstance(answer, list | tuple) else is_missing(answer)
+    is_pair = isinstance(answer, list | tuple) and len(answer) == 2
+    return (
+        any(map(is_missing, answer)) if is_pair and isinstance(answer, list | tuple) else is_missing(answer)
+    )
 
 
 def split_options(name: str, options: Sequence[Attribute], column: object) -> dict[str, list[str | None]]:
     """A column of yes and no for each option, from lists of options or texts such as `tv;web`."""
-    known = [one.option for one in options]
+    known = [option.option for option in options]
     rows = [_read_options(item, known, name) for item in to_list(column, name)]
-    found: dict[str, list[str | None]] = {}
-    for one in options:
-        found[one.name] = [
-            row if row is None or isinstance(row, str) else "yes" if one.option in row else "no"
+    columns: dict[str, list[str | None]] = {}
+    for option in options:
+        columns[option.name] = [
+            row if row is None or isinstance(row, str) else "yes" if option.option in row else "no"
             for row in rows
         ]
-    return found
+    return columns
 
 
 def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] | str | None:
@@ -125,9 +128,9 @@ def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] |
             )
         return None
     chosen = list(item)
-    for one in chosen:
-        if one not in known:
-            raise InvalidValue(not_among(str(one), f"an option of {name!r}", known))
+    for choice in chosen:
+        if choice not in known:
+            raise InvalidValue(not_among(str(choice), f"an option of {name!r}", known))
     return chosen
 
 
@@ -138,15 +141,17 @@ def encode_columns(
 
     What does not apply to a person is filled in. An answer that contradicts a condition is refused.
     """
-    by_name = {one.name: one for one in attributes}
-    given = dict(zip(by_name, columns, strict=True))
-    found: dict[str, Integers] = {}
+    by_name = {attribute.name: attribute for attribute in attributes}
+    by_column = dict(zip(by_name, columns, strict=True))
+    encoded: dict[str, Integers] = {}
     read: dict[str, Integers] = {}
     for name in by_name:
-        for one in reversed(_list_conditions(by_name, name)):
-            if one.name not in found:
-                found[one.name] = _encode_attribute(document, one, given[one.name], found, by_name, read)
-    return found
+        for attribute in reversed(_list_conditions(by_name, name)):
+            if attribute.name not in encoded:
+                encoded[attribute.name] = _encode_attribute(
+                    document, attribute, by_column[attribute.name], encoded, by_name, read
+                )
+    return encoded
 
 
 def _list_conditions(by_name: Mapping[str, Attribute], name: str) -> list[Attribute]:
@@ -159,70 +164,74 @@ def _list_conditions(by_name: Mapping[str, Attribute], name: str) -> list[Attrib
 
 def _encode_attribute(
     document: PlanDocument,
-    one: Attribute,
+    attribute: Attribute,
     column: Any,
-    found: Mapping[str, Integers],
+    encoded: Mapping[str, Integers],
     by_name: Mapping[str, Attribute],
     read: dict[str, Integers],
 ) -> Integers:
-    codes, skipped = read_codes(one, column, read)
+    codes, skipped = read_codes(attribute, column, read)
     applies: _Mask = np.ones(codes.size, dtype=np.bool_)
-    if one.only_if is not None:
-        parent = by_name[one.only_if.name]
-        values = [parent.domain.labels.index(value) for value in one.only_if.values]
-        applies = np.isin(found[parent.name], values)
-        if one.answers is not None:  # nobody says that what does not apply is not answered
+    if attribute.only_if is not None:
+        parent = by_name[attribute.only_if.name]
+        values = [parent.domain.labels.index(value) for value in attribute.only_if.values]
+        applies = np.isin(encoded[parent.name], values)
+        if attribute.answers is not None:  # nobody says that what does not apply is not answered
             codes = np.where(~applies & (codes == YES_NO.labels.index("no")), NO_ANSWER, codes)
-        _refuse_contradiction(one, codes, skipped, applies)
-    if document.missing_of(one) == "refuse":
-        leveled = one.domain.is_level  # where "no answer" is no value, either
-        asked = one.columns[0] if leveled else one.name
-        refuse_missing(np.where(applies, codes, 0), asked, document.has_no_answer and not leveled)
-    codes = np.where(codes == NO_ANSWER, document.extra_code(one, NO_ANSWER_LABEL), codes)
-    return np.where(applies, codes, document.extra_code(one, NOT_APPLICABLE))
+        _refuse_contradiction(attribute, codes, skipped, applies)
+    if document.missing_of(attribute) == "refuse":
+        leveled = attribute.domain.is_level  # where "no answer" is no value, either
+        question = attribute.columns[0] if leveled else attribute.name
+        refuse_missing(np.where(applies, codes, 0), question, document.has_no_answer and not leveled)
+    codes = np.where(codes == NO_ANSWER, document.extra_code(attribute, NO_ANSWER_LABEL), codes)
+    return np.where(applies, codes, document.extra_code(attribute, NOT_APPLICABLE))
 
 
 def read_codes(
-    one: Attribute, column: Any, read: dict[str, Integers] | None = None
+    attribute: Attribute, column: Any, read: dict[str, Integers] | None = None
 ) -> tuple[Integers, _Mask]:
     """The codes of the domain, -1 for a missing answer; and where it says that it does not apply.
 
     `read` keeps the codes of questions, which several levels or tables need.
     """
     kept: dict[str, Integers] = {} if read is None else read
-    if isinstance(one.domain, View):
-        for name, domain in one.domain.factors:
+    if isinstance(attribute.domain, View):
+        for name, domain in attribute.domain.factors:
             if name not in kept:
                 kept[name] = read_codes(Attribute(name, domain), column[name])[0]
-        codes = one.domain.join([kept[name] for name in one.domain.names])
+        codes = attribute.domain.join([kept[name] for name in attribute.domain.names])
         return codes, np.zeros(codes.size, dtype=np.bool_)
-    if one.name in kept and one.only_if is None:
-        return kept[one.name], np.zeros(kept[one.name].size, dtype=np.bool_)
+    if attribute.name in kept and attribute.only_if is None:
+        return kept[attribute.name], np.zeros(kept[attribute.name].size, dtype=np.bool_)
     skipped: _Mask = np.zeros(0, dtype=np.bool_)
-    if one.only_if is not None:
-        answers = to_list(column, one.name)
+    if attribute.only_if is not None:
+        answers = to_list(column, attribute.name)
         skipped = np.array([_is_skipped(answer) for answer in answers], dtype=np.bool_)
-        column = drop_skipped(one, answers) if skipped.any() else column
+        column = drop_skipped(attribute, answers) if skipped.any() else column
     try:
-        codes = one.domain.codes(column, one.name)
+        codes = attribute.domain.codes(column, attribute.name)
     except InvalidValue as problem:
-        raise locate_refusal(problem, one.domain, column, one.name) from None
+        raise locate_refusal(problem, attribute.domain, column, attribute.name) from None
     return codes, skipped if skipped.size else np.zeros(codes.size, dtype=np.bool_)
 
 
-def drop_skipped(one: Attribute, answers: Sequence[Any]) -> Sequence[Any]:
+def drop_skipped(attribute: Attribute, answers: Sequence[Any]) -> Sequence[Any]:
     """The answers to an attribute; what says that it does not apply is none."""
-    return answers if one.only_if is None else [None if _is_skipped(answer) else answer for answer in answers]
+    return (
+        answers
+        if attribute.only_if is None
+        else [None if _is_skipped(answer) else answer for answer in answers]
+    )
 
 
 def _is_skipped(answer: object) -> bool:
     return isinstance(answer, str) and answer == NOT_APPLICABLE
 
 
-def _refuse_contradiction(one: Attribute, codes: Integers, skipped: _Mask, applies: _Mask) -> None:
+def _refuse_contradiction(attribute: Attribute, codes: Integers, skipped: _Mask, applies: _Mask) -> None:
     """Refuse an answer to what does not apply, and none to what does."""
-    assert one.only_if is not None
-    name, when = one.several or one.answers or one.name, one.only_if.describe()
+    assert attribute.only_if is not None
+    name, when = attribute.several or attribute.answers or attribute.name, attribute.only_if.describe()
     for wrong, text in (
         (
             ~applies & (codes != NO_ANSWER),
@@ -236,19 +245,23 @@ def _refuse_contradiction(one: Attribute, codes: Integers, skipped: _Mask, appli
 
 
 def settle_record(document: PlanDocument, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The same answers without those that do not apply to a person who gives them."""
-    by_name = {one.name: one for one in document.attributes}
-    found = dict(answers)
-    for name in [name for name in found if name in by_name]:
+    """Answers without those that do not apply to a person who gives them."""
+    by_name = {attribute.name: attribute for attribute in document.attributes}
+    settled = dict(answers)
+    for name in [name for name in settled if name in by_name]:
         chain = _list_conditions(by_name, name)
-        for one, parent in pairwise(chain):
-            if one.only_if is not None and answers.get(parent.name) not in one.only_if.values:
-                found[name] = None
-    for one in document.attributes:
+        for attribute, parent in pairwise(chain):
+            if attribute.only_if is not None and answers.get(parent.name) not in attribute.only_if.values:
+                settled[name] = None
+    for attribute in document.attributes:
         # people who say that they did not answer have no answer, and the others have one
-        if one.answers is not None and one.answers in found and found.get(one.name) is not None:
-            found[one.name] = "no" if found[one.answers] is None else "yes"
-    return found
+        if (
+            attribute.answers is not None
+            and attribute.answers in settled
+            and settled.get(attribute.name) is not None
+        ):
+            settled[attribute.name] = "no" if settled[attribute.answers] is None else "yes"
+    return settled
 
 
 def encode_alone(document: PlanDocument, attribute: Attribute, column: Any) -> Integers:

@@ -31,13 +31,13 @@ def privatize_answers(
             "that with dn.remembering(seed), or let each device answer"
         )
     codes = encode_answers(document, answers, None)
-    named = None if people is None else people_of(people, codes.shape[1])
-    return make_reports(document, codes, source, named)
+    ids = None if people is None else people_of(people, codes.shape[1])
+    return make_reports(document, codes, source, ids)
 
 
-def encode_answers(document: PlanDocument, answers: object, asked: Collection[str] | None) -> Integers:
+def encode_answers(document: PlanDocument, answers: object, names: Collection[str] | None) -> Integers:
     """Answers as integers, a row for each attribute, and the known group last, where there is one."""
-    attributes = [one for one in document.attributes if asked is None or one.name in asked]
+    attributes = [attribute for attribute in document.attributes if names is None or attribute.name in names]
     columns = gather_columns(document, attributes, answers, document.locations)
     codes = encode_columns(document, attributes, columns)
     nothing = np.zeros_like(next(iter(codes.values())))
@@ -64,9 +64,9 @@ def make_reports(
             absent = np.flatnonzero(codes[j] == NO_ANSWER)
             if absent.size:
                 column = document.mechanism.words + j
-                drawn = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
-                codes[j, absent] = attribute.domain.draw(drawn)
-    enough = rows.columns(0, document.mechanism.words)
-    made = document.mechanism.encode(np.ascontiguousarray(codes), enough)
+                random_words = rows.pick(absent).columns(column, column + 1).recall().array()[:, 0]
+                codes[j, absent] = attribute.domain.draw(random_words)
+    rest = rows.columns(0, document.mechanism.words)
+    encoded = document.mechanism.encode(np.ascontiguousarray(codes), rest)
     number = 1 if document.table_form.rounds == 1 else checked_source(words).round
-    return Reports(document.id, made if groups is None else replace(made, groups=groups), number)
+    return Reports(document.id, encoded if groups is None else replace(encoded, groups=groups), number)

@@ -51,7 +51,7 @@ class Tallies:
     """How many records were reported; the tally of an attribute counts the records that report it."""
     tallies: Mapping[str, Tally]
     groups: tuple[Mapping[str, Tally], ...] = ()
-    """The same of each known group alone, where groups are known."""
+    """The tallies of each known group alone, where groups are known."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """How many rows of a table were not counted, by reason: of another `plan` or `round`, not in canonical
     `form`, or `repeated`."""
@@ -111,10 +111,10 @@ class Tallies:
 
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
-        found: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
-        found |= {} if self.round is None else {"round": self.round}
-        found |= {"groups": [_write(group) for group in self.groups]} if self.groups else {}
-        return found | ({"refused": dict(self.refused)} if self.refused else {})
+        fields: dict[str, Any] = {"plan": self.plan_id, "n": self.n, "tallies": _write(self.tallies)}
+        fields |= {} if self.round is None else {"round": self.round}
+        fields |= {"groups": [_write(group) for group in self.groups]} if self.groups else {}
+        return fields | ({"refused": dict(self.refused)} if self.refused else {})
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Tallies:
@@ -122,7 +122,7 @@ class Tallies:
         if (
             not isinstance(data, Mapping)
             or set(data) - {"round", "groups", "refused"} != {"plan", "n", "tallies"}
-            or not all(isinstance(one, Mapping) for one in (data["tallies"], *(data.get("groups") or ())))
+            or not all(isinstance(group, Mapping) for group in (data["tallies"], *(data.get("groups") or ())))
         ):
             raise InvalidParameter("the tallies of a plan are {'plan': ..., 'n': ..., 'tallies': {...}}")
         if not isinstance(data["plan"], str):
@@ -130,7 +130,7 @@ class Tallies:
         n = whole_number("n, the number of records,", data["n"], 0)
         tallies = _read(data["tallies"])
         groups = tuple(map(_read, data.get("groups") or ()))
-        if groups and (any(set(one) != set(tallies) for one in groups) or add_groups(groups) != tallies):
+        if groups and (any(set(group) != set(tallies) for group in groups) or add_groups(groups) != tallies):
             raise InvalidParameter("the tallies of known groups do not add up to those of everybody")
         for name, tally in tallies.items():
             if tally.n > n:
@@ -170,36 +170,36 @@ def _count(document: PlanDocument, records: Records) -> dict[str, Tally]:
     return dict(zip(document.names, document.mechanism.tally(records), strict=True))
 
 
-def _read_refused(given: object) -> dict[str, int]:
-    if not isinstance(given, Mapping) or set(given) - set(REASONS[1:]):
-        raise InvalidParameter(f"rows are refused for {', '.join(REASONS[1:])}, got {given!r}")
-    return {why: whole_number(f"rows refused for {why}", n, 0) for why, n in given.items()}
+def _read_refused(refused: object) -> dict[str, int]:
+    if not isinstance(refused, Mapping) or set(refused) - set(REASONS[1:]):
+        raise InvalidParameter(f"rows are refused for {', '.join(REASONS[1:])}, got {refused!r}")
+    return {why: whole_number(f"rows refused for {why}", n, 0) for why, n in refused.items()}
 
 
-def add_refused(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+def add_refused(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """How many rows both refused, by reason."""
-    return {why: some.get(why, 0) + others.get(why, 0) for why in dict.fromkeys((*some, *others))}
+    return {why: first.get(why, 0) + second.get(why, 0) for why in dict.fromkeys((*first, *second))}
 
 
-def _add(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {name: tally + others[name] for name, tally in some.items()}
+def _add(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally + second[name] for name, tally in first.items()}
 
 
-def _subtract(some: Mapping[str, Tally], others: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {name: tally - others[name] for name, tally in some.items()}
+def _subtract(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally - second[name] for name, tally in first.items()}
 
 
 def _write(tallies: Mapping[str, Tally]) -> dict[str, Any]:
     return {name: tally.to_dict() for name, tally in tallies.items()}
 
 
-def _read(given: Mapping[str, Any]) -> dict[str, Tally]:
-    return {name: _tally(name, one) for name, one in given.items()}
+def _read(tallies: Mapping[str, Any]) -> dict[str, Tally]:
+    return {name: _tally(name, tally) for name, tally in tallies.items()}
 
 
-def _tally(name: str, given: Any) -> Tally:
+def _tally(name: str, fields: Any) -> Tally:
     try:
-        return Tally.from_dict(given)
+        return Tally.from_dict(fields)
     except (TypeError, ValueError, OverflowError) as problem:
         raise InvalidParameter(f"the tally of {name!r}: {problem}") from None
 
@@ -209,17 +209,17 @@ def refuse_rounds(rounds: Iterable[int | None]) -> None:
 
     The same people answer in every round: error bars of the sum would be too narrow.
     """
-    given = list(rounds)
-    if len(given) > 1 and None in given:
+    numbers = list(rounds)
+    if len(numbers) > 1 and None in numbers:
         raise InvalidReport(
             "reports are added up only where all of them say that they are of one round, which is 1 where a "
             "plan asks once: make them with dn.remembering(seed, round=1), or say it: "
             "dataclasses.replace(reports, round=1)"
         )
-    if len(set(given)) > 1:
-        named = format_members("round", sorted(set(given), key=str))
+    if len(set(numbers)) > 1:
+        listed = format_members("round", sorted(set(numbers), key=str))
         raise InvalidReport(
-            f"the same people answered in {named}, which are not added up; estimate each by itself, and "
+            f"the same people answered in {listed}, which are not added up; estimate each by itself, and "
             "compare them: later.change(earlier)"
         )
 
@@ -255,11 +255,11 @@ def blocks_of(reports: object, plan_id: str) -> Iterator[Reports]:
         yield block
 
 
-def refuse_other_plan(given: str, expected: str) -> None:
+def refuse_other_plan(plan_id: str, expected: str) -> None:
     """Refuse what was made for another plan."""
-    if given != expected:
-        raise InvalidReport(f"reports were made for plan {given[:12]}, this plan is {expected[:12]}")
+    if plan_id != expected:
+        raise InvalidReport(f"reports were made for plan {plan_id[:12]}, this plan is {expected[:12]}")
 
 
-def _not_reports(given: object) -> str:
-    return f"reports are what plan.privatize and plan.read_reports give, got {type(given).__name__}"
+def _not_reports(value: object) -> str:
+    return f"reports are what plan.privatize and plan.read_reports give, got {type(value).__name__}"

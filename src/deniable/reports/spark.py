@@ -45,11 +45,11 @@ def privatize_frame(
             "this plan asks again and again, so that every person's first answer must be kept on their own "
             "device; a cluster cannot keep it for them"
         )
-    asked = list(choose_columns(document, document.attributes, frame.columns))
-    locations = [name for name in document.locations if name in asked]
+    needed = list(choose_columns(document, document.attributes, frame.columns))
+    locations = [name for name in document.locations if name in needed]
     nothing: dict[str, list[Any]] = {name: [] for name in frame.columns}
-    columns_of(nothing, asked, locations)  # refuses here what a task would refuse
-    columns = split_locations(asked, frame.columns, locations)
+    columns_of(nothing, needed, locations)  # refuses here what a task would refuse
+    columns = split_locations(needed, frame.columns, locations)
     types = dict(frame.dtypes)
     refuse_beside(document, columns, beside, list(types))
     check_beside(document.table_form, {name: name_kind(types[name], "spark") for name in beside})
@@ -72,6 +72,6 @@ def _privatize_blocks(
         if not batch.num_rows:
             continue
         answers = pa.Table.from_batches([batch.select(range(len(names)))]).rename_columns(list(names))
-        made = to_batch(privatize_answers(document, answers, None, None).records, form, schema)
-        arrays = [*made.columns, pa.array([document.id] * batch.num_rows), *batch.columns[len(names) :]]
+        encoded = to_batch(privatize_answers(document, answers, None, None).records, form, schema)
+        arrays = [*encoded.columns, pa.array([document.id] * batch.num_rows), *batch.columns[len(names) :]]
         yield pa.RecordBatch.from_arrays(arrays, [f"r{i}" for i in range(len(arrays))])

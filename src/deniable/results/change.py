@@ -95,12 +95,12 @@ class AttributeChange:
         ]
 
     def possible(self) -> dict[str, Floats]:
-        """The same columns as people read them: what each round's results show, and possible differences.
+        """Columns as people read them: what each round's results show, and possible differences.
 
         A difference is that of unbiased numbers: what is shown of two rounds does not err independently.
         """
         rounds = (self.earlier, self.later) if self.show is None else self.show()
-        ends = (np.clip(one, -self.reach, self.reach) for one in (self.difference, self.low, self.high))
+        ends = (np.clip(column, -self.reach, self.reach) for column in (self.difference, self.low, self.high))
         return dict(zip(_COLUMNS, (*rounds, *ends), strict=True))
 
     def find_noisy(self) -> npt.NDArray[np.bool_]:
@@ -117,11 +117,11 @@ class AttributeChange:
         from deniable.plot.charts import Bars, plot_bars
         from deniable.plot.figure import format_points
 
-        is_share, shown = self.kind != MEAN, self.possible()
+        is_share, ends = self.kind != MEAN, self.possible()
         about = "change of the share of people, in points" if is_share else "change of the mean"
         return plot_bars(
             self.labels,
-            [Bars(shown["difference"], "", shown["low"], shown["high"], noisy=self.find_noisy().tolist())],
+            [Bars(ends["difference"], "", ends["low"], ends["high"], noisy=self.find_noisy().tolist())],
             title,
             about,
             ticks=format_points if is_share else None,
@@ -158,17 +158,17 @@ class Change(Mapping[str, AttributeChange]):
     @property
     def difference(self) -> dict[str, Floats]:
         """How much larger each number is in the later round, by attribute."""
-        return {name: one.difference for name, one in self.items()}
+        return {name: change.difference for name, change in self.items()}
 
     @property
     def low(self) -> dict[str, Floats]:
         """The lower ends of the differences' intervals, by attribute."""
-        return {name: one.low for name, one in self.items()}
+        return {name: change.low for name, change in self.items()}
 
     @property
     def high(self) -> dict[str, Floats]:
         """The upper ends of the differences' intervals, by attribute."""
-        return {name: one.high for name, one in self.items()}
+        return {name: change.high for name, change in self.items()}
 
     @property
     def validity(self) -> str:
@@ -181,13 +181,13 @@ class Change(Mapping[str, AttributeChange]):
         """The change of the table of two questions that were asked `together`."""
         if self.rounds is None:
             raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
-        earlier, later = (cross_estimates(one, of, by, self.level) for one in self.rounds)
+        earlier, later = (cross_estimates(estimates, of, by, self.level) for estimates in self.rounds)
         return later.change(earlier, self.people)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
-        parts = [one for all_ in (self.attributes, self.groups, self.means) for one in all_.items()]
-        return [{"attribute": name} | row for name, one in parts for row in one.rows()]
+        parts = [change for all_ in (self.attributes, self.groups, self.means) for change in all_.items()]
+        return [{"attribute": name} | row for name, change in parts for row in change.rows()]
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -197,42 +197,42 @@ class Change(Mapping[str, AttributeChange]):
         """A figure of matplotlib: the changes of one attribute, or of the shares of all."""
         about = f"change with {100 * self.level:g} % intervals; {self.validity}"
         if name is not None or len(self) == 1:
-            named = next(iter(self)) if name is None else name
-            if named not in self:
-                raise InvalidParameter(not_among(named, "an attribute", self))
-            return self.groups.get(named, self[named]).plot(f"{named}: {about}")
-        shown = {one: self.groups.get(one, self[one]) for one in self if self[one].kind != MEAN}
-        if not shown:
+            attribute = next(iter(self)) if name is None else name
+            if attribute not in self:
+                raise InvalidParameter(not_among(attribute, "an attribute", self))
+            return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
+        changes = {key: self.groups.get(key, self[key]) for key in self if self[key].kind != MEAN}
+        if not changes:
             raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
-        labels = tuple(f"{one}: {label}" for one, change in shown.items() for label in change.labels)
+        labels = tuple(f"{key}: {label}" for key, change in changes.items() for label in change.labels)
         names = ("earlier", "later", "stderr", "low", "high")
         earlier, later, stderr, low, high = (
-            np.concatenate([getattr(one, column) for one in shown.values()]) for column in names
+            np.concatenate([getattr(change, column) for change in changes.values()]) for column in names
         )
-        whole = AttributeChange(labels, earlier, later, stderr, low, high)
-        return whole.plot(about.capitalize())
+        joined = AttributeChange(labels, earlier, later, stderr, low, high)
+        return joined.plot(about.capitalize())
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
         lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
         for name in self:
-            shown = [self[name] if bins else self.groups.get(name, self[name])]
-            shown += [self.means[name]] if name in self.means else []
-            wide = max(12, *(len(label) for one in shown for label in one.labels))
+            changes = [self[name] if bins else self.groups.get(name, self[name])]
+            changes += [self.means[name]] if name in self.means else []
+            wide = max(12, *(len(label) for change in changes for label in change.labels))
             head = f"{'value':>{wide}}" + "".join(f"{column:>11}" for column in _COLUMNS)
-            lines += ["", name, head, *(line for one in shown for line in _format_lines(one, wide))]
+            lines += ["", name, head, *(line for change in changes for line in _format_lines(change, wide))]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text()
 
 
-def _format_lines(one: AttributeChange, wide: int) -> list[str]:
+def _format_lines(change: AttributeChange, wide: int) -> list[str]:
     """A line for each difference; only its interval if it is too noisy to read."""
-    form = "11.6g" if one.kind == MEAN else "11.4f"
-    rows, noisy = zip(*one.possible().values(), strict=True), one.find_noisy().tolist()
+    form = "11.6g" if change.kind == MEAN else "11.4f"
+    rows, noisy = zip(*change.possible().values(), strict=True), change.find_noisy().tolist()
     lines = []
-    for v, (label, row) in enumerate(zip(one.labels, rows, strict=True)):
+    for v, (label, row) in enumerate(zip(change.labels, rows, strict=True)):
         cells = [f"{number:{form}}" for number in row]
         if noisy[v]:
             cells = [f"{'-':>11}"] * _POINTS + cells[_POINTS:] + [f"  {NOISY}"]
@@ -251,62 +251,64 @@ def compare_estimates(earlier: Estimates, later: Estimates, level: float, people
     if people == "same":
         _refuse_not_same(earlier, later)
     combine = _add_errors if known is None else _mix_errors
-    both = Findings(earlier, level), Findings(later, level)
-    attributes = {name: _compare(both, name, known, combine) for name in later.shares}
-    attributes |= {name: _compare_means(both, name, combine) for name in later.means}
-    groups = _compare_groups(both, combine)
+    rounds = Findings(earlier, level), Findings(later, level)
+    attributes = {name: _compare(rounds, name, known, combine) for name in later.shares}
+    attributes |= {name: _compare_means(rounds, name, combine) for name in later.means}
+    groups = _compare_groups(rounds, combine)
     attributes |= {name: groups[name] for name in later.ranges}
     shared = (*later.shares, *later.ranges)
-    means = {name: _compare_means(both, name, combine) for name in shared if has_mean(later, name)}
+    means = {name: _compare_means(rounds, name, combine) for name in shared if has_mean(later, name)}
     return Change(attributes, groups, means, level, known, (earlier, later))
 
 
-def _compare(both: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
-    earlier, later = (one.estimates.shares[name] for one in both)
-    ends = tuple(_Known(*one.unbiased[name]) for one in both)
+def _compare(rounds: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
+    earlier, later = (findings.estimates.shares[name] for findings in rounds)
+    ends = tuple(_Known(*findings.unbiased[name]) for findings in rounds)
     changed = (_add_errors if people == "same" else combine)(*ends)
-    if people == "same" and not both[1].estimates.is_drawn(name):
+    if people == "same" and not rounds[1].estimates.is_drawn(name):
         stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
         difference = later.frequencies - earlier.frequencies
-        reach = normal_quantile(both[0].level) * stderr
+        reach = normal_quantile(rounds[0].level) * stderr
         changed = stderr, difference - reach, difference + reach
-    show = partial(_show_shares, both, name)
+    show = partial(_show_shares, rounds, name)
     return AttributeChange(_labels(later), ends[0].value, ends[1].value, *changed, show=show)
 
 
-def _compare_groups(both: _Both, combine: _Combine) -> dict[str, AttributeChange]:
-    found = {}
-    for name, groups in both[1].groups.items():
+def _compare_groups(rounds: _Both, combine: _Combine) -> dict[str, AttributeChange]:
+    changes = {}
+    for name, groups in rounds[1].groups.items():
         labels = tuple(group.label for group in groups)
-        ends = [_summaries([group.share for group in one.groups[name]]) for one in both]
-        show = partial(_show_groups, both, name)
+        ends = [_summaries([group.share for group in findings.groups[name]]) for findings in rounds]
+        show = partial(_show_groups, rounds, name)
         changed = combine(*ends)
-        found[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
-    return found
+        changes[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
+    return changes
 
 
-def _compare_means(both: _Both, name: str, combine: _Combine) -> AttributeChange:
-    ends = [_summaries([one.unbiased_means[name]]) for one in both]
-    least, most = possible_mean(both[1].estimates, name)
-    show = partial(_show_means, both, name)
+def _compare_means(rounds: _Both, name: str, combine: _Combine) -> AttributeChange:
+    ends = [_summaries([findings.unbiased_means[name]]) for findings in rounds]
+    least, most = possible_mean(rounds[1].estimates, name)
+    show = partial(_show_means, rounds, name)
     changed = combine(*ends)
     return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
 
 
-def _show_shares(both: _Both, name: str) -> tuple[Floats, Floats]:
-    return both[0].shares[name].share, both[1].shares[name].share
+def _show_shares(rounds: _Both, name: str) -> tuple[Floats, Floats]:
+    return rounds[0].shares[name].share, rounds[1].shares[name].share
 
 
-def _show_groups(both: _Both, name: str) -> tuple[Floats, Floats]:
-    return both[0].group_shares[name].share, both[1].group_shares[name].share
+def _show_groups(rounds: _Both, name: str) -> tuple[Floats, Floats]:
+    return rounds[0].group_shares[name].share, rounds[1].group_shares[name].share
 
 
-def _show_means(both: _Both, name: str) -> tuple[Floats, Floats]:
-    return np.array([both[0].means[name].value]), np.array([both[1].means[name].value])
+def _show_means(rounds: _Both, name: str) -> tuple[Floats, Floats]:
+    return np.array([rounds[0].means[name].value]), np.array([rounds[1].means[name].value])
 
 
-def _summaries(found: Sequence[Any]) -> _Known:
-    columns = ([getattr(one, name) for one in found] for name in ("value", "stderr", "low", "high"))
+def _summaries(summaries: Sequence[Any]) -> _Known:
+    columns = (
+        [getattr(summary, name) for summary in summaries] for name in ("value", "stderr", "low", "high")
+    )
     return _Known(*(np.array(column, dtype=np.float64) for column in columns))
 
 
@@ -323,7 +325,7 @@ def _add_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]
 
 
 def _mix_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]:
-    """The same for independent rounds: reaches are added in squares, on each side (Zou and Donner, 2008)."""
+    """Combine two independent rounds: reaches are added in squares, on each side (Zou and Donner, 2008)."""
     difference = later.value - earlier.value
     low = difference - np.hypot(later.value - later.low, earlier.high - earlier.value)
     high = difference + np.hypot(later.high - later.value, earlier.value - earlier.low)
@@ -372,11 +374,11 @@ def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
         )
     for name in later:
         if earlier[name].n != later[name].n:
-            one, other = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
+            before, after = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
             raise InvalidParameter(
-                f"{name!r} has {one} in one round and {other} in the other, so not the same people answered. "
-                "Reports name nobody, so those who are in both cannot be picked out; leave people='same' "
-                "(--people same) out: the intervals then hold whoever dropped out"
+                f"{name!r} has {before} in one round and {after} in the other, so not the same people "
+                "answered. Reports name nobody, so those who are in both cannot be picked out; leave "
+                "people='same' (--people same) out: the intervals then hold whoever dropped out"
             )
 
 
@@ -415,8 +417,8 @@ def compare_linked(
         for estimates, records, table in zip(results, rounds, tables, strict=True)
     ]
     squares = np.zeros((2 * size, 2 * size))
-    for both in zip(*influences, strict=True):
-        moved = np.concatenate(both, axis=1)
+    for blocks in zip(*influences, strict=True):
+        moved = np.concatenate(blocks, axis=1)
         squares += moved.T @ moved
     before, after = (
         replace(
@@ -436,21 +438,22 @@ def _list_influences(
     """How much each person's report moves the cells, in blocks of people; nothing, where it has neither."""
     document = estimates.document
     assert document is not None
-    margins, columns = find_margins(document, of, by), [one.columns for one in document.attributes]
-    held = []
+    margins = find_margins(document, of, by)
+    columns = [attribute.columns for attribute in document.attributes]
+    sources = []
     for source in list_sources(estimates):
         if {of, by} <= set(source.names):
             j, sums = columns.index(source.names), sum_source(margins, source, of, by)
             who = np.arange(records.n) if records.reporters is None else records.reporters[j]
-            held.append((j, who, sums, estimates.shares[document.names[j]].law.gain))
-    n = sum(len(who) for _, who, _, _ in held)
+            sources.append((j, who, sums, estimates.shares[document.names[j]].law.gain))
+    n = sum(len(who) for _, who, _, _ in sources)
     for start in range(0, records.n, _BLOCK):
-        found = np.zeros((min(_BLOCK, records.n - start), cells.size))
-        for j, who, sums, gain in held:
+        influences = np.zeros((min(_BLOCK, records.n - start), cells.size))
+        for j, who, sums, gain in sources:
             first, last = np.searchsorted(who, [start, start + _BLOCK])
             support = document.mechanism.mechanisms[j].support(records.columns[j][first:last])
             even = sums.mean(axis=1)
             # a total that is fixed takes from all cells alike, so that a report's blind supports cancel
             added = support.astype(np.float64) @ (sums - even[:, None]).T / gain
-            found[who[first:last] - start] += (added + even - cells) / n
-        yield found
+            influences[who[first:last] - start] += (added + even - cells) / n
+        yield influences

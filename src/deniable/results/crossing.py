@@ -79,7 +79,7 @@ def cross_estimates(
         agreed: Sequence[Agreed] = _list_grouped(estimates, of, by)
     else:
         agreed = list_agreed(estimates) if find_agreed is None else find_agreed()
-    if not any({of, by} <= set(one.source.names) for one in agreed):
+    if not any({of, by} <= set(source.source.names) for source in agreed):
         raise InvalidParameter(_explain_apart(document, estimates, of, by))
     table = _read_table(document, agreed, of, by, level)
     search: Callable[[], LikelyTable | None] = partial(_search, estimates, of, by)
@@ -91,8 +91,8 @@ def cross_estimates(
 def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
     """The nearest possible table whose known groups keep their sizes."""
     groups = cells if by_row else cells.T
-    found = nearest_with_total(groups, groups.sum(axis=1, keepdims=True))
-    return LikelyTable(found if by_row else found.T, "projected")
+    nearest = nearest_with_total(groups, groups.sum(axis=1, keepdims=True))
+    return LikelyTable(nearest if by_row else nearest.T, "projected")
 
 
 def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
@@ -105,12 +105,12 @@ def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
     assert estimates.document is not None
     document = estimates.document
     hidden = {of, by} - set(() if document.known is None else document.known.names)
-    held = [j for j, one in enumerate(document.attributes) if hidden <= set(one.columns)]
+    places = [j for j, attribute in enumerate(document.attributes) if hidden <= set(attribute.columns)]
     if not estimates.kept:
-        return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in held) else "once"
-    if any(document.mechanism.fake(j) is not None for j in held):
+        return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in places) else "once"
+    if any(document.mechanism.fake(j) is not None for j in places):
         return "tied"  # kept fakes are never against one value, but may be against a row's share
-    return "apart" if all(estimates.kept[document.attributes[j].name] for j in held) else "tied"
+    return "apart" if all(estimates.kept[document.attributes[j].name] for j in places) else "tied"
 
 
 def cross_reports(
@@ -125,83 +125,85 @@ def cross_reports(
         raise InvalidParameter(explain_ungrouped(document, of if by in known else by))
     if document.mechanism.fake(0) is not None or not {of, by} <= set(document.names):
         raise InvalidParameter(_explain_one(document, of, by))
-    both = [document.names.index(name) for name in (by, of)]
-    one, other = (document.mechanism.marginal(j) for j in both)
-    if not isinstance(one, Law) or not isinstance(other, Law):
+    places = [document.names.index(name) for name in (by, of)]
+    first, second = (document.mechanism.marginal(j) for j in places)
+    if not isinstance(first, Law) or not isinstance(second, Law):
         raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
-    if any(document.extras(document.attributes[j]) for j in both):
+    if any(document.extras(document.attributes[j]) for j in places):
         raise InvalidParameter(
             f"{of!r} or {by!r} has values beside its answers (no answer, not applicable), of which a table "
             f"of separate reports knows nothing; ask for both at once: together = [[{by!r}, {of!r}]]"
         )
-    n, alone, joint = 0, [np.zeros(law.k) for law in (one, other)], np.zeros((one.k, other.k))
+    n, alone, joint = 0, [np.zeros(law.k) for law in (first, second)], np.zeros((first.k, second.k))
     for records in blocks:
-        for supports in _list_supports(records, both, [document.mechanism.mechanisms[j] for j in both]):
+        for supports in _list_supports(records, places, [document.mechanism.mechanisms[j] for j in places]):
             n += len(supports[0])
             joint += supports[0].T @ supports[1]
-            alone = [sums + some.sum(axis=0) for sums, some in zip(alone, supports, strict=True)]
+            alone = [sums + support.sum(axis=0) for sums, support in zip(alone, supports, strict=True)]
     if not n:
         raise InvalidParameter(_explain_one(document, of, by))
-    expected = np.add.outer(alone[0] * other.q, alone[1] * one.q) - n * one.q * other.q
-    cells = (joint - expected) / (n * one.gain * other.gain)
-    source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(one, other))
+    expected = np.add.outer(alone[0] * second.q, alone[1] * first.q) - n * first.q * second.q
+    cells = (joint - expected) / (n * first.gain * second.gain)
+    source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(first, second))
     table = _read_table(document, agree([source]), of, by, level)
-    again: Repeats = "fresh" if all(document.mechanism.chance_real(j) == 1 for j in both) else "once"
+    again: Repeats = "fresh" if all(document.mechanism.chance_real(j) == 1 for j in places) else "once"
     if document.rounds is not None:
         again = "tied"
     return replace(table, plan_id=document.id, repeats=again)
 
 
 def _list_supports(
-    records: Records, both: Sequence[int], parts: Sequence[ExactMechanism]
+    records: Records, places: Sequence[int], parts: Sequence[ExactMechanism]
 ) -> Iterator[list[Floats]]:
     """What reports that hold both attributes support, in blocks."""
-    columns = [records.columns[j] for j in both]
+    columns = [records.columns[j] for j in places]
     if records.reporters is not None:
-        one, other = (records.reporters[j] for j in both)
-        _, *found = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-        columns = [column[at] for column, at in zip(columns, found, strict=True)]
+        first, second = (records.reporters[j] for j in places)
+        _, *shared = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+        columns = [column[at] for column, at in zip(columns, shared, strict=True)]
     for start in range(0, len(columns[0]), _BLOCK):
-        some = (column[start : start + _BLOCK] for column in columns)
-        yield [part.support(block).astype(np.float64) for part, block in zip(parts, some, strict=True)]
+        blocks = (column[start : start + _BLOCK] for column in columns)
+        yield [part.support(block).astype(np.float64) for part, block in zip(parts, blocks, strict=True)]
 
 
 def _read_table(
     document: PlanDocument, agreed: Sequence[Agreed], of: str, by: str, level: float
 ) -> CrossTable:
-    holding = [one for one in agreed if {of, by} <= set(one.source.names)]
-    counted = [(one.source.n, one.source) for one in holding]
-    held = [holding[i] for i in find_read(document, counted, of, by)]
+    holding = [agreed_source for agreed_source in agreed if {of, by} <= set(agreed_source.source.names)]
+    counted = [(agreed_source.source.n, agreed_source.source) for agreed_source in holding]
+    chosen = [holding[i] for i in find_read(document, counted, of, by)]
     margins = rows, columns = find_margins(document, of, by)
 
     def sum_of(source: Source) -> Floats:
         return sum_source(margins, source, of, by)
 
     # tests are of the reports themselves: what is borrowed from other tables is not independent of them
-    own = [one.source for one in held]
-    n = sum(source.n for source in own)
-    raw = sum(source.n * (sum_of(source) @ source.values) for source in own) / n
+    sources = [agreed_source.source for agreed_source in chosen]
+    n = sum(source.n for source in sources)
+    raw = sum(source.n * (sum_of(source) @ source.values) for source in sources) / n
     shape = rows.side.size, columns.side.size
-    if any(one.weights is None for one in held):  # left as they were, sources tell different things
+    if any(
+        agreed_source.weights is None for agreed_source in chosen
+    ):  # left as they were, sources tell different things
         cells = np.asarray(raw)
         covariance = np.asarray(
-            sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in own)
+            sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in sources)
         )
     else:
-        sums = sum_of(held[0].source)
-        cells, covariance = sums @ held[0].values, held[0].covariance(sums)
+        sums = sum_of(chosen[0].source)
+        cells, covariance = sums @ chosen[0].values, chosen[0].covariance(sums)
 
     def expand(source: Source, table: Floats) -> Floats:
         return source.expand((by, of), rows.spread(columns.spread(table.T).T))
 
     def spread(table: Floats, sampled: bool = False) -> Floats:
-        found = np.zeros((table.size, table.size))
-        for source in own:
+        covariance = np.zeros((table.size, table.size))
+        for source in sources:
             vary = source.spread.sampling if sampled else source.spread.covariance
-            found += source.n / n * vary(expand(source, table), sum_of(source))
-        return found
+            covariance += source.n / n * vary(expand(source, table), sum_of(source))
+        return covariance
 
-    tested = [_fix_sizes(source) for source in own]
+    tested = [_fix_sizes(source) for source in sources]
     weights = [(source, source.n / n, sum_of(source)) for source in tested]
 
     def covariance_of(table: Floats) -> Floats:
@@ -210,11 +212,11 @@ def _read_table(
         )
 
     def draw(table: Floats, runs: int, generator: np.random.Generator) -> Floats:
-        found = _add(
+        drawn_sums = _add(
             part * source.spread.draw(expand(source, table), source.n, runs, generator) @ sums.T
             for source, part, sums in weights
         )
-        return found.reshape(runs, *shape)
+        return drawn_sums.reshape(runs, *shape)
 
     def count_supports(table: Floats) -> float:
         return min(source.spread.count_supports(expand(source, table), source.n) for source, _, _ in weights)
@@ -243,7 +245,7 @@ def _read_table(
         np.asarray(raw).reshape(shape),
         evidence,
         number("a confidence level", level, 0.0, 1.0),
-        counted=_count_cells(document, held, margins, of, by),
+        counted=_count_cells(document, chosen, margins, of, by),
     )
 
 
@@ -260,12 +262,12 @@ def _fix_sizes(source: Source) -> Source:
 
 
 def _count_cells(
-    document: PlanDocument, held: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
+    document: PlanDocument, agreed: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
 ) -> Counted:
     """The counts that a table is read from; none where several kinds of reports tell of it."""
-    source = held[0].source
+    source = agreed[0].source
     supported = source.supported
-    if len(held) > 1 or supported is None:
+    if len(agreed) > 1 or supported is None:
         return Counted()
     shape = margins[0].side.size, margins[1].side.size
     sums, known = sum_source(margins, source, of, by), document.known
@@ -277,7 +279,7 @@ def _count_cells(
             return count_by_groups(supported, sums, shape, weights, source.spread.positions)
         return count_of_groups(supported, sums, shape, weights)
     counted = count_secret(supported, sums, shape)
-    if held[0].weights is None:
+    if agreed[0].weights is None:
         return counted
     # other tables tell more of rows and columns that are not rare
     sides = (side if side is not None and side.is_small else None for side in (counted.rows, counted.columns))
@@ -297,18 +299,18 @@ def list_agreed(estimates: Estimates) -> Sequence[Agreed]:
 def list_sources(estimates: Estimates) -> list[Source]:
     """What the reports of each table say, and those about one question alone."""
     assert estimates.document is not None
-    found = []
-    for one in estimates.document.attributes:
-        estimate = estimates.shares.get(one.name)
-        if estimate is None or not one.is_plain:
+    sources = []
+    for attribute in estimates.document.attributes:
+        estimate = estimates.shares.get(attribute.name)
+        if estimate is None or not attribute.is_plain:
             continue
         if not isinstance(estimate.law, Supports):  # metric values are in no table
             continue
         values = fix_total(estimate.frequencies)
-        supported = Supported.of_estimate(estimate, estimate.law, estimate.k == one.domain.k)
-        source = Source(one.columns, one.shape, estimate.n, values, OneReport(estimate.law))
-        found.append(replace(source, supported=supported))
-    return found
+        supported = Supported.of_estimate(estimate, estimate.law, estimate.k == attribute.domain.k)
+        source = Source(attribute.columns, attribute.shape, estimate.n, values, OneReport(estimate.law))
+        sources.append(replace(source, supported=supported))
+    return sources
 
 
 def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
@@ -317,11 +319,11 @@ def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
     document = estimates.document
     known = document.known
     assert known is not None
-    asked = of if by in known.names else by
-    found = []
-    for one in document.attributes:
-        estimate = estimates.shares.get(one.name)
-        if asked not in one.columns or estimate is None or not is_grouped(document, one):
+    question = of if by in known.names else by
+    sources = []
+    for attribute in document.attributes:
+        estimate = estimates.shares.get(attribute.name)
+        if question not in attribute.columns or estimate is None or not is_grouped(document, attribute):
             continue
         if not isinstance(estimate.law, Supports):
             continue
@@ -329,47 +331,53 @@ def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
         if not groups:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
         # a report names its group whatever it is about
-        named = [sum(tally.n for tally in group.values()) / document.mechanism.reported for group in groups]
-        found.append(join_groups(known, one, estimate.law, [group[one.name] for group in groups], named))
-    if not found:
-        raise InvalidParameter(explain_ungrouped(document, asked))
-    return [Agreed(source, source.values) for source in found]
+        sizes = [sum(tally.n for tally in group.values()) / document.mechanism.reported for group in groups]
+        sources.append(
+            join_groups(known, attribute, estimate.law, [group[attribute.name] for group in groups], sizes)
+        )
+    if not sources:
+        raise InvalidParameter(explain_ungrouped(document, question))
+    return [Agreed(source, source.values) for source in sources]
 
 
 def join_groups(
-    known: Known, one: Attribute, law: Supports, groups: Sequence[Tally], named: Sequence[float]
+    known: Known, attribute: Attribute, law: Supports, groups: Sequence[Tally], group_sizes: Sequence[float]
 ) -> Source:
     """The shares of an attribute's values in each known group, weighted by all reports that name it."""
     n = sum(tally.n for tally in groups)
     # a group without reports about the attribute has no share of anything
-    everybody = sum(size for tally, size in zip(groups, named, strict=True) if tally.n)
-    spread = GroupedReport(
-        law, known.size, one.domain.k, max(everybody / max(n, 1), 1.0), tuple(tally.n for tally in groups)
-    )
+    everybody = sum(size for tally, size in zip(groups, group_sizes, strict=True) if tally.n)
+    counted = tuple(tally.n for tally in groups)
+    spread = GroupedReport(law, known.size, attribute.domain.k, max(everybody / max(n, 1), 1.0), counted)
     values, believed, counts, reports, blind = np.zeros((5, known.size * law.k))
-    for tally, size, here in zip(groups, named, spread.positions, strict=True):
+    for tally, size, at in zip(groups, group_sizes, spread.positions, strict=True):
         if tally.n:
             about = tally.n if tally.asked is None else np.maximum(tally.asked, 1)
             shares = fix_total((tally.counts / about - law.q) / law.gain)
-            values[here] = size / everybody * shares
+            values[at] = size / everybody * shares
             # at shares of few reports noise would be less than none
-            believed[here] = size / everybody * (tally.n * simplex(shares) + 0.5) / (tally.n + law.k / 2)
-            counts[here], reports[here] = tally.counts, tally.n if tally.asked is None else tally.asked
-            blind[here] = reports[here] * law.q
+            believed[at] = size / everybody * (tally.n * simplex(shares) + 0.5) / (tally.n + law.k / 2)
+            counts[at] = tally.counts
+            reports[at] = tally.n if tally.asked is None else tally.asked
+            blind[at] = reports[at] * law.q
     sizes = np.array([tally.n for tally in groups], dtype=np.float64)
-    is_complete = law.k == one.domain.k
-    supported = Supported(law, counts, reports, blind, is_complete, sizes, np.array(named))
-    names, shape = (*known.names, *one.columns), (*known.shape, *one.shape)
+    is_complete = law.k == attribute.domain.k
+    supported = Supported(law, counts, reports, blind, is_complete, sizes, np.array(group_sizes))
+    names, shape = (*known.names, *attribute.columns), (*known.shape, *attribute.shape)
     return Source(names, shape, n, values, spread, believed, supported)
 
 
 def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: str) -> str:
     """Why there is no table, and what to do."""
-    both = [one.name for one in document.attributes if of in one.questions or by in one.questions]
-    waiting = [name for name in both if name in estimates.unreported]
-    if waiting and any({of, by} <= set(one.questions) for one in document.attributes):
+    names = [
+        attribute.name
+        for attribute in document.attributes
+        if of in attribute.questions or by in attribute.questions
+    ]
+    waiting = [name for name in names if name in estimates.unreported]
+    if waiting and any({of, by} <= set(attribute.questions) for attribute in document.attributes):
         return f"there are no reports about {waiting[0]!r} yet"
-    apart = {of, by} <= {one.name for one in document.attributes}
+    apart = {of, by} <= {attribute.name for attribute in document.attributes}
     if apart and document.mechanism.reported > 1 and document.mechanism.fake(0) is None:
         return (
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
@@ -382,22 +390,24 @@ def _explain_one(document: PlanDocument, of: str, by: str) -> str:
     """Why reports about one question at a time make no table."""
     remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(document, of, by)}"
     if document.mechanism.fake(0) is not None:
-        held = "only one real answer"
+        content = "only one real answer"
     elif document.mechanism.reported == 1:
-        held = "only one of the questions or tables"
+        content = "only one of the questions or tables"
     else:
         return f"a report holds {of!r} and {by!r} in different values, which are not read as one; {remedy}"
-    return f"a report holds {held}, so that no number of reports shows how {of!r} depends on {by!r}; {remedy}"
+    return (
+        f"a report holds {content}, so that no number of reports shows how {of!r} depends on {by!r}; {remedy}"
+    )
 
 
 def _add_remedy(document: PlanDocument, of: str, by: str) -> str:
     """What to ask in place of a question that is in no table."""
-    for one in document.attributes:
-        if {of, by} & {one.name, one.several}:
-            if one.several is not None:
-                return f", with {one.several!r} as a yes/no question for each option"
-            if one.only_if is not None:
-                return f", with an answer of {one.name!r} for those to whom it does not apply"
+    for attribute in document.attributes:
+        if {of, by} & {attribute.name, attribute.several}:
+            if attribute.several is not None:
+                return f", with {attribute.several!r} as a yes/no question for each option"
+            if attribute.only_if is not None:
+                return f", with an answer of {attribute.name!r} for those to whom it does not apply"
     return ""
 
 
@@ -414,17 +424,17 @@ class _Part(NamedTuple):
 
 def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
     """From tallies, where these hold all that reports say; None where they do not, or a page cannot wait."""
-    named = [one.names_value for one in document.mechanism.mechanisms]
-    parts = [part for part in _list_parts(document) if named[part.attribute] or part.holds(of, by)]
+    names_value = [mechanism.names_value for mechanism in document.mechanism.mechanisms]
+    parts = [part for part in _list_parts(document) if names_value[part.attribute] or part.holds(of, by)]
     chosen = _choose(parts, of, by, _MOST_SHOWN)
-    if chosen is None or has_fakes(document) or not all(named[part.attribute] for part in chosen.parts):
+    if chosen is None or has_fakes(document) or not all(names_value[part.attribute] for part in chosen.parts):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-        found = chosen.find(
+        table = chosen.find(
             document, {part.attribute: tallies[document.names[part.attribute]] for part in parts}
         )
-    return found if found.gap is not None and found.gap * tallies.n <= _TOTAL else None
+    return table if table.gap is not None and table.gap * tallies.n <= _TOTAL else None
 
 
 def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:
@@ -440,46 +450,46 @@ def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **
         raise InvalidParameter(
             "reports with fakes have one likelihood of all attributes: plan.mle(reports)['age x smoker']"
         )
-    given: dict[int, Tally | Array]
+    reports: dict[int, Tally | Array]
     if isinstance(data, Tallies):
-        given = {j: data[name] for j, name in enumerate(document.names)}
+        reports = {j: data[name] for j, name in enumerate(document.names)}
     else:
         records = Records.stack(list(records_of_round(data, document.id, document.table_form.rounds)))
-        given = dict(enumerate(records.columns))
+        reports = dict(enumerate(records.columns))
     chosen = _choose(list(_list_parts(document)), of, by, _MOST_SEARCHED)
     if chosen is None:
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for both at once: together = [[{by!r}, {of!r}]]"
         )
-    return chosen.find(document, given, **options)
+    return chosen.find(document, reports, **options)
 
 
 def _list_parts(document: PlanDocument) -> Iterator[_Part]:
-    for j, one in enumerate(document.attributes):
-        if not one.is_plain:
+    for j, attribute in enumerate(document.attributes):
+        if not attribute.is_plain:
             continue
-        domain = one.domain
-        factors = domain.factors if isinstance(domain, Product) else ((one.name, domain),)
+        domain = attribute.domain
+        factors = domain.factors if isinstance(domain, Product) else ((attribute.name, domain),)
         mechanism = document.mechanism.mechanisms[j]
         yield _Part(j, factors, mechanism.k - math.prod(factor.k for _, factor in factors))
 
 
 def _choose(parts: list[_Part], of: str, by: str, most: int) -> _Joint | None:
-    """Those that hold both questions, and others that share one, as long as all cells together are few."""
-    held = [part for part in parts if part.holds(of, by)]
-    if not held:
+    """The parts that hold both questions, and others that share one, while all cells together are few."""
+    holding = [part for part in parts if part.holds(of, by)]
+    if not holding:
         return None
-    if held[0].extras:  # people in no cell have no place in a table of more questions
-        return _Joint((held[0],), held[0].factors, of, by)
-    sharing = [part for part in parts if part not in held and (part.holds(of) or part.holds(by))]
-    found: list[_Part] = []
+    if holding[0].extras:  # people in no cell have no place in a table of more questions
+        return _Joint((holding[0],), holding[0].factors, of, by)
+    sharing = [part for part in parts if part not in holding and (part.holds(of) or part.holds(by))]
+    joined_parts: list[_Part] = []
     factors: dict[str, Domain] = {}
-    for part in [*held, *sharing]:
+    for part in [*holding, *sharing]:
         joined = factors | dict(part.factors)
-        if part.extras or (found and math.prod(domain.k for domain in joined.values()) > most):
+        if part.extras or (joined_parts and math.prod(domain.k for domain in joined.values()) > most):
             continue
-        found, factors = [*found, part], joined
-    return _Joint(tuple(found), tuple(factors.items()), of, by)
+        joined_parts, factors = [*joined_parts, part], joined
+    return _Joint(tuple(joined_parts), tuple(factors.items()), of, by)
 
 
 @final
@@ -492,32 +502,36 @@ class _Joint:
     of: str
     by: str
 
-    def find(self, document: PlanDocument, given: dict[int, Any], **options: Any) -> LikelyTable:
+    def find(self, document: PlanDocument, reports: dict[int, Any], **options: Any) -> LikelyTable:
         from deniable.likelihood.fitting import mle_tables
 
-        found = mle_tables(
+        likelihood = mle_tables(
             [
-                (document.mechanism.mechanisms[part.attribute], given[part.attribute], self._values_of(part))
+                (
+                    document.mechanism.mechanisms[part.attribute],
+                    reports[part.attribute],
+                    self._values_of(part),
+                )
                 for part in self.parts
-                if _count(given[part.attribute])
+                if _count(reports[part.attribute])
             ],
             **options,
         )
         rows, columns = find_margins(document, self.of, self.by)
         shape = tuple(domain.k for _, domain in self.factors)
         names = [name for name, _ in self.factors]
-        cells = found.frequencies[: math.prod(shape)].reshape(shape)
-        both = [names.index(self.by), names.index(self.of)]
-        summed = cells.sum(axis=tuple(set(range(len(shape))) - set(both)))
-        table = summed if both[0] < both[1] else summed.T
-        return LikelyTable(rows.sums @ table @ columns.sums.T, "most likely", found.gap)
+        cells = likelihood.frequencies[: math.prod(shape)].reshape(shape)
+        axes = [names.index(self.by), names.index(self.of)]
+        summed = cells.sum(axis=tuple(set(range(len(shape))) - set(axes)))
+        table = summed if axes[0] < axes[1] else summed.T
+        return LikelyTable(rows.sums @ table @ columns.sums.T, "most likely", likelihood.gap)
 
     def _values_of(self, part: _Part) -> Integers:
         """The value that reports of a part have for each cell of all questions; extras come last."""
         shape, names = [domain.k for _, domain in self.factors], [name for name, _ in self.factors]
         at = np.indices(shape).reshape(len(shape), -1)
-        own = [at[names.index(name)] for name, _ in part.factors]
-        values = np.ravel_multi_index(own, [domain.k for _, domain in part.factors])
+        positions = [at[names.index(name)] for name, _ in part.factors]
+        values = np.ravel_multi_index(positions, [domain.k for _, domain in part.factors])
         return np.concatenate([values, values.size + np.arange(part.extras)]).astype(np.int64)
 
 
@@ -541,12 +555,12 @@ def simulate_people(
         )
     if target not in questions:
         raise InvalidParameter(not_among(target, "a question", questions))
-    held = {frozenset(pair) for pair in list_tables(estimates.document)}
-    lacking = [name for name in questions if name != target and frozenset((name, target)) not in held]
+    pairs = {frozenset(pair) for pair in list_tables(estimates.document)}
+    lacking = [name for name in questions if name != target and frozenset((name, target)) not in pairs]
     if lacking or len(questions) < 2:
-        named = ", ".join(map(repr, lacking)) or "no other question"
+        missing = ", ".join(map(repr, lacking)) or "no other question"
         raise InvalidParameter(
-            f"no report holds {target!r} together with {named}; people are simulated by the tables of a "
+            f"no report holds {target!r} together with {missing}; people are simulated by the tables of a "
             f"target with each other question: Study(..., target={target!r})"
         )
     agreed = list_agreed(estimates)

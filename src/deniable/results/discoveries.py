@@ -45,7 +45,7 @@ def discover_values(
     """The values of one question that many people have, with shares and intervals."""
     question, listed = read_query(document, query)
     counted, sent = _gather(document, reports, table, question, show)
-    counts = [len(some) for some in sent]
+    counts = [len(reports_of_place) for reports_of_place in sent]
     if not sum(counts):
         raise InvalidParameter(f"there are no reports of {question.name!r} yet, so there is nothing to find")
     decided = _decide(question, sent, listed, query.alpha, show)
@@ -91,23 +91,23 @@ class PublicList:
     notes: tuple[str, ...]
 
     @staticmethod
-    def read(question: UnlistedQuestion, given: Sequence[Any]) -> PublicList:
+    def read(question: UnlistedQuestion, listed: Sequence[Any]) -> PublicList:
         """What a list says; it is public, so that a word that is refused is shown, with its place."""
-        if not given:
+        if not listed:
             raise InvalidValue("a public list has at least one word")
         domain, name = question.domain, question.name
-        bad = next(refused_rows(domain, given, missing=True), None)
+        bad = next(refused_rows(domain, listed, missing=True), None)
         if bad is not None:
-            problem = problem_of(domain, given[bad], name) or "there is no word"
+            problem = problem_of(domain, listed[bad], name) or "there is no word"
             raise InvalidValue(f"word {bad + 1} of the list: {problem}")
-        codes = domain.codes(given, name).tolist()
+        codes = domain.codes(listed, name).tolist()
         first: dict[int, object] = {}
         same = [
             f"{word} as {first[code]}"
-            for word, code in zip(given, codes, strict=True)
+            for word, code in zip(listed, codes, strict=True)
             if first.setdefault(code, word) != word
         ]
-        notes = [_name_cut([str(word) for word in given if domain.is_cut(word)], domain)]
+        notes = [_name_cut([str(word) for word in listed if domain.is_cut(word)], domain)]
         if same:
             notes.append(f"Words with one code count once: {shorten_names(list(dict.fromkeys(same)))}.")
         return PublicList(tuple(first), tuple(filter(None, notes)))
@@ -125,17 +125,17 @@ def _gather(
 ) -> tuple[Counted, list[Array]]:
     """What became of all rows, and the reports of each place of the question."""
     if is_source(reports):
-        found, counted = gather_source(document.table_form, reports, question.places, table, show)
+        gathered, counted = gather_source(document.table_form, reports, question.places, table, show)
         refuse_nothing(document.table_form, [counted], reports, table)
-        return counted, found
+        return counted, gathered
     if table is not None:
         raise InvalidParameter("table is for databases, and these are reports")
     people, blocks = 0, [[part.blank(0)] for part in question.mechanisms]
     for records in _records_of(document, reports):
         people += records.n
-        for place, some in zip(question.places, blocks, strict=True):
-            some.append(records.columns[place])
-    return Counted(people, (), {}), [np.concatenate(some) for some in blocks]
+        for place, columns in zip(question.places, blocks, strict=True):
+            columns.append(records.columns[place])
+    return Counted(people, (), {}), [np.concatenate(columns) for columns in blocks]
 
 
 def _records_of(document: PlanDocument, reports: object) -> Iterable[Records]:
@@ -158,8 +158,8 @@ def _decide(
     if listed is None:
         return discover(pairs[:-1], pairs[-1], alpha=alpha, codes=question.domain, show=show)
     # a list that these reports did not choose: everybody who reported a whole code counts
-    whole = np.concatenate([some for part, some in pairs if part == final])
-    return decide_listed((final, whole), np.array(listed.codes, dtype=np.int64), alpha)
+    all_codes = np.concatenate([codes for part, codes in pairs if part == final])
+    return decide_listed((final, all_codes), np.array(listed.codes, dtype=np.int64), alpha)
 
 
 def _list_notes(question: UnlistedQuestion, listed: PublicList | None) -> list[str]:

@@ -120,20 +120,20 @@ class Estimates(Mapping[str, Any]):
             raise InvalidParameter(problem.args[0]) from None
 
 
-def is_drawn(document: PlanDocument, one: Attribute) -> bool:
+def is_drawn(document: PlanDocument, attribute: Attribute) -> bool:
     """Whether a random value takes the place of an answer that does not apply, or is not given."""
-    return one.only_if is not None and not document.extras(one)
+    return attribute.only_if is not None and not document.extras(attribute)
 
 
 def find_condition(document: PlanDocument, name: str) -> tuple[Attribute, list[int]] | None:
     """The attribute that says whether this one was drawn, and the codes at which it was not; else None."""
-    by_name = {one.name: one for one in document.attributes}
-    one = by_name.get(name)
-    if one is None or one.only_if is None or not is_drawn(document, one):
+    by_name = {attribute.name: attribute for attribute in document.attributes}
+    attribute = by_name.get(name)
+    if attribute is None or attribute.only_if is None or not is_drawn(document, attribute):
         return None
-    parent = by_name[one.only_if.name]
+    parent = by_name[attribute.only_if.name]
     assert isinstance(parent.domain, Categories)
-    return parent, [parent.domain.labels.index(value) for value in one.only_if.values]
+    return parent, [parent.domain.labels.index(value) for value in attribute.only_if.values]
 
 
 def explain_unknown(document: PlanDocument, name: str, reported: Collection[str]) -> str | None:
@@ -146,10 +146,10 @@ def explain_unknown(document: PlanDocument, name: str, reported: Collection[str]
     if condition is None:
         return None
     parent = condition[0]
-    by_name = {one.name: one for one in document.attributes}
-    for one in (by_name[name], parent):
-        if document.missing_of(one) == "random":
-            return explain_random(one.name)
+    by_name = {attribute.name: attribute for attribute in document.attributes}
+    for attribute in (by_name[name], parent):
+        if document.missing_of(attribute) == "random":
+            return explain_random(attribute.name)
     return (
         None if parent.name in reported else f"nobody reported {parent.name!r} yet, which says who answered"
     )
@@ -163,7 +163,7 @@ def explain_random(name: str) -> str:
     )
 
 
-def correct_mean(found: MeanEstimate, parent: Estimate, codes: list[int]) -> MeanEstimate:
+def correct_mean(estimate: MeanEstimate, parent: Estimate, codes: list[int]) -> MeanEstimate:
     """The mean of those who answered, from -1 to 1; random values are 0 on average.
 
     What is estimated of all is the share who answered times their mean. Both errors count. That they come
@@ -173,15 +173,15 @@ def correct_mean(found: MeanEstimate, parent: Estimate, codes: list[int]) -> Mea
     from deniable.summaries.ratios import fieller_ends, ratio_error
 
     share = sum_of(parent, codes)
-    variances = found.stderr**2, share.stderr**2
+    variances = estimate.stderr**2, share.stderr**2
 
     def ends(tail: float) -> tuple[float, float]:
-        known = fieller_ends(found.mean, share.value, variances, 0.0, tail)
+        known = fieller_ends(estimate.mean, share.value, variances, 0.0, tail)
         if known is None:
             return -1.0, 1.0
         low, high = known
         # one that holds nothing possible is cut where it is shown
         return known if low > 1 or high < -1 else (max(low, -1.0), min(high, 1.0))
 
-    mean = found.mean / share.value if share.value > 0 else 0.0
-    return MeanEstimate(found.n, mean, ratio_error(found.mean, share.value, variances), ends)
+    mean = estimate.mean / share.value if share.value > 0 else 0.0
+    return MeanEstimate(estimate.n, mean, ratio_error(estimate.mean, share.value, variances), ends)

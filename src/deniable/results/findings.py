@@ -86,11 +86,11 @@ class Findings:
     level: float = 0.95
     project: str | None = None
     quantiles: Mapping[str, Mapping[float, Summary]] = field(default_factory=dict)
-    """Those that were asked for, beside the medians."""
+    """The quantiles that were asked for, beside the medians."""
     likely: Mapping[str, Likelihood] = field(default_factory=dict)
     """The most likely shares, by attribute; they have a certificate and no error bars."""
     smoothed: Mapping[str, Likelihood] = field(default_factory=dict)
-    """Those that were smoothed, which are then what is shown."""
+    """The shares that were smoothed, which are then what is shown."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """What was asked for and cannot be estimated: why, by attribute."""
     fakes: float | None = None
@@ -138,12 +138,12 @@ class Findings:
         likely: Mapping[str, Likelihood] | None = None,
         ranges: Sequence[RangeQuery] = (),
     ) -> Findings:
-        """The same of a result, which knows whether its shares are to be smoothed."""
-        asked = search_shares(estimates, mle, estimates.smooth, progress, cells, likely)
-        found = _quantiles(estimates, quantiles, level, asked.refused)
+        """Find everything in estimates, which know whether their shares are to be smoothed."""
+        searched = search_shares(estimates, mle, estimates.smooth, progress, cells, likely)
+        asked_quantiles = _quantiles(estimates, quantiles, level, searched.refused)
         between = answer_queries(estimates, ranges, level)
-        told = (asked.likely, asked.smoothed, asked.refused, fakes, between, cells)
-        return Findings(estimates, level, project, found, *told)
+        parts = (searched.likely, searched.smoothed, searched.refused, fakes, between, cells)
+        return Findings(estimates, level, project, asked_quantiles, *parts)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -166,13 +166,12 @@ class Findings:
     def means(self) -> dict[str, Summary]:
         """The means of every number, and of every range that has one: possible ones."""
         return {
-            name: found.cut(*possible_mean(self.estimates, name))
-            for name, found in self.unbiased_means.items()
+            name: mean.cut(*possible_mean(self.estimates, name)) for name, mean in self.unbiased_means.items()
         }
 
     @cached_property
     def unbiased_means(self) -> dict[str, Summary]:
-        """The same, which may be beyond the ends."""
+        """Unbiased means by attribute, which may be beyond the ends of their range."""
         names = [*self.shown, *self.estimates.means]
         return {
             name: find_mean(self.estimates, name, self.level)
@@ -183,25 +182,25 @@ class Findings:
     @cached_property
     def all_quantiles(self) -> dict[str, dict[float, Summary]]:
         """The median of every range, and the quantiles that were asked for."""
-        found = {}
+        quantiles = {}
         for name in self.shown:
             if has_quantiles(self.estimates, name) and (self.cells or name not in self.leveled):
-                asked = self.quantiles.get(name, {})
-                median = asked.get(MEDIAN) or find_quantile(self.estimates, name, MEDIAN, self.level)
-                found[name] = {MEDIAN: median, **asked}
-        return found
+                shares = self.quantiles.get(name, {})
+                median = shares.get(MEDIAN) or find_quantile(self.estimates, name, MEDIAN, self.level)
+                quantiles[name] = {MEDIAN: median, **shares}
+        return quantiles
 
     @cached_property
     def groups(self) -> dict[str, list[Group]]:
         """Neighboring values together, of every attribute that has too many to look at one by one."""
         estimates = self.estimates
-        found = {
+        grouped = {
             name: groups_of(estimates.shares[name], estimates.domains.get(name), self.level)
             for name in self.names
         }
-        found = {name: self._correct_groups(name, groups) for name, groups in found.items() if groups}
-        found |= {name: self._group_levels(name) for name in self.leveled}
-        return {name: found[name] for name in self.shown if name in found}
+        grouped = {name: self._correct_groups(name, groups) for name, groups in grouped.items() if groups}
+        grouped |= {name: self._group_levels(name) for name in self.leveled}
+        return {name: grouped[name] for name in self.shown if name in grouped}
 
     def _group_levels(self, name: str) -> list[Group]:
         """Groups of a question in levels, or its values if it has few of them."""
@@ -217,7 +216,7 @@ class Findings:
         return self.estimates.ranges[name].range(first, last, self.level)
 
     def _correct_groups(self, name: str, groups: list[Group]) -> list[Group]:
-        """The same groups, of those who answered."""
+        """Groups with their shares among those who answered."""
         if not self.estimates.is_drawn(name):
             return groups
         sizes = np.array([group.values.size for group in groups], dtype=np.float64)
@@ -234,7 +233,7 @@ class Findings:
         return {name: self.find_unbiased(name, self.level) for name in self.names}
 
     def find_unbiased(self, name: str, level: float) -> Columns:
-        """The same of one attribute, at any level."""
+        """Unbiased shares of one attribute, with errors and intervals at any level."""
         estimate = self.estimates.shares[name]
         columns = estimate.frequencies, estimate.stderr, *estimate.interval(level)
         if not self.estimates.is_drawn(name):
@@ -263,29 +262,29 @@ class Findings:
     @cached_property
     def answered(self) -> dict[str, Answered]:
         """What is shown of those who answered, where shares are of everybody; of groups where there are."""
-        shown = self.shares | self.group_shares
-        found = {
-            name: find_answered(self.estimates, name, self.groups.get(name), shown[name], self.level)
+        shares = self.shares | self.group_shares
+        answered = {
+            name: find_answered(self.estimates, name, self.groups.get(name), shares[name], self.level)
             for name in self.names
         }
-        return {name: one for name, one in found.items() if one is not None}
+        return {name: shares_of for name, shares_of in answered.items() if shares_of is not None}
 
     @cached_property
     def _likely(self) -> dict[str, Likely]:
-        found = {
+        likely = {
             name: as_smoothed(self.smoothed[name])
             if name in self.smoothed
             else find_likely(self.estimates, name)
             for name in self.names
             if not self.estimates.is_drawn(name)
         }
-        return {name: one for name, one in found.items() if one is not None}
+        return {name: shares for name, shares in likely.items() if shares is not None}
 
     @cached_property
     def noise(self) -> list[Noise]:
         """What is too noisy to read, and what would mend it."""
         estimates, level = self.estimates, self.level
-        found: list[Noise | None] = []
+        judged: list[Noise | None] = []
         for name in self.shown:
             if name in self.groups:
                 errors = np.array([group.share.stderr for group in self.groups[name]])
@@ -293,25 +292,25 @@ class Findings:
                 what: What = "block" if is_map else "group"
                 fewer = None if is_map else partial(self._regroup, name)
                 shares = self.group_shares[name]
-                found.append(judge_shares(estimates, name, shares, errors, what, level, fewer))
+                judged.append(judge_shares(estimates, name, shares, errors, what, level, fewer))
             else:
                 errors = self.unbiased[name][1]
-                found.append(judge_shares(estimates, name, self.shares[name], errors, "value", level, None))
+                judged.append(judge_shares(estimates, name, self.shares[name], errors, "value", level, None))
         for name, mean in self.unbiased_means.items():
             ends = possible_mean(estimates, name)
-            found.append(judge_middle(estimates, name, mean, self.means[name], ends, level))
+            judged.append(judge_middle(estimates, name, mean, self.means[name], ends, level))
         for name, shares_ in self.all_quantiles.items():
             if self.is_wide(name, shares_[MEDIAN]):
-                found.append(judge_median(estimates, name, self._find_error(name), level))
-        return [one for one in found if one is not None]
+                judged.append(judge_median(estimates, name, self._find_error(name), level))
+        return [noise for noise in judged if noise is not None]
 
     @cached_property
     def fits(self) -> dict[str, Fit]:
         """How badly the reports about each attribute fit honest people, where a tally can say so."""
         estimates = self.estimates
-        found = {name: fit_of(estimates.shares[name]) for name in self.names}
-        found |= {name: fit_levels(list(estimates.ranges[name].estimates)) for name in self.leveled}
-        return {name: fit for name in self.shown if (fit := found[name]) is not None}
+        fits = {name: fit_of(estimates.shares[name]) for name in self.names}
+        fits |= {name: fit_levels(list(estimates.ranges[name].estimates)) for name in self.leveled}
+        return {name: fit for name in self.shown if (fit := fits[name]) is not None}
 
     def _find_error(self, name: str) -> float:
         """The largest standard error of the shares below an edge, by which a median is off."""
@@ -323,28 +322,28 @@ class Findings:
     @cached_property
     def noisy_means(self) -> frozenset[str]:
         """The attributes whose means are too noisy to read."""
-        return frozenset(one.attribute for one in self.noise if one.what == MEAN)
+        return frozenset(noise.attribute for noise in self.noise if noise.what == MEAN)
 
     def _regroup(self, name: str, count: int) -> Shares:
         """The shares of so many groups in place of those that are shown; values beside the range stay."""
         if name in self.estimates.ranges:
-            some = np.array_split(np.arange(self.estimates.domains[name].k), count)
-            return read_groups([Group("", one, self._sum_levels(name, one)) for one in some], None)
+            blocks = np.array_split(np.arange(self.estimates.domains[name].k), count)
+            return read_groups([Group("", codes, self._sum_levels(name, codes)) for codes in blocks], None)
         estimate, k = self.estimates.shares[name], self.estimates.domains[name].k
         parts = [*np.array_split(np.arange(k), count), *(np.array([v]) for v in range(k, estimate.k))]
         groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
         return read_groups(self._correct_groups(name, groups), self._likely.get(name))
 
-    def is_wide(self, name: str, found: Summary) -> bool:
+    def is_wide(self, name: str, summary: Summary) -> bool:
         """Whether a quantile is too noisy to read."""
         domain = self.estimates.domains[name]
         bins = bins_of(domain, domain.k)
-        return bins is not None and is_wide(found, bins)
+        return bins is not None and is_wide(summary, bins)
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         estimates = self.estimates
-        told = {
+        about = {
             "plan": estimates.plan_id,
             "title": estimates.title,
             "n": estimates.n,
@@ -357,13 +356,19 @@ class Findings:
             ],
         }
         searches = [
-            {"attribute": name, "of": one.method, "method": one.search, "gap": one.gap}
-            for name, one in self._likely.items()
+            {"attribute": name, "of": part.method, "method": part.search, "gap": part.gap}
+            for name, part in self._likely.items()
         ]
         certificates = [
-            {"attribute": name, "of": of, "method": one.method, "stop": one.stop, "gap": as_finite(one.gap)}
-            for of, found in self.likelihoods
-            for name, one in found.items()
+            {
+                "attribute": name,
+                "of": of,
+                "method": part.method,
+                "stop": part.stop,
+                "gap": as_finite(part.gap),
+            }
+            for of, likelihoods in self.likelihoods
+            for name, part in likelihoods.items()
         ]
         lists = {
             "rows": self.rows.values,
@@ -372,16 +377,16 @@ class Findings:
             "means": self.rows.means,
             "quantiles": self.rows.quantiles,
             "ranges": self.rows.ranges,
-            "noise": [one.about() for one in self.noise],
+            "noise": [part.about() for part in self.noise],
             "fit": [
                 {"attribute": name, "p_value": fit.p_value, "badly": fit.is_bad, "text": str(fit)}
                 for name, fit in self.fits.items()
             ],
-            "respondents": [one.about() for one in self.respondents.values()],
+            "respondents": [part.about() for part in self.respondents.values()],
             "searches": searches,
             "certificates": certificates,
         }
-        return told | lists | {"refused": dict(self.refused)}
+        return about | lists | {"refused": dict(self.refused)}
 
     def among(self, name: str, middle: bool = False) -> str | None:
         """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
@@ -389,15 +394,15 @@ class Findings:
 
     @cached_property
     def rows(self) -> FoundRows:
-        """The same as rows."""
+        """What was found, as rows."""
         return FoundRows(self)
 
     @cached_property
     def respondents(self) -> dict[str, Respondents]:
         """What was counted of attributes whose results are not about everybody, although all report them."""
         names = [*self.names, *self.estimates.means]
-        found = {name: find_respondents(self.estimates, name, self.level) for name in names}
-        return {name: one for name, one in found.items() if one is not None}
+        known = {name: find_respondents(self.estimates, name, self.level) for name in names}
+        return {name: respondents for name, respondents in known.items() if respondents is not None}
 
     @property
     def likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
@@ -406,32 +411,32 @@ class Findings:
 
     def find_unexplained(self) -> dict[str, tuple[str, float]]:
         """The share of each attribute that takes most fake reports, where it takes more than were stated."""
-        found = {}
+        unexplained = {}
         for name, estimate in self.estimates.shares.items() if self.fakes is not None else ():
             least = estimate.least_fakes(self.level, self.estimates.n)
             worst = int(np.argmax(least))
             if least[worst] > self.fakes:
                 labels = estimate.labels or range(estimate.k)
-                found[name] = str(labels[worst]), float(least[worst])
-        return found
+                unexplained[name] = str(labels[worst]), float(least[worst])
+        return unexplained
 
 
 def _quantiles(
     estimates: Estimates, shares: Sequence[float], level: float, refused: dict[str, str]
 ) -> dict[str, dict[float, Summary]]:
-    asked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
+    checked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
     ranges = [name for name in estimates if isinstance(estimates.domains.get(name), Range)]
-    if asked and not any(isinstance(domain, Range) for domain in estimates.domains.values()):
+    if checked and not any(isinstance(domain, Range) for domain in estimates.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
-    found = {}
-    for name in ranges if asked else ():
+    quantiles = {}
+    for name in ranges if checked else ():
         try:
-            found[name] = {share: find_quantile(estimates, name, share, level) for share in asked}
+            quantiles[name] = {share: find_quantile(estimates, name, share, level) for share in checked}
         except InvalidParameter as problem:
             refused[name] = "; ".join(
                 dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
             )
-    return found
+    return quantiles
 
 
 @final
@@ -439,15 +444,15 @@ def _quantiles(
 class FoundRows:
     """What was found, as rows: a dictionary for each value, group, mean or quantile."""
 
-    found: Findings
+    findings: Findings
 
     def table(self, bins: bool = True) -> list[dict[str, Any]]:
-        """The same as rows of one table: `kind` tells values, groups, means and quantiles apart, and shares
+        """All rows as one table: `kind` tells values, groups, means and quantiles apart, and shares
         among those who answered.
 
         Without bins, single values are left out where there are groups.
         """
-        values = [row for row in self.values if bins or row["attribute"] not in self.found.groups]
+        values = [row for row in self.values if bins or row["attribute"] not in self.findings.groups]
         rows = [row | {"kind": "value"} for row in values]
         rows += [row | {"kind": "group"} for row in self.groups]
         rows += [row | {"kind": AMONG} for row in self.answered]
@@ -458,7 +463,7 @@ class FoundRows:
         rows += [row | {"kind": RANGE} for row in self.ranges]
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Any] = dict.fromkeys(
-            ["attribute", "value", "kind", *(one for one in names if one not in _LAST), *_LAST]
+            ["attribute", "value", "kind", *(column for column in names if column not in _LAST), *_LAST]
         )
         return [columns | row for row in rows]
 
@@ -466,10 +471,10 @@ class FoundRows:
     def means(self) -> list[dict[str, Any]]:
         """A row per mean."""
         rows = []
-        for name, mean in self.found.means.items():
-            raw = self.found.unbiased_means[name]
+        for name, mean in self.findings.means.items():
+            raw = self.findings.unbiased_means[name]
             row = {"attribute": name, "mean": mean.value, "low": mean.low, "high": mean.high}
-            row |= {"within": mean.within, "noisy": name in self.found.noisy_means}
+            row |= {"within": mean.within, "noisy": name in self.findings.noisy_means}
             row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
             row |= {MOVED: find_moved(mean.value, raw.value, raw.stderr)}
             rows.append(row | self._name_people(name, middle=True) | self._context(name))
@@ -482,30 +487,35 @@ class FoundRows:
             {
                 "attribute": name,
                 "share": share,
-                "quantile": as_finite(found.value),
-                "low": as_finite(found.low),
-                "high": as_finite(found.high),
-                "stderr": as_finite(found.stderr),
-                "noisy": self.found.is_wide(name, found),
+                "quantile": as_finite(quantile.value),
+                "low": as_finite(quantile.low),
+                "high": as_finite(quantile.high),
+                "stderr": as_finite(quantile.stderr),
+                "noisy": self.findings.is_wide(name, quantile),
                 **self._name_people(name, middle=True),
                 **self._context(name),
             }
-            for name, shares in self.found.all_quantiles.items()
-            for share, found in shares.items()
+            for name, shares in self.findings.all_quantiles.items()
+            for share, quantile in shares.items()
         ]
 
     @cached_property
     def ranges(self) -> list[dict[str, Any]]:
         """A row per share between two numbers that was asked for."""
         rows = []
-        for name, asked in self.found.ranges.items():
-            for between, raw in asked.items():
-                one = ShownShare.of(self.found.estimates, name, between, raw)
-                count = one.share.value * float(self.found.estimates[name].n)
-                row = {"attribute": name, "value": str(between), "share": one.share.value}
-                row |= {"low": one.share.low, "high": one.share.high, "count": count, "noisy": one.noisy}
+        for name, queries in self.findings.ranges.items():
+            for between, raw in queries.items():
+                possible = ShownShare.of(self.findings.estimates, name, between, raw)
+                count = possible.share.value * float(self.findings.estimates[name].n)
+                row = {"attribute": name, "value": str(between), "share": possible.share.value}
+                row |= {
+                    "low": possible.share.low,
+                    "high": possible.share.high,
+                    "count": count,
+                    "noisy": possible.noisy,
+                }
                 row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
-                row |= {MOVED: one.moved_from}
+                row |= {MOVED: possible.moved_from}
                 rows.append(row | self._name_people(name, middle=True) | self._context(name))
         return rows
 
@@ -513,27 +523,33 @@ class FoundRows:
     def values(self) -> list[dict[str, Any]]:
         """A row per value, with nothing in it where nobody reported."""
         rows: list[dict[str, Any]] = []
-        for name in self.found.names:
-            estimate = self.found.estimates.shares[name]
+        for name in self.findings.names:
+            estimate = self.findings.estimates.shares[name]
             more: dict[str, Sequence[Any]] = {}
-            if self.found.fakes is not None:
+            if self.findings.fakes is not None:
                 worst = self._find_worst(name)
                 more = {end: list(map(as_finite, at)) for end, at in zip(WORST, worst, strict=True)}
             labels = range(estimate.k) if estimate.labels is None else estimate.labels
-            rows += self._share_rows(name, labels, self.found.shares[name], self.found.unbiased[name], more)
+            rows += self._share_rows(
+                name, labels, self.findings.shares[name], self.findings.unbiased[name], more
+            )
         columns = rows[0] if rows else dict.fromkeys(("attribute", "value", *_SHARE, *_UNBIASED, MOVED))
-        for name, nothing in self.found.estimates.unreported.items():
+        for name, nothing in self.findings.estimates.unreported.items():
             empty = dict.fromkeys(columns)
             labels = () if nothing.labels == (MEAN,) else nothing.labels  # a number has no shares
-            rows += [empty | {"attribute": name, "value": one} | self._context(name) for one in labels]
+            rows += [empty | {"attribute": name, "value": label} | self._context(name) for label in labels]
         return rows
 
     def _find_worst(self, name: str) -> tuple[Floats, Floats]:
         """Where each share is in the worst case that fakes allow; nan where they cannot explain it."""
-        estimate, fakes, n = self.found.estimates.shares[name], self.found.fakes, self.found.estimates.n
+        estimate, fakes, n = (
+            self.findings.estimates.shares[name],
+            self.findings.fakes,
+            self.findings.estimates.n,
+        )
         assert fakes is not None
-        if not self.found.estimates.is_drawn(name):
-            return estimate.interval_with_fakes(fakes, self.found.level, n)
+        if not self.findings.estimates.is_drawn(name):
+            return estimate.interval_with_fakes(fakes, self.findings.level, n)
         # fakes may also be about who answered, and then anything is possible
         return np.zeros(estimate.k), np.ones(estimate.k)
 
@@ -541,28 +557,28 @@ class FoundRows:
     def groups(self) -> list[dict[str, Any]]:
         """A row per group."""
         rows = []
-        for name, groups in self.found.groups.items():
-            unbiased = read_columns([one.share for one in groups])
+        for name, groups in self.findings.groups.items():
+            unbiased = read_columns([group.share for group in groups])
             labels = [group.label for group in groups]
-            rows += self._share_rows(name, labels, self.found.group_shares[name], unbiased, {})
+            rows += self._share_rows(name, labels, self.findings.group_shares[name], unbiased, {})
         return rows
 
     @cached_property
     def answered(self) -> list[dict[str, Any]]:
         """A row per value, or per group, of those who answered."""
         rows = []
-        for name, one in self.found.answered.items():
-            n, shares = float(self.found.estimates[name].n) * one.part, one.shares
+        for name, part in self.findings.answered.items():
+            n, shares = float(self.findings.estimates[name].n) * part.part, part.shares
             noisy = find_noisy(shares).tolist()
             columns = [shares.share, shares.low, shares.high, shares.share * n]
-            shown = zip(*(each.tolist() for each in columns), noisy, strict=True)
-            unbiased = zip(*(each.tolist() for each in one.unbiased), strict=True)
-            for label, told, raw in zip(one.labels, shown, unbiased, strict=True):
+            possible = zip(*(column.tolist() for column in columns), noisy, strict=True)
+            unbiased = zip(*(column.tolist() for column in part.unbiased), strict=True)
+            for label, cells, raw in zip(part.labels, possible, unbiased, strict=True):
                 row: dict[str, Any] = {"attribute": name, "value": label}
-                row |= dict(zip(_SHARE, (*told, shares.method), strict=True))
+                row |= dict(zip(_SHARE, (*cells, shares.method), strict=True))
                 row |= dict(zip(_UNBIASED, raw, strict=True))
                 row |= {MOVED: find_moved(row["share"], row["unbiased"], row["stderr"])}
-                rows.append(row | {AMONG: one.people} | self._context(name))
+                rows.append(row | {AMONG: part.people} | self._context(name))
         return rows
 
     def _share_rows(
@@ -573,59 +589,65 @@ class FoundRows:
         unbiased: tuple[Floats, ...],
         more: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, Any]]:
-        n = float(self.found.estimates[name].n)
-        if self.found.estimates.is_drawn(name):
-            n *= min(max(share_answered(self.found.estimates, name, self.found.level).value, 0.0), 1.0)
+        n = float(self.findings.estimates[name].n)
+        if self.findings.estimates.is_drawn(name):
+            n *= min(max(share_answered(self.findings.estimates, name, self.findings.level).value, 0.0), 1.0)
         noisy = find_noisy(shares)
         ends = shares.low.tolist(), shares.high.tolist()
         columns: dict[str, Sequence[Any]] = dict(
-            zip(_UNBIASED, (each.tolist() for each in unbiased), strict=True)
+            zip(_UNBIASED, (numbers.tolist() for numbers in unbiased), strict=True)
         )
         moves = zip(shares.share.tolist(), columns["unbiased"], columns["stderr"], strict=True)
         columns[MOVED] = [find_moved(*move) for move in moves]
         columns |= more
-        columns |= {of: self._sums(name, found, shares.share.size) for of, found in self._others(name)}
+        columns |= {
+            of: self._sums(name, frequencies, shares.share.size) for of, frequencies in self._others(name)
+        }
         context, people = self._context(name), self._name_people(name, middle=False)
         rows = []
         for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
-            told = (share, low, high, share * n, bool(noisy[v]), shares.method)
-            row = {"attribute": name, "value": label, **dict(zip(_SHARE, told, strict=True))}
+            cells = (share, low, high, share * n, bool(noisy[v]), shares.method)
+            row = {"attribute": name, "value": label, **dict(zip(_SHARE, cells, strict=True))}
             rows.append(row | {of: column[v] for of, column in columns.items()} | people | context)
         return rows
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
-        found: list[tuple[str, Floats]] = []
-        if name in self.found.leveled:  # which have no shares of single values
-            return found
-        if self.found.project is not None:
-            found.append((PROJECTED, self._project(name, self.found.project)))
-        found += [(of, one[name].frequencies) for of, one in self.found.likelihoods if name in one]
-        return found
+        others: list[tuple[str, Floats]] = []
+        if name in self.findings.leveled:  # which have no shares of single values
+            return others
+        if self.findings.project is not None:
+            others.append((PROJECTED, self._project(name, self.findings.project)))
+        others += [
+            (of, likelihood[name].frequencies)
+            for of, likelihood in self.findings.likelihoods
+            if name in likelihood
+        ]
+        return others
 
     def _project(self, name: str, method: str) -> Floats:
         """Unbiased shares after a consistency step; those of everybody know how to take it."""
-        estimate = self.found.estimates.shares[name]
-        if not self.found.estimates.is_drawn(name):
+        estimate = self.findings.estimates.shares[name]
+        if not self.findings.estimates.is_drawn(name):
             return estimate.project(method)
         level = 1 - 0.1 / estimate.k
-        unbiased = self.found.unbiased[name][0]
-        return consistency.project(method, unbiased, lambda: self.found.find_unbiased(name, level)[2])
+        unbiased = self.findings.unbiased[name][0]
+        return consistency.project(method, unbiased, lambda: self.findings.find_unbiased(name, level)[2])
 
     def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
-        """Those shares, or their sums where rows are groups."""
+        """Shares of values, or their sums where rows are groups."""
         if size == shares.size:
             return [float(share) for share in shares]
-        return [float(shares[group.values].sum()) for group in self.found.groups[name]]
+        return [float(shares[group.values].sum()) for group in self.findings.groups[name]]
 
     def _context(self, name: str) -> dict[str, Any]:
         """The last columns of a row about this attribute."""
-        known = self.found.estimates.unreported.get(name) or self.found.estimates[name]
-        return dict(zip(_LAST, (known.n, self.found.level, self.found.estimates.plan_id), strict=True))
+        known = self.findings.estimates.unreported.get(name) or self.findings.estimates[name]
+        return dict(zip(_LAST, (known.n, self.findings.level, self.findings.estimates.plan_id), strict=True))
 
     def _name_people(self, name: str, middle: bool) -> dict[str, str]:
-        """The same as a column, which rows about everybody do not have."""
-        people = self.found.among(name, middle)
+        """Whom a row is about, as a column that rows about everybody do not have."""
+        people = self.findings.among(name, middle)
         return {} if people is None else {"among": people}
 
 

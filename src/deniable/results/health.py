@@ -95,10 +95,12 @@ def advise(alarms: Sequence[Check]) -> str:
     A check that raises an alarm has met about as many fake reports as it notices, or more. How many more
     nobody knows, so that the share to try first is twice as large.
     """
-    found = [one.noticed for one in alarms if one.noticed < 1]
-    share = min(round_up(2 * max(found)), 0.5) if found else _USUAL
+    noticed = [check.noticed for check in alarms if check.noticed < 1]
+    share = min(round_up(2 * max(noticed)), 0.5) if noticed else _USUAL
     why = (
-        "That is twice what the checks surely notice, and there may be more" if found else "There may be more"
+        "That is twice what the checks surely notice, and there may be more"
+        if noticed
+        else "There may be more"
     )
     return (
         "No report was removed, and the estimates include them all. Find out where these reports come from: "
@@ -149,8 +151,8 @@ class Health:
     @staticmethod
     def read(about: Mapping[str, Any]) -> Health:
         """What `about` says, as a collector answers it."""
-        names = [one.name for one in fields(Check)]
-        checks = tuple(Check(**{name: one[name] for name in names}) for one in about["checks"])
+        names = [part.name for part in fields(Check)]
+        checks = tuple(Check(**{name: part[name] for name in names}) for part in about["checks"])
         unjudged, unseen = tuple(about["too_few"]), about.get("unseen", "")  # older collectors say nothing
         return Health(checks, about["level"], about["looks"], unjudged, n=about["n"], unseen=unseen)
 
@@ -158,30 +160,31 @@ class Health:
     def alarms(self) -> tuple[Check, ...]:
         """The checks that honest reports would hardly ever fail."""
         tail = tail_of(self.level, self.looks, len(self.checks))
-        return tuple(one for one in self.checks if one.p_value < tail)
+        return tuple(check for check in self.checks if check.p_value < tail)
 
     def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, estimates: Estimates) -> Health:
-        """The same with checks of bursts; the tallies and the result are of all reports."""
+        """Health with checks of bursts, too; the tallies and the result are of all reports."""
         count, busiest = len(self.checks) + 1, arrivals.busiest
         by_name = {**estimates.shares, **estimates.levels}
         if busiest is not None and busiest.n < tallies.n:
             count += len(by_name)
         tail = tail_of(self.level, self.looks, count)
-        found = [check_minutes(arrivals.minutes, tallies.n, tail)]
+        checks = [check_minutes(arrivals.minutes, tallies.n, tail)]
         if busiest is not None and busiest.n < tallies.n:
             others = tallies - busiest
-            found += [
+            checks += [
                 check_burst(name, busiest[name], others[name], estimate, tail)
                 for name, estimate in by_name.items()
             ]
-        return replace(self, checks=(*self.checks, *(one for one in found if one is not None)))
+        return replace(self, checks=(*self.checks, *(check for check in checks if check is not None)))
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         alarms = set(self.alarms)
         checks = [
-            asdict(one) | {"alarm": one in alarms, "means": MEANINGS[one.name], "noticed_of": _basis(one)}
-            for one in self.checks
+            asdict(check)
+            | {"alarm": check in alarms, "means": MEANINGS[check.name], "noticed_of": _basis(check)}
+            for check in self.checks
         ]
         about: dict[str, Any] = {"n": self.n, "level": self.level, "looks": self.looks}
         about |= {"alarms": len(alarms), "verdict": self.verdict, "summary": self.summary}
@@ -197,7 +200,7 @@ class Health:
         """
         if self.alarms:
             return format_count(len(self.alarms), "alarm")
-        if any(one.noticed <= _TELLING for one in self.checks if one.name not in _BURSTS):
+        if any(check.noticed <= _TELLING for check in self.checks if check.name not in _BURSTS):
             return "no alarm"
         return _TOO_FEW if self.checks or self.unjudged else "nothing about the reports is known beforehand"
 
@@ -206,8 +209,8 @@ class Health:
         """The verdict with what it is from, in the words of the shell and the dashboard."""
         if not self.checks:
             return self.verdict
-        made = f"{format_count(len(self.checks), 'check')} at {format_count(self.n, 'report')}"
-        return f"{self.verdict} in {made}; honest people raise one in {round(1 / self.level):,} studies"
+        size = f"{format_count(len(self.checks), 'check')} at {format_count(self.n, 'report')}"
+        return f"{self.verdict} in {size}; honest people raise one in {round(1 / self.level):,} studies"
 
     def __str__(self) -> str:
         if not self.checks:
@@ -215,11 +218,11 @@ class Health:
         lines = [f"Health of the reports: {self.summary}"]
         if self.unjudged:
             lines.append(f"  {_TOO_FEW}: {shorten_names(self.unjudged)}")
-        for name in dict.fromkeys(one.name for one in self.alarms):
-            for one in self.alarms:
-                if one.name == name:
-                    about = ", ".join(filter(None, (one.attribute, name)))
-                    lines.append(f"  ALARM {about}: {one.saw} (p = {one.p_value:.1g})")
+        for name in dict.fromkeys(check.name for check in self.alarms):
+            for check in self.alarms:
+                if check.name == name:
+                    about = ", ".join(filter(None, (check.attribute, name)))
+                    lines.append(f"  ALARM {about}: {check.saw} (p = {check.p_value:.1g})")
             lines.append(indent(fill_paragraph(MEANINGS[name], _WIDTH), "    "))
         if self.alarms:
             lines.append(indent(fill_paragraph(advise(self.alarms), _WIDTH), "  "))
@@ -230,27 +233,29 @@ class Health:
 
     def _list_noticed(self) -> list[str]:
         """From what share on checks notice which fakes; without an alarm, the best one of each attribute."""
-        shown = list(self.checks)
+        listed = list(self.checks)
         if self.alarms:
-            concerned = {one.attribute for one in self.alarms}
-            shown.sort(key=lambda one: one.attribute not in concerned)
+            concerned = {check.attribute for check in self.alarms}
+            listed.sort(key=lambda check: check.attribute not in concerned)
         else:
             best: dict[str, Check] = {}
-            for one in self.checks:
-                best[one.attribute] = min(best.get(one.attribute, one), one, key=lambda each: each.noticed)
-            shown = list(best.values())
-        shown = shown[:_SHOWN]
+            for check in self.checks:
+                best[check.attribute] = min(
+                    best.get(check.attribute, check), check, key=lambda other: other.noticed
+                )
+            listed = list(best.values())
+        listed = listed[:_SHOWN]
         rows = [
             [
-                one.attribute or "all",
-                one.name,
-                _format_noticed(one.noticed),
-                one.fakes,
+                check.attribute or "all",
+                check.name,
+                _format_noticed(check.noticed),
+                check.fakes,
             ]
-            for one in shown
+            for check in listed
         ]
         lines = format_table(["attribute", "check", "needed", _KIND], rows, ["check", _KIND])
-        more = len(self.checks) - len(shown)
+        more = len(self.checks) - len(listed)
         if more:
             lines.append(f"... and {format_count(more, 'more check')}; --json has all")
         lines += [
@@ -295,7 +300,7 @@ class HealthWatch:
         self._unseen = explain_picked(document)
 
     def look(self, blocks: Iterable[Reports]) -> Iterator[Reports]:
-        """The same blocks, seen."""
+        """Pass blocks on, and look at each of them."""
         for reports in blocks:
             for j, column in enumerate(reports.records.columns):
                 seen = self._seen[j]
@@ -317,12 +322,16 @@ class HealthWatch:
         The level is shared with the checks of bursts, which a collector adds.
         """
         others = 1 + len(self._names)
-        looked = [[] if seen is None else some for some, seen in zip(self._watches, self._seen, strict=True)]
-        tail = tail_of(level, looks, others + len(self._levels) + sum(2 + len(some) for some in looked))
+        looked = [
+            [] if seen is None else watching for watching, seen in zip(self._watches, self._seen, strict=True)
+        ]
+        tail = tail_of(
+            level, looks, others + len(self._levels) + sum(2 + len(watching) for watching in looked)
+        )
         checks: list[Check] = []
         unjudged: list[str] = []
         by_name = {**estimates.shares, **estimates.levels}
-        for name, some, seen in zip(self._names, looked, self._seen, strict=True):
+        for name, watching, seen in zip(self._names, looked, self._seen, strict=True):
             if name in by_name:
                 estimate = by_name[name]
                 if estimate.n < _FEWEST and not isinstance(estimate.law, Moments):
@@ -330,8 +339,8 @@ class HealthWatch:
                     continue
                 checks += check_shares(name, estimate, tail)
                 # shares of exactly the reports that were seen: others would add an error of their own
-                own = estimate if seen is None else _estimate_seen(estimate, seen)
-                checks += [watch.check(name, own, tail) for watch in some]
+                looked_at = estimate if seen is None else _estimate_seen(estimate, seen)
+                checks += [watch.check(name, looked_at, tail) for watch in watching]
         if estimates.tallies is not None:
             checks += self._check_hashes(estimates.tallies, tail, unjudged)
             checks += self._check_levels(estimates.tallies, tail)
@@ -364,9 +373,9 @@ def _list_levels(document: PlanDocument) -> dict[str, dict[str, float]]:
         for j in range(first, first + member.d)
     }
     return {
-        question: {one.name: chances[one.name] for one in levels}
+        question: {level.name: chances[level.name] for level in levels}
         for question, levels in document.levels.items()
-        if len(levels) > 1 and all(one.name in chances for one in levels)
+        if len(levels) > 1 and all(level.name in chances for level in levels)
     }
 
 
@@ -386,12 +395,12 @@ class Picked:
 def find_picked(document: PlanDocument) -> Picked | None:
     """The most that one picked report counts for, by the law; None where no value is listed."""
     mechanism = document.mechanism
-    found = [
+    gains = [
         Picked(attribute.name, influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))))
         for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
         if part.listed and not part.numeric and not part.metric and not attribute.domain.is_level
     ]
-    return max(found, key=lambda picked: picked.people, default=None)
+    return max(gains, key=lambda picked: picked.people, default=None)
 
 
 def explain_picked(document: PlanDocument) -> str:

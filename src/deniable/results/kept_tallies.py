@@ -55,9 +55,9 @@ class Changes:
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    """Those that were counted again, and differ from before."""
+    """The partitions that were counted again, and differ from before."""
     gone: tuple[str, ...] = ()
-    """Those that are not there any more."""
+    """The partitions that are not there any more."""
     late: int = 0
     """Rows of a database that came to windows that are not counted again."""
     foreign: Mapping[str, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class KeptTallies:
     ('day=2026-11-01/part-0.parquet',)
     ('day=2026-11-02/part-0.parquet',)
     >>> kept = KeptTallies.read(folder / "tallies.json", plan.document)
-    >>> kept.tally().n, [one.n for one in kept.tally_windows("day").values()]
+    >>> kept.tally().n, [tallies.n for tallies in kept.tally_windows("day").values()]
     (6, [3, 3])
     """
 
@@ -137,23 +137,23 @@ class KeptTallies:
                 raise InvalidParameter(
                     f"the tallies in {path} are of the table {kept.table!r}, got {table!r}; name another file"
                 )
-            found, changes = kept._settle(Path(path), source).count(source, again, gone, show)
-            if found != kept or not Path(path).exists():
-                found.write(path)
+            counted, changes = kept._settle(Path(path), source).count(source, again, gone, show)
+            if counted != kept or not Path(path).exists():
+                counted.write(path)
         return changes
 
     def _settle(self, path: Path, source: str | Path) -> KeptTallies:
-        """The same for reports at this source; refuses those of another one, which may have equal names.
+        """Keep tallies of reports at this source; refuse those of another one, which may have equal names.
 
         A folder that was moved has the same files: it is not another one.
         """
-        here = _name_source(path, source)
-        if self.source not in (None, here) and not self._holds_files(source):
+        name = _name_source(path, source)
+        if self.source not in (None, name) and not self._holds_files(source):
             raise InvalidParameter(
-                f"the tallies in {path} are of the reports in {self.source}, got {here}; keep others in "
-                f'another file, or if the same reports were moved, write {json.dumps(here)} as "source" there'
+                f"the tallies in {path} are of the reports in {self.source}, got {name}; keep others in "
+                f'another file, or if the same reports were moved, write {json.dumps(name)} as "source" there'
             )
-        return replace(self, source=here)
+        return replace(self, source=name)
 
     def _holds_files(self, source: str | Path) -> bool:
         """Whether files that are kept are at a source, and none of them differs."""
@@ -162,16 +162,16 @@ class KeptTallies:
         root = _find_root(source)
         there = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
         shared = [(part, there[name]) for name, part in self.partitions.items() if name in there]
-        return bool(shared) and all(part.digest == _digest(found) for part, found in shared)
+        return bool(shared) and all(part.digest == _digest(file) for part, file in shared)
 
     def count(
         self, source: str | Path, again: int = 1, gone: str | None = None, show: Show | None = None
     ) -> tuple[KeptTallies, Changes]:
-        """These tallies with those of a source that are not kept yet; and what changed."""
+        """Add the tallies of a source that are not kept yet; and say what changed."""
         if again < 1:
             raise InvalidParameter(f"at least the last window is counted again, got again={again}")
         inside = is_address(source)
-        if any(bool(one.digest) == inside for one in self.partitions.values()):
+        if any(bool(part.digest) == inside for part in self.partitions.values()):
             other = "a database" if inside else "files"
             raise InvalidParameter(f"these tallies were not kept of {other}; keep them in another file")
         if not inside:
@@ -187,31 +187,32 @@ class KeptTallies:
     @property
     def n(self) -> int:
         """How many records were reported, in all rounds."""
-        return sum(one.n for part in self.partitions.values() for one in part.windows.values())
+        return sum(tallies.n for part in self.partitions.values() for tallies in part.windows.values())
 
     @property
     def refused(self) -> dict[str, int]:
         """How many rows of all partitions were not counted, by reason."""
         nothing: dict[str, int] = {}
-        windows = (one.refused for part in self.partitions.values() for one in part.windows.values())
+        windows = (tallies.refused for part in self.partitions.values() for tallies in part.windows.values())
         return reduce(add_refused, windows, nothing)
 
     def tally(self) -> Tallies:
         """The tallies of all partitions, which must be of one round."""
         return sum(
-            (one for part in self.partitions.values() for one in part.windows.values()),
+            (tallies for part in self.partitions.values() for tallies in part.windows.values()),
             tally_reports(self.document, []),
         )
 
     def choose_round(self, number: int) -> KeptTallies:
-        """These tallies of one round alone, where they are kept of it, or by round."""
+        """The tallies of one round alone, where they are kept of it, or by round."""
         if number == self.number:
             return self
         if self.document.table_form.round_column not in self.by:
             raise InvalidParameter(f"these tallies are kept of round {self.number or 'any'}, got {number}")
         partitions = {
             name: replace(
-                part, windows={key: one for key, one in part.windows.items() if one.round == number}
+                part,
+                windows={key: tallies for key, tallies in part.windows.items() if tallies.round == number},
             )
             for name, part in self.partitions.items()
         }
@@ -223,16 +224,16 @@ class KeptTallies:
         for name in keys:
             if name not in self.by:
                 raise InvalidParameter(not_among(name, "a column that these tallies are kept by", self.by))
-        found: dict[Values, Tallies] = {}
+        windows: dict[Values, Tallies] = {}
         folders = {name: _type_folders(name, self.partitions) for name in keys}
         for part in self.partitions.values():
-            for values, one in part.windows.items():
+            for values, tallies in part.windows.items():
                 key = tuple(
                     _choose_value(values[self.by.index(name)], folders[name].get(part.name)) for name in keys
                 )
-                found[key] = found[key] + one if key in found else one
-        ordered = sorted(found.items(), key=order_window)
-        return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in ordered})
+                windows[key] = windows[key] + tallies if key in windows else tallies
+        ordered = sorted(windows.items(), key=order_window)
+        return Windows(keys, {key if len(keys) > 1 else key[0]: tallies for key, tallies in ordered})
 
     def write(self, path: str | Path) -> None:
         """Write all of them to a JSON file, wholly or not at all."""
@@ -242,15 +243,24 @@ class KeptTallies:
                 "digest": part.digest,
                 "windows": [
                     {"values": [_encode(value) for value in values]}
-                    | {name: told for name, told in one.to_dict().items() if name not in ("plan", "round")}
-                    for values, one in sorted(part.windows.items(), key=order_window)
+                    | {
+                        name: fields
+                        for name, fields in tallies.to_dict().items()
+                        if name not in ("plan", "round")
+                    }
+                    for values, tallies in sorted(part.windows.items(), key=order_window)
                 ],
             }
-            for part in sorted(self.partitions.values(), key=lambda one: one.name)
+            for part in sorted(self.partitions.values(), key=lambda tallies: tallies.name)
         ]
-        told = {"kept_tallies": _VERSION, "plan": self.document.id, "by": list(self.by), "round": self.number}
-        told |= {"table": self.table, "source": self.source}
-        text = json.dumps(told | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
+        fields = {
+            "kept_tallies": _VERSION,
+            "plan": self.document.id,
+            "by": list(self.by),
+            "round": self.number,
+        }
+        fields |= {"table": self.table, "source": self.source}
+        text = json.dumps(fields | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
@@ -260,14 +270,14 @@ class KeptTallies:
     def read(path: str | Path, document: PlanDocument) -> KeptTallies:
         """What `write` wrote, of the same plan."""
         try:
-            told = json.loads(Path(path).read_bytes())
-            if told["kept_tallies"] != _VERSION:
-                raise ValueError(f"version {told['kept_tallies']}")
-            refuse_other_plan(told["plan"], document.id)
-            parts = [_read_partition(document, told, one) for one in told["partitions"]]
-            named = {one.name: one for one in parts}
-            where = told["table"], named, told.get("source")
-            return KeptTallies(document, tuple(told["by"]), told["round"], *where)
+            kept = json.loads(Path(path).read_bytes())
+            if kept["kept_tallies"] != _VERSION:
+                raise ValueError(f"version {kept['kept_tallies']}")
+            refuse_other_plan(kept["plan"], document.id)
+            parts = [_read_partition(document, kept, part) for part in kept["partitions"]]
+            by_name = {part.name: part for part in parts}
+            where = kept["table"], by_name, kept.get("source")
+            return KeptTallies(document, tuple(kept["by"]), kept["round"], *where)
         except FileNotFoundError:
             raise
         except InvalidReport:
@@ -281,8 +291,8 @@ class KeptTallies:
         root = _find_root(source)
         paths = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
         digests = {name: _digest(path) for name, path in paths.items()}
-        held = self.partitions
-        away = tuple(name for name in held if name not in paths)
+        before = self.partitions
+        away = tuple(name for name in before if name not in paths)
         if gone not in (None, "keep", "drop"):
             raise InvalidParameter(f'tallies of files that are gone are for "keep" or "drop", got {gone!r}')
         if away and gone is None:
@@ -291,33 +301,33 @@ class KeptTallies:
                 "kept (--gone keep); if they were renamed or merged, dropped (--gone drop), or their reports "
                 "would be counted twice"
             )
-        asked = [name for name in paths if name not in held or held[name].digest != digests[name]]
-        found = {name: part for name, part in held.items() if gone != "drop" or name in paths}
+        to_count = [name for name in paths if name not in before or before[name].digest != digests[name]]
+        kept = {name: part for name, part in before.items() if gone != "drop" or name in paths}
         damaged: dict[str, DamagedFile] = {}
-        for i, name in enumerate(asked):
+        for i, name in enumerate(to_count):
             try:
                 counted = count_windows(
                     self.document, paths[name], None, self.by, self.number, None, kept=True
                 )
-                found[name] = Partition(name, digests[name], counted)
+                kept[name] = Partition(name, digests[name], counted)
             except DamagedFile as problem:  # what was counted of it before stays
                 damaged[name] = problem
             if show is not None:
-                show(i + 1, len(asked))
-        if damaged and not found:
+                show(i + 1, len(to_count))
+        if damaged and not kept:
             raise next(iter(damaged.values()))
-        counted_now = {name: found[name] for name in asked if name not in damaged}
-        if not held:
-            windows = [one for part in counted_now.values() for one in part.windows.values()]
+        counted_now = {name: kept[name] for name in to_count if name not in damaged}
+        if not before:
+            windows = [tallies for part in counted_now.values() for tallies in part.windows.values()]
             refuse_nothing(self.document.table_form, windows, [paths[name] for name in counted_now])
         changes = Changes(
-            tuple(name for name in counted_now if name not in held),
-            tuple(name for name in counted_now if name in held),
+            tuple(name for name in counted_now if name not in before),
+            tuple(name for name in counted_now if name in before),
             away,
             foreign=_count_foreign(counted_now),
             damaged=tuple(damaged),
         )
-        return replace(self, partitions=found), changes
+        return replace(self, partitions=kept), changes
 
     def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
         firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
@@ -335,28 +345,30 @@ class KeptTallies:
             for name, part in self.partitions.items()
             if since is not None and firsts[name] is not None and firsts[name] < since[1]
         }
-        found: dict[str, dict[Values, Tallies]] = {}
-        for values, one in counted.items():
-            found.setdefault(json.dumps(_encode(values[0])), {})[values] = one
-        made = {name: Partition(name, "", windows) for name, windows in found.items()}
-        held = self.partitions
+        by_name: dict[str, dict[Values, Tallies]] = {}
+        for values, tallies in counted.items():
+            by_name.setdefault(json.dumps(_encode(values[0])), {})[values] = tallies
+        partitions = {name: Partition(name, "", windows) for name, windows in by_name.items()}
+        before = self.partitions
         rows = sum(
-            one.n + sum(one.refused.values()) for part in kept.values() for one in part.windows.values()
+            tallies.n + sum(tallies.refused.values())
+            for part in kept.values()
+            for tallies in part.windows.values()
         )
         changes = Changes(
-            tuple(name for name in made if name not in held),
-            tuple(name for name in made if name in held and held[name] != made[name]),
-            tuple(name for name in held if name not in kept and name not in made),
+            tuple(name for name in partitions if name not in before),
+            tuple(name for name in partitions if name in before and before[name] != partitions[name]),
+            tuple(name for name in before if name not in kept and name not in partitions),
             0 if since is None else max(count_before(source, self.table, since) - rows, 0),
-            _count_foreign({name: part for name, part in made.items() if held.get(name) != part}),
+            _count_foreign({name: part for name, part in partitions.items() if before.get(name) != part}),
         )
-        return replace(self, partitions=kept | made), changes
+        return replace(self, partitions=kept | partitions), changes
 
 
 def _count_foreign(partitions: Mapping[str, Partition]) -> dict[str, int]:
     """How many rows of another plan partitions have, where they have some."""
     rows = {
-        name: sum(one.refused.get("plan", 0) for one in part.windows.values())
+        name: sum(tallies.refused.get("plan", 0) for tallies in part.windows.values())
         for name, part in partitions.items()
     }
     return {name: n for name, n in rows.items() if n}
@@ -371,14 +383,16 @@ def _require_growth(column: str, value: Hashable) -> None:
         )
 
 
-def _read_partition(document: PlanDocument, kept: Mapping[str, Any], told: Mapping[str, Any]) -> Partition:
+def _read_partition(
+    document: PlanDocument, kept: Mapping[str, Any], partition: Mapping[str, Any]
+) -> Partition:
     windows = {}
-    for one in told["windows"]:
-        values = tuple(map(_decode, one["values"]))
-        plain = {name: told for name, told in one.items() if name != "values"}
+    for window in partition["windows"]:
+        values = tuple(map(_decode, window["values"]))
+        plain = {name: partition for name, partition in window.items() if name != "values"}
         number = find_round(document.table_form, kept["by"], values, kept["round"])
         windows[values] = Tallies.from_dict(plain | {"plan": document.id, "round": number})
-    return Partition(told["name"], told["digest"], windows)
+    return Partition(partition["name"], partition["digest"], windows)
 
 
 def _type_folders(name: str, partitions: Iterable[str]) -> dict[str, Hashable]:
@@ -406,10 +420,10 @@ def _encode(value: Hashable) -> Any:
     return {"date": value.isoformat()}
 
 
-def _decode(told: Any) -> Hashable:
-    if isinstance(told, Mapping):
-        return date.fromisoformat(told["date"])
-    return told if told is None or isinstance(told, int) else str(told)
+def _decode(encoded: Any) -> Hashable:
+    if isinstance(encoded, Mapping):
+        return date.fromisoformat(encoded["date"])
+    return encoded if encoded is None or isinstance(encoded, int) else str(encoded)
 
 
 def _digest(path: Path) -> str:

@@ -31,38 +31,38 @@ class RecordLikelihood(Mapping[str, "Likelihood"]):
     """The most likely shares of every attribute, by its name, from the reports themselves."""
 
     n: int
-    found: Mapping[str, Likelihood] = field(repr=False)
+    likelihoods: Mapping[str, Likelihood] = field(repr=False)
     refused: Mapping[str, str]
     """Why an attribute has none, by its name."""
 
     def __getitem__(self, name: str) -> Likelihood:
         if name in self.refused:
             raise InvalidParameter(f"{name!r}: {self.refused[name]}")
-        return self.found[name]
+        return self.likelihoods[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.found)
+        return iter(self.likelihoods)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.likelihoods)
 
     def frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """A dataframe of the library you already have: the shares of all attributes, with intervals."""
         columns: dict[str, list[Any]] = {
             name: [] for name in ("attribute", "value", "share", "stderr", "low", "high")
         }
-        for name, one in self.found.items():
-            ends = one.interval(level)
-            columns["attribute"] += [name] * one.k
-            columns["value"] += list(range(one.k) if one.labels is None else one.labels)
-            numbers = one.frequencies, one.standard_errors(), ends.low, ends.high
+        for name, likelihood in self.likelihoods.items():
+            ends = likelihood.interval(level)
+            columns["attribute"] += [name] * likelihood.k
+            columns["value"] += list(range(likelihood.k) if likelihood.labels is None else likelihood.labels)
+            numbers = likelihood.frequencies, likelihood.standard_errors(), ends.low, ends.high
             for column, values in zip(("share", "stderr", "low", "high"), numbers, strict=True):
                 columns[column] += values.tolist()
         return frame_of(columns, backend)
 
     def __str__(self) -> str:
         title = f"Most likely shares behind {format_count(self.n, 'report')}"
-        parts = [f"{name}: {one}" for name, one in self.found.items()]
+        parts = [f"{name}: {likelihood}" for name, likelihood in self.likelihoods.items()]
         return "\n\n".join([title, *parts, *(f"{name}: {why}" for name, why in self.refused.items())])
 
 
@@ -74,8 +74,8 @@ def find_likely(document: PlanDocument, data: object, name: str | None, **option
     if obstacle is not None:
         raise InvalidParameter(f"{name!r}: {obstacle}")
     if not isinstance(data, Tallies):
-        found = find_from_reports(document, data, **options)
-        return found if name is None else found[name]
+        likelihoods = find_from_reports(document, data, **options)
+        return likelihoods if name is None else likelihoods[name]
     if name is None:
         raise InvalidParameter(
             "tallies have a likelihood attribute by attribute: plan.mle(tallies, name); for all of them at "
@@ -97,18 +97,18 @@ def find_from_reports(document: PlanDocument, reports: object, **options: Any) -
     if not sum(block.n for block in blocks):
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     records = Records.stack(blocks)
-    found: dict[str, Likelihood] = {}
+    likelihoods: dict[str, Likelihood] = {}
     refused: dict[str, str] = {}
     for member, first, _ in document.mechanism.members:
-        own = range(first, first + member.d)
+        places = range(first, first + member.d)
         if isinstance(member, Faked):
-            some = mle_record(member, records.select(own.start, own.stop), **options)
-            found |= {
-                document.names[j]: _label(document, document.names[j], one)
-                for j, one in zip(own, some, strict=True)
+            together = mle_record(member, records.select(places.start, places.stop), **options)
+            likelihoods |= {
+                document.names[j]: _label(document, document.names[j], likelihood)
+                for j, likelihood in zip(places, together, strict=True)
             }
             continue
-        for j in own:
+        for j in places:
             attribute, column = document.attributes[j], records.columns[j]
             obstacle = _find_obstacle(document, j)
             if obstacle is not None:
@@ -116,21 +116,21 @@ def find_from_reports(document: PlanDocument, reports: object, **options: Any) -
                 continue
             ordered = isinstance(attribute.domain, Range) or None
             try:
-                one = mle(member.mechanisms[j - first], column, ordered=ordered, **options)
+                likelihood = mle(member.mechanisms[j - first], column, ordered=ordered, **options)
             except InvalidParameter as problem:
                 refused[attribute.name] = str(problem)
                 continue
-            found[attribute.name] = _label(document, attribute.name, one)
-    return RecordLikelihood(records.n, found, refused)
+            likelihoods[attribute.name] = _label(document, attribute.name, likelihood)
+    return RecordLikelihood(records.n, likelihoods, refused)
 
 
 def _find_obstacle(document: PlanDocument, place: int) -> str | None:
     """Why an attribute by itself has no most likely shares, and what there is instead; or None."""
-    one = document.attributes[place]
-    question = one.columns[0]
-    if not one.domain.listed:
-        found = f"plan.discover(reports, name={question!r})"
-        return f"nobody listed its values; {found} finds those that many people have"
+    attribute = document.attributes[place]
+    question = attribute.columns[0]
+    if not attribute.domain.listed:
+        call = f"plan.discover(reports, name={question!r})"
+        return f"nobody listed its values; {call} finds those that many people have"
     if question not in document.levels:
         return None
     return (
@@ -158,30 +158,30 @@ def find_from_rounds(document: PlanDocument, rounds: object, **options: Any) -> 
             "with fakes it is not known which reports of linked rounds are real; each round has its "
             "own shares: plan.mle(reports)"
         )
-    every = [
+    records_of_rounds = [
         Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
         for reports in rounds
     ]
-    if not every or not every[0].n:
+    if not records_of_rounds or not records_of_rounds[0].n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    found: dict[str, Likelihood] = {}
+    likelihoods: dict[str, Likelihood] = {}
     refused: dict[str, str] = {}
     for j, name in enumerate(document.names):
-        _refuse_other_people(name, j, every)
+        _refuse_other_people(name, j, records_of_rounds)
         part: Any = document.mechanism.mechanisms[j]
         try:
-            one = mle_rounds(part, [records.columns[j] for records in every], **options)
+            likelihood = mle_rounds(part, [records.columns[j] for records in records_of_rounds], **options)
         except InvalidParameter as problem:
             refused[name] = str(problem)
             continue
-        found[name] = _label(document, name, one)
-    return RecordLikelihood(every[0].n, found, refused)
+        likelihoods[name] = _label(document, name, likelihood)
+    return RecordLikelihood(records_of_rounds[0].n, likelihoods, refused)
 
 
 def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
     """The attribute that a person reports is kept, so that the same rows report it in every round."""
     reporters = [records.reporters[j] for records in rounds if records.reporters is not None]
-    same = all(np.array_equal(one, reporters[0]) for one in reporters)
+    same = all(np.array_equal(rows, reporters[0]) for rows in reporters)
     if len({records.n for records in rounds}) > 1 or not same:
         raise InvalidReport(
             f"{name!r} is not reported by the same rows in every round; linked rounds have the same people "
@@ -194,6 +194,6 @@ def has_fakes(document: PlanDocument) -> bool:
     return any(isinstance(member, Faked) for member, _, _ in document.mechanism.members)
 
 
-def _label(document: PlanDocument, name: str, found: Likelihood) -> Likelihood:
+def _label(document: PlanDocument, name: str, likelihood: Likelihood) -> Likelihood:
     domain = document.attributes[document.names.index(name)].domain
-    return replace(found, labels=document.labels[name], bins=bins_of(domain, found.k))
+    return replace(likelihood, labels=document.labels[name], bins=bins_of(domain, likelihood.k))

@@ -124,33 +124,40 @@ def judge_shares(
     needed = _Needed.of(noise, typical * (1 - typical), allowed, reports, level)
     people = _people(estimates, name, what, float(allowed.min()), max(needed.times, seen**2), level)
     fewer = () if regroup is None else range(size - 1, 1, -1)
-    groups = next((some for some in fewer if regroup and not find_noisy(regroup(some)).any()), None)
+    groups = next((count for count in fewer if regroup and not find_noisy(regroup(count)).any()), None)
     return Noise(name, what, int(noisy.sum()), size, estimates.n, people, needed.epsilon, groups)
 
 
 def judge_middle(
-    estimates: Estimates, name: str, found: Summary, shown: Summary, ends: tuple[float, float], level: float
+    estimates: Estimates,
+    name: str,
+    unbiased: Summary,
+    possible: Summary,
+    ends: tuple[float, float],
+    level: float,
 ) -> Noise | None:
-    """The same of a mean, as it was found and as it is shown: half of the range is too wide."""
+    """Judge a mean, as it was found and as it is shown: an interval of half of the range is too wide."""
     reach = ends[1] - ends[0]
-    if not shown.high - shown.low > _WIDEST * reach:
+    if not possible.high - possible.low > _WIDEST * reach:
         return None
     reports, most = estimates[name].n, (reach / 2) ** 2  # the largest variance that people can have
-    noise = max(found.stderr**2 * reports - most, 0.0)
+    noise = max(unbiased.stderr**2 * reports - most, 0.0)
     needed = _Needed.of(np.array([noise]), np.array([most]), np.array([_WIDEST * reach]), reports, level)
-    width = max(found.high - found.low, 2 * normal_quantile(level) * found.stderr)  # ends may have been cut
+    width = max(
+        unbiased.high - unbiased.low, 2 * normal_quantile(level) * unbiased.stderr
+    )  # ends may have been cut
     ratio = width / (_WIDEST * reach)
     people = _people(estimates, name, "mean", _WIDEST, _MARGIN * ratio**2, level)
     return Noise(name, "mean", 1, 1, estimates.n, people, needed.epsilon, None)
 
 
-def is_wide(found: Summary, bins: Bins) -> bool:
+def is_wide(summary: Summary, bins: Bins) -> bool:
     """Whether a quantile is too noisy to read: its interval is half of the range, and a bin, or longer.
 
     An open end counts as the edge of its bin.
     """
     edges = bins.edges
-    low, high = (min(max(end, edges[0]), edges[-1]) for end in (found.low, found.high))
+    low, high = (min(max(end, edges[0]), edges[-1]) for end in (summary.low, summary.high))
     return bool(high - low > _WIDEST * (edges[-1] - edges[0]) + np.diff(edges).max())
 
 
@@ -195,11 +202,11 @@ def _people(estimates: Estimates, name: str, what: What, width: float, times: fl
 
     The plan knows what its people give on average. What was found may need more; the larger number counts.
     """
-    wanted = _PRECISIONS.get(what, what)
+    precision = _PRECISIONS.get(what, what)
     margin = width / 2 * normal_quantile(0.95) / normal_quantile(level)
     document = estimates.document
     rows = () if document is None else _list_precisions(_Planned(document.id, document))
-    expected = [row.people_needed(margin) for row in rows if (row.attribute, row.what) == (name, wanted)]
+    expected = [row.people_needed(margin) for row in rows if (row.attribute, row.what) == (name, precision)]
     return int(_round_up(max([times * estimates.n, *(_MARGIN * n for n in expected)])))
 
 

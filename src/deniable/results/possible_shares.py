@@ -100,19 +100,21 @@ def _search(question: Question) -> Likely | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-            found = mle(document.mechanism.source(document.names.index(name)), question.tally)
+            likelihood = mle(document.mechanism.source(document.names.index(name)), question.tally)
     except InvalidParameter:
         return None
-    if found.method == "composite" or found.gap * found.n > _TOTAL:
+    if likelihood.method == "composite" or likelihood.gap * likelihood.n > _TOTAL:
         return None
-    found.frequencies.setflags(write=False)
-    return Likely(found.frequencies, "most likely", f"{found.method}, {found.stop}", found.gap)
+    likelihood.frequencies.setflags(write=False)
+    return Likely(
+        likelihood.frequencies, "most likely", f"{likelihood.method}, {likelihood.stop}", likelihood.gap
+    )
 
 
-def as_smoothed(found: Likelihood) -> Likely:
+def as_smoothed(likelihood: Likelihood) -> Likely:
     """Shares that were smoothed because that was asked for."""
-    gap = found.gap if math.isfinite(found.gap) else None
-    return Likely(found.frequencies, "smoothed", found.method, gap)
+    gap = likelihood.gap if math.isfinite(likelihood.gap) else None
+    return Likely(likelihood.frequencies, "smoothed", likelihood.method, gap)
 
 
 def read_values(
@@ -124,11 +126,11 @@ def read_values(
     """
     value, error, low, high = unbiased
     columns = (column.tolist() for column in (value, error, low, high))
-    found = [Summary(*row) for row in zip(*columns, strict=True)]
+    summaries = [Summary(*row) for row in zip(*columns, strict=True)]
     if edges is not None:
         pairs = zip(edges[0].tolist(), edges[1].tolist(), strict=True)
-        found = [replace(one, edges=pair) for one, pair in zip(found, pairs, strict=True)]
-    return _bound(found, likely, None if likely is None else likely.frequencies)
+        summaries = [replace(summary, edges=pair) for summary, pair in zip(summaries, pairs, strict=True)]
+    return _bound(summaries, likely, None if likely is None else likely.frequencies)
 
 
 def read_groups(groups: list[Group], likely: Likely | None) -> Shares:
@@ -139,22 +141,22 @@ def read_groups(groups: list[Group], likely: Likely | None) -> Shares:
     return _bound([group.share for group in groups], likely, sums)
 
 
-def _bound(unbiased: list[Summary], likely: Likely | None, found: Floats | None) -> Shares:
+def _bound(unbiased: list[Summary], likely: Likely | None, likely_shares: Floats | None) -> Shares:
     """Cut intervals to 0..1, each as long as it takes to hold the share that is shown."""
-    value = np.array([one.value for one in unbiased])
-    point = np.clip(simplex(value) if found is None else found, 0.0, 1.0)
-    cut = [one.cut() for one in unbiased]
-    low, high = (np.array([getattr(one, end) for one in cut]) for end in ("low", "high"))
+    value = np.array([summary.value for summary in unbiased])
+    point = np.clip(simplex(value) if likely_shares is None else likely_shares, 0.0, 1.0)
+    cut = [summary.cut() for summary in unbiased]
+    low, high = (np.array([getattr(summary, end) for summary in cut]) for end in ("low", "high"))
     method: Method = "projected" if likely is None else likely.method
     return Shares(point, np.minimum(low, point), np.maximum(high, point), method)
 
 
-def find_moved(shown: float, unbiased: float, stderr: float) -> float | None:
+def find_moved(possible: float, unbiased: float, stderr: float) -> float | None:
     """The unbiased number, where what is shown differs from it by more than two standard errors.
 
     Chance hardly does that to honest reports. None where it does not differ so much.
     """
-    return unbiased if abs(shown - unbiased) > _MOVED * stderr else None
+    return unbiased if abs(possible - unbiased) > _MOVED * stderr else None
 
 
 def describe_move(moved_from: float) -> str:

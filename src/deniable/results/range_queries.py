@@ -63,35 +63,35 @@ class RangeQuery:
 
 
 def answer_queries(
-    estimates: Estimates, asked: Sequence[RangeQuery], level: float
+    estimates: Estimates, queries: Sequence[RangeQuery], level: float
 ) -> dict[str, dict[RangeQuery, Summary]]:
     """The shares that were asked for, by question."""
     known = [name for name in estimates if isinstance(estimates.domains.get(name), Range)]
-    found: dict[str, dict[RangeQuery, Summary]] = {}
-    for one in asked:
-        if one.name is None and len(known) != 1:
-            some = ", ".join(known) or "none of them is a range"
+    shares: dict[str, dict[RangeQuery, Summary]] = {}
+    for query in queries:
+        if query.name is None and len(known) != 1:
+            listed = ", ".join(known) or "none of them is a range"
             raise InvalidParameter(
-                f"which question has the range {one}? Name it: NAME={_write(one)} ({some})"
+                f"which question has the range {query}? Name it: NAME={_write(query)} ({listed})"
             )
-        name = known[0] if one.name is None else one.name
+        name = known[0] if query.name is None else query.name
         if name not in estimates:
             raise InvalidParameter(not_among(name, "a range that was reported", known))
-        found.setdefault(name, {})[one] = estimate_range(estimates, name, one.low, one.high, level)
-    return found
+        shares.setdefault(name, {})[query] = estimate_range(estimates, name, query.low, query.high, level)
+    return shares
 
 
-def _write(one: RangeQuery) -> str:
-    return f"{_write_end(one.low)}:{_write_end(one.high)}"
+def _write(query: RangeQuery) -> str:
+    return f"{_write_end(query.low)}:{_write_end(query.high)}"
 
 
-def _write_end(given: object) -> str:
+def _write_end(end: object) -> str:
     """An end as the bins are written, without commas and powers of ten; nothing where it is left out."""
-    read = _read_number(given)
+    read = _read_number(end)
     if read is None:
         return ""
     if not isinstance(read, Decimal) or abs(read.adjusted()) > MOST_DIGITS:
-        return str(given)
+        return str(end)
     return format(read, "f")
 
 
@@ -104,10 +104,10 @@ def find_bins(domain: Range, name: str, low: object, high: object) -> tuple[int,
     _check_inside(domain, name, low, high)
     first = 0 if low is None else _find_edge(domain, name, low)
     last = domain.k if high is None else _find_edge(domain, name, high)
-    for end, given, is_open in ((0, low, domain.open_low), (domain.k, high, domain.open_high)):
-        if given is not None and is_open and end in (first, last):
+    for end, stated, is_open in ((0, low, domain.open_low), (domain.k, high, domain.open_high)):
+        if stated is not None and is_open and end in (first, last):
             raise InvalidParameter(
-                f"{name!r} has an open end at {given!r}, and nobody knows who is beyond; give None for it"
+                f"{name!r} has an open end at {stated!r}, and nobody knows who is beyond; give None for it"
             )
     if last <= first:
         raise InvalidParameter(
@@ -120,10 +120,10 @@ def _check_inside(domain: Range, name: str, low: object, high: object) -> None:
     """Refuse ends that are outside, and say which range has the same people."""
     first = Fraction(0) if low is None else _find_place(domain, name, low)
     last = Fraction(domain.k) if high is None else _find_place(domain, name, high)
-    for place, given in ((first, low), (last, high)):
+    for place, stated in ((first, low), (last, high)):
         if (domain.open_low and place < 0) or (domain.open_high and place > domain.k):
             raise InvalidParameter(
-                f"{name!r} has an open end, and {_write_end(given)} is beyond it, where nothing is "
+                f"{name!r} has an open end, and {_write_end(stated)} is beyond it, where nothing is "
                 "known; leave an end out, for all who are beyond"
             )
     nobody_above = not domain.open_high and first >= domain.k
@@ -140,37 +140,37 @@ def _check_inside(domain: Range, name: str, low: object, high: object) -> None:
         )
 
 
-def _find_place(domain: Range, name: str, given: object) -> Fraction:
+def _find_place(domain: Range, name: str, end: object) -> Fraction:
     """How many bins a number is from the low end of the range."""
     try:
-        plain = ungroup(given) if isinstance(given, str) else given
-        [at] = number_counted([plain], domain.unit, name) if domain.unit else [_read_number(given)]
+        plain = ungroup(end) if isinstance(end, str) else end
+        [at] = number_counted([plain], domain.unit, name) if domain.unit else [_read_number(end)]
         exact = Fraction(str(plain_number(at, f"an end of a range of {name!r}"))) * 10**domain.digits
     except InvalidValue as problem:
         raise InvalidParameter(str(problem)) from None
     return Fraction(exact - domain.scaled_low, domain.scaled_step)
 
 
-def _find_edge(domain: Range, name: str, given: object) -> int:
+def _find_edge(domain: Range, name: str, end: object) -> int:
     """Which bin begins at a number; at the end of the range, one more than the last."""
-    place = _find_place(domain, name, given)
+    place = _find_place(domain, name, end)
     if place.denominator != 1:
         raise InvalidParameter(
-            f"{given!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
+            f"{end!r} is not an edge of the bins of {name!r}, {domain}; where people are in a bin is not "
             "known"
         )
     return int(place)
 
 
-def _read_number(given: object) -> object:
+def _read_number(text: object) -> object:
     """A number that may be written as text."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(text, str):
+        return text
     try:
-        found = Decimal(ungroup(given))
+        decimal = Decimal(ungroup(text))
     except InvalidOperation:
-        return given
-    return found if found.is_finite() else given
+        return text
+    return decimal if decimal.is_finite() else text
 
 
 def estimate_range(estimates: Estimates, name: str, low: object, high: object, level: float) -> Summary:
@@ -201,13 +201,13 @@ class ShownShare:
     """The unbiased share, where it is more than two standard errors from the one that is shown."""
 
     @staticmethod
-    def of(estimates: Estimates, name: str, asked: RangeQuery, raw: Summary) -> ShownShare:
+    def of(estimates: Estimates, name: str, query: RangeQuery, raw: Summary) -> ShownShare:
         """From the unbiased share."""
         domain = find_range(estimates, name)
-        first, last = find_bins(domain, name, asked.low, asked.high)
-        shown = raw.cut()
-        moved_from = find_moved(shown.value, raw.value, raw.stderr)
-        return ShownShare(shown, is_noisy(shown, (last - first) / domain.k), moved_from)
+        first, last = find_bins(domain, name, query.low, query.high)
+        possible = raw.cut()
+        moved_from = find_moved(possible.value, raw.value, raw.stderr)
+        return ShownShare(possible, is_noisy(possible, float(last - first) / domain.k), moved_from)
 
 
 def cumulate(estimates: Estimates, name: str, level: float) -> CumulativeShares:
@@ -218,11 +218,11 @@ def cumulate(estimates: Estimates, name: str, level: float) -> CumulativeShares:
     reach = normal_quantile(level)
     estimate, curve = estimates.shares[name], cumulative_shares(estimates, name, _EVEN)
     # nobody is below the first edge, and everybody is below the last
-    below, spread = (np.pad(one, 1) for one in curve)
+    below, spread = (np.pad(column, 1) for column in curve)
     below[-1] = 1.0
-    shown = np.append(np.zeros(1), rising(curve.below))
+    possible = np.append(np.zeros(1), rising(curve.below))
     ends = below - reach * spread, below + reach * spread
-    return CumulativeShares(estimate.n, domain.edges, shown, below, *ends, level, name)
+    return CumulativeShares(estimate.n, domain.edges, possible, below, *ends, level, name)
 
 
 def find_range(estimates: Estimates, name: str) -> Range:

@@ -39,17 +39,17 @@ def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | 
     if estimates.document is None:
         return None
     document = estimates.document
-    by_name = {one.name: one for one in document.attributes}
-    one = by_name[name]
+    by_name = {attribute.name: attribute for attribute in document.attributes}
+    attribute = by_name[name]
     condition = find_condition(document, name)
     if condition is not None:
         parent = condition[0]
         if parent.answers != name:
             return APPLIES
         return ANSWERED if parent.only_if is None else BOTH
-    if document.missing_of(one) == "random":
+    if document.missing_of(attribute) == "random":
         return FILLED
-    extras = document.extras(one) if middle else ()
+    extras = document.extras(attribute) if middle else ()
     silent, skipped = (label in extras for label in (NO_ANSWER_LABEL, NOT_APPLICABLE))
     return (BOTH if silent else APPLIES) if skipped else ANSWERED if silent else None
 
@@ -81,12 +81,12 @@ def find_respondents(estimates: Estimates, name: str, level: float) -> Responden
     people = name_people(estimates, name)
     if people is None or not estimates.is_drawn(name):
         return None
-    found = share_answered(estimates, name, level)
-    ends = (min(max(one, 0.0), 1.0) for one in (found.value, found.low, found.high))
+    summary = share_answered(estimates, name, level)
+    ends = (min(max(share, 0.0), 1.0) for share in (summary.value, summary.low, summary.high))
     return Respondents(name, int(estimates[name].n), people, *ends)
 
 
-def correct_shares(estimates: Estimates, name: str, sizes: Floats, found: Columns, level: float) -> Columns:
+def correct_shares(estimates: Estimates, name: str, sizes: Floats, columns: Columns, level: float) -> Columns:
     """Shares of so many values each, among those who answered, where random values stand for the others.
 
     Each end is Fieller's, from how far the share of all reports reaches on its side.
@@ -97,7 +97,9 @@ def correct_shares(estimates: Estimates, name: str, sizes: Floats, found: Column
     reach = reach_of(tail)
     bottom, unsure = share.value, (max(share.high - share.value, share.value - share.low) / reach) ** 2
     rows = []
-    for part, value, error, low, high in zip(parts.tolist(), *(one.tolist() for one in found), strict=True):
+    for part, value, error, low, high in zip(
+        parts.tolist(), *(numbers.tolist() for numbers in columns), strict=True
+    ):
         ends = [
             fieller_ends(value - part, bottom, ((far / reach) ** 2, unsure), 0.0, tail)
             for far in (value - low, high - value)
@@ -135,15 +137,15 @@ def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summar
     points = np.zeros(estimate.k)
     points[: positions.size] = (positions - center) / half
     (top, upper), (bottom, lower) = weigh(estimate, points), weigh(estimate, has)
-    own, unsure = error_of(estimate, upper) ** 2, error_of(estimate, lower) ** 2
+    variance, unsure = error_of(estimate, upper) ** 2, error_of(estimate, lower) ** 2
     # the variance of a difference says how both err together
-    both = (own + unsure - error_of(estimate, upper - lower) ** 2) / 2
+    covariance = (variance + unsure - error_of(estimate, upper - lower) ** 2) / 2
     tail = (1 - number("a confidence level", level, 0.0, 1.0)) / 2
-    ends = fieller_ends(top, bottom, (own, unsure), both, tail)
+    ends = fieller_ends(top, bottom, (variance, unsure), covariance, tail)
     value = top / bottom if bottom > 0 else 0.0
-    error = min(ratio_error(top, bottom, (own, unsure), both), 2.0)
-    found = Summary(value, error, *((-1.0, 1.0) if ends is None else ends)).cut(-1.0, 1.0)
-    value, low, high = (center + half * place for place in (found.value, found.low, found.high))
+    error = min(ratio_error(top, bottom, (variance, unsure), covariance), 2.0)
+    summary = Summary(value, error, *((-1.0, 1.0) if ends is None else ends)).cut(-1.0, 1.0)
+    value, low, high = (center + half * place for place in (summary.value, summary.low, summary.high))
     return Summary(value, half * error, low, high)
 
 
@@ -153,18 +155,18 @@ def quantile_answered(estimates: Estimates, name: str, bins: Bins, share: float,
     A position is held if the share of people below it, less `share` of those who answered, is no farther from
     0 than its own error allows; so the error of how many answered counts, too.
     """
-    wanted = number("share", share, 0.0, 1.0)
-    curve = cumulative_shares(estimates, name, wanted)
-    return quantile_between(bins, rising(curve.below), np.append(curve.errors, 0.0), wanted, level)
+    checked = number("share", share, 0.0, 1.0)
+    curve = cumulative_shares(estimates, name, checked)
+    return quantile_between(bins, rising(curve.below), np.append(curve.errors, 0.0), checked, level)
 
 
-def cumulative_shares(estimates: Estimates, name: str, wanted: float) -> Curve:
+def cumulative_shares(estimates: Estimates, name: str, share: float) -> Curve:
     """The cumulative shares of those who answered, unbiased, and the errors by which each is told from
     `wanted`: of all bins but the last.
     """
     estimate, k = estimates.shares[name], estimates.domains[name].k
     if not estimates.is_drawn(name) and estimate.k == k:
-        return cumulate(estimate, wanted)
+        return cumulate(estimate, share)
     before = np.arange(1, k) / k
     if estimates.is_drawn(name):
         answered = share_answered(estimates, name, 0.95)
@@ -173,32 +175,32 @@ def cumulative_shares(estimates: Estimates, name: str, wanted: float) -> Curve:
         bottom, unsure = weigh(estimate, (np.arange(estimate.k) < k).astype(np.float64)).value, 0.0
     if bottom <= 0:
         return Curve(before, np.full(k - 1, math.inf))
-    reached = cumulate(estimate, wanted).below[: k - 1]
+    reached = cumulate(estimate, share).below[: k - 1]
     below = (reached - before) / bottom + before if estimates.is_drawn(name) else reached / bottom
     steps = np.unique(np.linspace(0, k - 2, min(k - 1, _MOST_STEPS)).astype(np.int64))
     squares = []
     for v in steps.tolist():
         points = (np.arange(estimate.k) <= v).astype(np.float64)
         if estimates.is_drawn(name):
-            here, weights = weigh(estimate, points)
-            there = before[v] + (wanted - before[v]) * bottom
-            seen, expected = here * (1 - here), there * (1 - there)
-            more = (wanted - before[v]) ** 2 * unsure
+            curve, weights = weigh(estimate, points)
+            there = before[v] + (share - before[v]) * bottom
+            seen, expected = curve * (1 - curve), there * (1 - there)
+            more = (share - before[v]) ** 2 * unsure
         else:
-            points[:k] -= wanted
-            here, weights = weigh(estimate, points)
-            seen = float(estimate.frequencies @ points**2) - here**2
-            expected, more = bottom * wanted * (1 - wanted), 0.0
+            points[:k] -= share
+            curve, weights = weigh(estimate, points)
+            seen = float(estimate.frequencies @ points**2) - curve**2
+            expected, more = bottom * share * (1 - share), 0.0
         # people scatter as they would if this were the quantile, or as they were seen to
         scatter = max(expected - seen, 0.0) / estimate.n
         squares.append(error_of(estimate, weights) ** 2 + scatter + more)
     return Curve(below, np.interp(np.arange(k - 1), steps, np.sqrt(squares)) / bottom)
 
 
-def read_columns(found: Sequence[Summary]) -> Columns:
+def read_columns(summaries: Sequence[Summary]) -> Columns:
     """Summaries as columns."""
     value, error, low, high = (
-        np.array([getattr(one, of) for one in found], dtype=np.float64)
+        np.array([getattr(summary, of) for summary in summaries], dtype=np.float64)
         for of in ("value", "stderr", "low", "high")
     )
     return value, error, low, high
@@ -215,10 +217,10 @@ def mean_among(estimates: Estimates, name: str, positions: Floats, level: float)
     center = float(positions.mean())
     half = float(np.abs(positions - center).max())
     all_ = mean_of(estimate, (positions - center) / half)
-    found = correct_mean(
+    mean = correct_mean(
         MeanEstimate(estimate.n, all_.value, all_.stderr), estimates.shares[parent.name], codes
     )
-    moved = found.between(center - half, center + half)
+    moved = mean.between(center - half, center + half)
     return Summary(moved.mean, moved.stderr, *moved.interval(level))
 
 
@@ -236,27 +238,28 @@ def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Sum
     document = estimates.document
     condition = None if document is None else find_condition(document, name)
     if document is not None and any(
-        one.name == name and document.missing_of(one) == "random" for one in document.attributes
+        attribute.name == name and document.missing_of(attribute) == "random"
+        for attribute in document.attributes
     ):
         raise InvalidParameter(f"{name!r}: {explain_random(name)}")
     labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
     tail = (1 - level) / 2
-    found = {}
+    shares = {}
     if condition is None:
         columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
-        rows = zip(*(one.tolist() for one in columns), strict=True)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         return {label: Summary(*row).cut() for label, row in zip(labels, rows, strict=True)}
     applies = sum_of(estimates[condition[0].name], condition[1])
     bottom, variance = applies.value, applies.stderr**2
     add = 1 / domain.k
     for v, label in enumerate(labels):
-        one = (np.arange(estimate.k) == v).astype(float)
-        top, own = float(estimate.frequencies[v]) - add, error_of(estimate, one) ** 2
-        ends = fieller_ends(top, bottom, (own, variance), 0.0, tail)
+        weights = (np.arange(estimate.k) == v).astype(float)
+        top, error_squared = float(estimate.frequencies[v]) - add, error_of(estimate, weights) ** 2
+        ends = fieller_ends(top, bottom, (error_squared, variance), 0.0, tail)
         low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
         value = top / bottom + add if bottom > 0 else math.nan
-        found[label] = Summary(value, ratio_error(top, bottom, (own, variance)), low, high).cut()
-    return found
+        shares[label] = Summary(value, ratio_error(top, bottom, (error_squared, variance)), low, high).cut()
+    return shares
 
 
 @final
@@ -275,7 +278,7 @@ class Answered:
 
 
 def find_answered(
-    estimates: Estimates, name: str, groups: Sequence[Group] | None, shown: Shares, level: float
+    estimates: Estimates, name: str, groups: Sequence[Group] | None, possible: Shares, level: float
 ) -> Answered | None:
     """What is shown of those who answered; None where that is what is shown already, or of too many values.
 
@@ -288,15 +291,15 @@ def find_answered(
     labels: Sequence[object] = estimate.labels or range(estimate.k)
     values = [np.array([v]) for v in range(estimate.k)]
     if groups:
-        labels, values = [one.label for one in groups], [one.values for one in groups]
-    answers = [some for some in values if int(some[0]) < domain.k]
+        labels, values = [group.label for group in groups], [group.values for group in groups]
+    answers = [codes for codes in values if int(codes[0]) < domain.k]
     if len(answers) > _MOST_ANSWERS:
         return None
     unbiased = divide_shares(estimate, domain.k, answers, level)
-    kept = shown.share[: len(answers)]
+    kept = possible.share[: len(answers)]
     part = float(kept.sum())
     share = kept / part if part > 0 else np.clip(unbiased[0], 0.0, 1.0)
-    shares = read_values(unbiased, Likely(share, shown.method, "", None))
+    shares = read_values(unbiased, Likely(share, possible.method, "", None))
     return Answered(people, part, labels[: len(answers)], shares, unbiased)
 
 
@@ -306,21 +309,23 @@ def divide_shares(estimate: Estimate, answers: int, parts: Sequence[Integers], l
     Where nobody is seen to have answered, all is possible.
     """
     codes = np.arange(estimate.k)
-    every = (codes < answers).astype(np.float64)
-    bottom, lower = weigh(estimate, every)
+    is_answer = (codes < answers).astype(np.float64)
+    bottom, lower = weigh(estimate, is_answer)
     unsure = error_of(estimate, lower) ** 2
-    found = []
+    summaries = []
     for values in parts:
         top, upper = weigh(estimate, np.isin(codes, values).astype(np.float64))
-        own = error_of(estimate, upper) ** 2
+        variance = error_of(estimate, upper) ** 2
         # the variance of a difference says how both err together
-        both = (own + unsure - error_of(estimate, upper - lower) ** 2) / 2
-        ends = fieller_ends(top, bottom, (own, unsure), both, (1 - level) / 2)
+        covariance = (variance + unsure - error_of(estimate, upper - lower) ** 2) / 2
+        ends = fieller_ends(top, bottom, (variance, unsure), covariance, (1 - level) / 2)
         low, high = (0.0, 1.0) if ends is None else ends
         value = top / bottom if bottom > 0 else values.size / answers
-        error = min(ratio_error(top, bottom, (own, unsure), both), 1.0)  # nobody errs by more than everything
-        found.append(Summary(value, error, min(low, value), max(high, value)))
-    return read_columns(found)
+        error = min(
+            ratio_error(top, bottom, (variance, unsure), covariance), 1.0
+        )  # nobody errs by more than everything
+        summaries.append(Summary(value, error, min(low, value), max(high, value)))
+    return read_columns(summaries)
 
 
 def find_mean(

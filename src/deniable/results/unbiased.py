@@ -44,10 +44,10 @@ def estimate_tallies(
             f"there are tallies of {', '.join(tallies.tallies)}; the attributes are "
             f"{', '.join(document.names)}"
         )
-    found: dict[str, Estimate] = {}
+    shares: dict[str, Estimate] = {}
     numbers: dict[str, MeanEstimate] = {}
     unreported = {}
-    leveled = {one.name for levels in document.levels.values() for one in levels}
+    leveled = {member.name for levels in document.levels.values() for member in levels}
     for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True)):
         name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
         # labels of a million values in ten levels take seconds, and only groups of them are shown
@@ -58,48 +58,48 @@ def estimate_tallies(
             unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
             continue
         if isinstance(estimate, Estimate):
-            found[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
+            shares[name] = replace(estimate, bins=bins_of(attribute.domain, estimate.k))
         else:
             numbers[name] = estimate
-    ranges = combine_levels(document, found, unreported)
+    ranges = combine_levels(document, shares, unreported)
     for attribute in document.attributes:
         name = attribute.name
-        why = explain_unknown(document, name, found)
+        why = explain_unknown(document, name, shares)
         if why is not None and name not in unreported:
-            shown = numbers.pop(name, None) or found.pop(name)
-            unreported[name] = Unreported(shown.n, document.labels_of(attribute) or (MEAN,), why)
-    means = _list_means(document, numbers, found)
+            estimate_lost = numbers.pop(name, None) or shares.pop(name)
+            unreported[name] = Unreported(estimate_lost.n, document.labels_of(attribute) or (MEAN,), why)
+    means = _list_means(document, numbers, shares)
     if not tallies.n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
     told_of_text = text_alone and not all(part.listed for part in document.parts)
-    if not found and not means and not ranges and not told_of_text:
+    if not shares and not means and not ranges and not told_of_text:
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
-    domains = {one.name: one.domain for one in document.attributes if not one.domain.is_level}
+    domains = {member.name: member.domain for member in document.attributes if not member.domain.is_level}
     if smooth:
         refuse_unordered(domains.values())
     kept = _keep_apart(document)
-    told = (found, unreported, document.title, means, domains, kept)
-    return Estimates(document.id, tallies.n, *told, document, tallies, smooth, ranges)
+    parts = (shares, unreported, document.title, means, domains, kept)
+    return Estimates(document.id, tallies.n, *parts, document, tallies, smooth, ranges)
 
 
 def combine_levels(
-    document: PlanDocument, found: dict[str, Estimate], unreported: dict[str, Unreported]
+    document: PlanDocument, shares: dict[str, Estimate], unreported: dict[str, Unreported]
 ) -> dict[str, RangeEstimate]:
     """The ranges that are reported in levels, by least squares; the levels are then no results themselves."""
     ranges = {}
     for name, levels in document.levels.items():
-        own = levels[-1].domain
-        if not isinstance(own, Range):
-            lost = [unreported.pop(one.name) for one in levels]
-            unreported[name] = Unreported(sum(one.n for one in lost), (), lost[-1].why)
+        domain = levels[-1].domain
+        if not isinstance(domain, Range):
+            lost = [unreported.pop(level.name) for level in levels]
+            unreported[name] = Unreported(sum(level.n for level in lost), (), lost[-1].why)
             continue
-        each = [found.pop(one.name, None) for one in levels]
-        missing = [unreported.pop(one.name) for one in levels if one.name in unreported]
-        known = [one for one in each if one is not None]
-        n = sum(one.n for one in missing) + sum(one.n for one in known)
+        estimates = [shares.pop(level.name, None) for level in levels]
+        missing = [unreported.pop(level.name) for level in levels if level.name in unreported]
+        known = [level for level in estimates if level is not None]
+        n = sum(level.n for level in missing) + sum(level.n for level in known)
         try:
-            tree = find_tree(own, levels)
+            tree = find_tree(domain, levels)
         except InvalidParameter as problem:
             unreported[name] = Unreported(n, (), str(problem))
             continue
@@ -110,12 +110,12 @@ def combine_levels(
             )
             unreported[name] = Unreported(n, (), why)
             continue
-        ranges[name] = RangeEstimate(tree, known, bins_of(own, own.k))
+        ranges[name] = RangeEstimate(tree, known, bins_of(domain, domain.k))
     return ranges
 
 
 def _list_means(
-    document: PlanDocument, numbers: Mapping[str, MeanEstimate], found: Mapping[str, Estimate]
+    document: PlanDocument, numbers: Mapping[str, MeanEstimate], shares: Mapping[str, Estimate]
 ) -> dict[str, MeanEstimate]:
     """The means of numbers in their own units, of those who answered."""
     means = {}
@@ -124,7 +124,7 @@ def _list_means(
             continue
         mean, condition = numbers[attribute.name], find_condition(document, attribute.name)
         if condition is not None:
-            mean = correct_mean(mean, found[condition[0].name], condition[1])
+            mean = correct_mean(mean, shares[condition[0].name], condition[1])
         assert isinstance(attribute.domain, Number)
         means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
     return means

@@ -51,12 +51,12 @@ class Windows(Mapping[Window, Tallies]):
     def refused(self) -> dict[str, int]:
         """How many rows of all windows were not counted, by reason."""
         nothing: dict[str, int] = {}
-        return reduce(add_refused, (one.refused for one in self.values()), nothing)
+        return reduce(add_refused, (tallies.refused for tallies in self.values()), nothing)
 
     def __str__(self) -> str:
         lines = [
-            f"  {' '.join(name_values(window))}: {format_count(one.n, 'record')}"
-            for window, one in self.items()
+            f"  {' '.join(name_values(window))}: {format_count(tallies.n, 'record')}"
+            for window, tallies in self.items()
         ]
         return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
 
@@ -94,7 +94,7 @@ def tally_source(
     refuse_nothing(document.table_form, tallies.values(), source, table)
     if by is None:
         return tallies.get((), _gather(document, {}, find_round(document.table_form, (), (), number)))
-    return Windows(keys, {key if len(keys) > 1 else key[0]: one for key, one in tallies.items()})
+    return Windows(keys, {key if len(keys) > 1 else key[0]: window for key, window in tallies.items()})
 
 
 def count_windows(
@@ -113,14 +113,14 @@ def count_windows(
         raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
     form = document.table_form
     request = Request(form, tuple(keys), number, kept, since, show=show)
-    found = count_source(request, source, table)
+    rows = count_source(request, source, table)
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
-    for key, counted in found.items():
+    for key, counted in rows.items():
         group = (
             None if form.group is None else dict(zip(form.list_keys(keys), key, strict=True))[form.group[0]]
         )
-        one = windows.setdefault(key[: len(keys)], {})
-        one[group] = one[group] + counted if group in one else counted
+        in_window = windows.setdefault(key[: len(keys)], {})
+        in_window[group] = in_window[group] + counted if group in in_window else counted
     ordered = sorted(windows.items(), key=order_window)
     return {key: _gather(document, groups, find_round(form, keys, key, number)) for key, groups in ordered}
 
@@ -129,10 +129,10 @@ def find_round(
     form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], number: int | None
 ) -> int | None:
     """The round of a window: the only one, the one that is asked for, or what the window is by."""
-    named = dict(zip(keys, key, strict=True)).get(form.round_column)
+    in_key = dict(zip(keys, key, strict=True)).get(form.round_column)
     if form.rounds == 1 or number is not None:
         return number or 1
-    return named if isinstance(named, int) else None
+    return in_key if isinstance(in_key, int) else None
 
 
 def estimate_windows(document: PlanDocument, windows: object, smooth: bool) -> dict[Window, Estimates]:
@@ -156,8 +156,10 @@ def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], number: 
     known: Known | None = document.known
     if known is None:
         return _name(document, everything, ())
-    each = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
-    return _name(document, everything, tuple(dict(zip(document.names, one, strict=True)) for one in each))
+    groups_of = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
+    return _name(
+        document, everything, tuple(dict(zip(document.names, group, strict=True)) for group in groups_of)
+    )
 
 
 def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
@@ -165,13 +167,16 @@ def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, A
     return Tallies(document.id, counted.n, tallies, groups, counted.refused, counted.round)
 
 
-def refuse_nothing(form: TableForm, found: Any, source: object, table: str | None = None) -> None:
+def refuse_nothing(form: TableForm, windows: Any, source: object, table: str | None = None) -> None:
     """Refuse a table that is of another plan altogether, and name that plan."""
-    other, n = sum(one.refused.get("plan", 0) for one in found), sum(one.n for one in found)
-    if other and not n and other == sum(sum(one.refused.values()) for one in found):
+    other, n = (
+        sum(tallies.refused.get("plan", 0) for tallies in windows),
+        sum(tallies.n for tallies in windows),
+    )
+    if other and not n and other == sum(sum(tallies.refused.values()) for tallies in windows):
         theirs = find_plan(form, source, table)
-        named = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
+        other_plan = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
         raise InvalidReport(
-            f"none of these {format_count(other, 'report')} was made for plan {form.plan_id[:12]}{named}; "
-            "give the plan that they were made for"
+            f"none of these {format_count(other, 'report')} was made for plan "
+            f"{form.plan_id[:12]}{other_plan}; give the plan that they were made for"
         )

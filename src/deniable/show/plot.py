@@ -88,7 +88,7 @@ def shares_plot(
     bins: bool = False,
     likely: Mapping[str, Mapping[str, Floats]] | None = None,
     positions: Mapping[str, Mapping[str, float]] | None = None,
-    shown: Shown | None = None,
+    content: Shown | None = None,
     leveled: Mapping[str, Sequence[Group]] | None = None,
 ) -> Figure:
     """Every attribute's shares, from top to bottom in the order of its values; means, a line each; locations,
@@ -105,31 +105,33 @@ def shares_plot(
     require_matplotlib()
     from deniable.plot.picture import Picture
 
-    found = len(estimates) + len(means or {}) + len(leveled or {})
-    if found > _MOST_PANELS:
-        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {found}; plot fewer")
+    count = len(estimates) + len(means or {}) + len(leveled or {})
+    if count > _MOST_PANELS:
+        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {count}; plot fewer")
     panels = []
     for name, estimate in estimates.items():
         others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        for some in _divide_panels(estimate, (domains or {}).get(name), others):
-            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, some, shown)
+        for panels_of in _divide_panels(estimate, (domains or {}).get(name), others):
+            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, panels_of, content)
             marked = {} if panel.edges is None else (positions or {}).get(name, {})
-            panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, shown)))
-        if shown is not None and name in shown.answered:
-            panels.append(_part_panel(name, estimate, shown.answered[name]))
+            panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, content)))
+        if content is not None and name in content.answered:
+            panels.append(_part_panel(name, estimate, content.answered[name]))
     for name, groups in (leveled or {}).items():
-        panel = _level_panel(name, groups, (domains or {}).get(name), shown)
-        people = "" if shown is None or name not in shown.people else f", of {shown.people[name]}"
+        panel = _level_panel(name, groups, (domains or {}).get(name), content)
+        people = "" if content is None or name not in content.people else f", of {content.people[name]}"
         panels.append(panel._replace(positions=(positions or {}).get(name, {}), note=panel.note + people))
     for name, mean in (means or {}).items():
-        ends = (mean.mean, *mean.interval(level)) if shown is None else shown.means[name]
-        noisy = shown is not None and name in shown.noisy
-        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, shown), noisy=noisy))
-    if shown is not None:
-        for name in [one for one in shown.ranges if one in estimates or one in (leveled or {})]:
-            asked = Panel(name, estimates.get(name), shown.ranges[name], ", ranges asked for")
-            panels.append(asked._replace(method=_find_method(name, shown)))
-        panels = [panel._replace(counted=shown.counted.get(panel.name, "")) for panel in panels]
+        ends = (mean.mean, *mean.interval(level)) if content is None else content.means[name]
+        noisy = content is not None and name in content.noisy
+        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, content), noisy=noisy))
+    if content is not None:
+        for name in [
+            question for question in content.ranges if question in estimates or question in (leveled or {})
+        ]:
+            ranges_panel = Panel(name, estimates.get(name), content.ranges[name], ", ranges asked for")
+            panels.append(ranges_panel._replace(method=_find_method(name, content)))
+        panels = [panel._replace(counted=content.counted.get(panel.name, "")) for panel in panels]
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
     columns = in_columns(panels)
@@ -159,12 +161,12 @@ def shares_plot(
     return figure
 
 
-def _name_people(name: str, shown: Shown | None) -> str:
-    if shown is None or name not in shown.people:
+def _name_people(name: str, content: Shown | None) -> str:
+    if content is None or name not in content.people:
         return ""
-    if name not in shown.counted:
-        return f", of {shown.people[name]}"
-    return ", shares of these" if name in shown.values else ", mean of these"
+    if name not in content.counted:
+        return f", of {content.people[name]}"
+    return ", shares of these" if name in content.values else ", mean of these"
 
 
 def _divide_panels(
@@ -183,18 +185,18 @@ def _panel(
     level: float,
     bins: bool,
     likely: Mapping[str, Floats],
-    shown: Shown | None,
+    content: Shown | None,
 ) -> Panel:
     groups = [] if bins else groups_of(estimate, domain, level)
-    method = "unbiased" if shown is None else shown.values[name].method
+    method = "unbiased" if content is None else content.values[name].method
     if isinstance(domain, Grid) and domain.k == estimate.k:
         of, others = next(iter(likely.items()), ("", None))
         panel = Panel(name, estimate, grid=domain, method=method)
         if others is not None:
             return panel._replace(note=f", {of} shares", shares=others, has_intervals=False)
-        values = _shares_of(name, estimate, level, shown)
+        values = _shares_of(name, estimate, level, content)
         if groups:
-            bars = _group_bars(name, groups, {}, shown)
+            bars = _group_bars(name, groups, {}, content)
             blocks = [(group.values, bar) for group, bar in zip(groups, bars, strict=True)]
             note = f", {estimate.k:,} cells in {len(groups)} blocks"
             return panel._replace(note=note, blocks=blocks, shares=values.share)
@@ -202,14 +204,14 @@ def _panel(
         clear = np.where(_judge(values), np.nan, values.share)
         return panel._replace(note=f", ± {reach:.1f} points on average", shares=clear)
     if groups:
-        bars = _group_bars(name, groups, likely, shown)
+        bars = _group_bars(name, groups, likely, content)
         edges = None
         if isinstance(domain, Range) and domain.k == estimate.k:
             edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
         note = f", {estimate.k:,} values in {len(bars)} groups"
         return Panel(name, estimate, bars, note, edges=edges, method=method)
     edges = domain.edges if isinstance(domain, Range) and domain.k == estimate.k else None
-    values = _shares_of(name, estimate, level, shown)
+    values = _shares_of(name, estimate, level, content)
     labels = [str(label) for label in (range(estimate.k) if estimate.labels is None else estimate.labels)]
     if edges is not None and estimate.k > _MANY_BINS:
         bars = _bars(labels, values, likely, range(estimate.k))
@@ -219,18 +221,18 @@ def _panel(
     return Panel(name, estimate, bars, note, edges=edges, method=method)
 
 
-def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, shown: Shown | None) -> Panel:
+def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, content: Shown | None) -> Panel:
     """The groups of a question in levels, which knows how many reports there are of all of them."""
     assert isinstance(domain, Range), "only ranges are combined from levels"
-    method = "unbiased" if shown is None else shown.groups[name].method
-    bars = _group_bars(name, groups, {}, shown)
+    method = "unbiased" if content is None else content.groups[name].method
+    bars = _group_bars(name, groups, {}, content)
     edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
     return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
 
 
-def _find_method(name: str, shown: Shown) -> str:
+def _find_method(name: str, content: Shown) -> str:
     """Which shares are drawn of an attribute."""
-    return (shown.groups[name] if name in shown.groups else shown.values[name]).method
+    return (content.groups[name] if name in content.groups else content.values[name]).method
 
 
 def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
@@ -249,21 +251,21 @@ def _largest_bars(
     return _bars([labels[v] for v in chosen.tolist()], shares, likely, chosen.tolist()), note
 
 
-def _shares_of(name: str, estimate: Estimate, level: float, shown: Shown | None) -> Shares:
+def _shares_of(name: str, estimate: Estimate, level: float, content: Shown | None) -> Shares:
     """The shares of single values: possible ones if these are shown, else unbiased ones."""
-    if shown is not None:
-        return shown.values[name]
+    if content is not None:
+        return content.values[name]
     return Shares(estimate.frequencies, *estimate.interval(level), "unbiased")
 
 
 def _group_bars(
-    name: str, groups: Sequence[Group], likely: Mapping[str, Floats], shown: Shown | None
+    name: str, groups: Sequence[Group], likely: Mapping[str, Floats], content: Shown | None
 ) -> list[Bar]:
     value, low, high = (
-        np.array([getattr(one.share, of) for one in groups]) for of in ("value", "low", "high")
+        np.array([getattr(member.share, of) for member in groups]) for of in ("value", "low", "high")
     )
-    shares = Shares(value, low, high, "unbiased") if shown is None else shown.groups[name]
-    sums = {of: np.array([all_[one.values].sum() for one in groups]) for of, all_ in likely.items()}
+    shares = Shares(value, low, high, "unbiased") if content is None else content.groups[name]
+    sums = {of: np.array([all_[member.values].sum() for member in groups]) for of, all_ in likely.items()}
     labels = [group.label for group in groups]
     return _bars(labels, shares, sums, range(len(groups)))
 
@@ -275,7 +277,7 @@ def _bars(
     noisy = _judge(shares)
     bars = []
     for label, v in zip(labels, chosen, strict=True):
-        share, low, high = (float(each[v]) for each in (shares.share, shares.low, shares.high))
+        share, low, high = (float(numbers[v]) for numbers in (shares.share, shares.low, shares.high))
         marks = {of: math.nan if noisy[v] else float(all_[v]) for of, all_ in likely.items()}
         bars.append(Bar(_short(label), share, low, high, marks, bool(noisy[v])))
     return bars
@@ -374,8 +376,8 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
     edges = panel.edges
     assert edges is not None
     noisy = np.array([bar.noisy for bar in panel.bars])
-    for some, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
-        ends = np.where(some, high, np.nan), np.where(some, low, np.nan)
+    for mask, color in ((~noisy, ESTIMATE), (noisy, NOISE)):
+        ends = np.where(mask, high, np.nan), np.where(mask, low, np.nan)
         axes.stairs(ends[0], edges, baseline=ends[1], fill=True, color=color, alpha=0.25)
     axes.stairs(np.where(noisy, np.nan, middle), edges, baseline=None, color=ESTIMATE)
     for of, style_of in zip(panel.bars[0].likely, ("-", "--"), strict=False):
@@ -395,18 +397,18 @@ def _draw_map(axes: Axes, scale: Axes, panel: Panel) -> None:
     grid = panel.grid
     assert grid is not None
     assert panel.shares is not None
-    shown = panel.shares.copy()
+    shares_drawn = panel.shares.copy()
     for cells, block in panel.blocks:
-        shown[cells] = np.nan if block.noisy else block.share
-    shares = 100 * shown.reshape(grid.rows, grid.columns)
+        shares_drawn[cells] = np.nan if block.noisy else block.share
+    shares = 100 * shares_drawn.reshape(grid.rows, grid.columns)
     # twice an even share at least: else the only one that can be read would be the darkest
     most = max(200 / (len(panel.blocks) or grid.k), float(np.abs(np.nan_to_num(shares)).max()))
     east = grid.east if grid.east > grid.west else grid.east + 360
     box = (grid.west, east, grid.south, grid.north)
     colors, least = ("Reds", 0.0) if not (shares < 0).any() else ("RdBu_r", -most)
     axes.set_facecolor(_GRAY)  # which is seen where a share is too noisy to read
-    drawn = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
-    axes.figure.colorbar(drawn, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
+    image = axes.imshow(shares, origin="lower", extent=box, aspect="auto", cmap=colors, vmin=least, vmax=most)
+    axes.figure.colorbar(image, cax=scale, label=f"share of people{' in a block' if panel.blocks else ''}, %")
     for values, block in panel.blocks:
         down, across = (float(cells.mean()) + 0.5 for cells in np.divmod(values, grid.columns))
         x, y = (
@@ -447,7 +449,7 @@ class Panel(NamedTuple):
     estimate: Estimate | MeanEstimate | None
     """None where it is combined from levels."""
     bars: Sequence[Bar] = ()
-    """Those that there is room for, in order."""
+    """The members that there is room for, in order."""
     note: str = ""
     """The whole that they are a part of."""
     grid: Grid | None = None
@@ -519,7 +521,9 @@ def what_is_shown(panels: Sequence[Panel], level: float) -> str:
     which = f"{'nearest possible' if kind == 'projected' else kind} shares" if kinds else "means"
     noisy = any(panel.noisy for panel in panels)
     noisy |= any(panel.shares is not None and np.isnan(panel.shares).any() for panel in panels)
-    noisy |= any(bar.noisy for panel in panels for bar in (*panel.bars, *(one for _, one in panel.blocks)))
+    noisy |= any(
+        bar.noisy for panel in panels for bar in (*panel.bars, *(block for _, block in panel.blocks))
+    )
     return (
         f"{which} with {100 * level:g} % intervals"
         + ("" if all(known) else "; maps without intervals")
@@ -535,8 +539,8 @@ def in_columns(panels: list[Panel]) -> list[list[Panel]]:
     n, best = len(panels), []
     for count in range(min(n, _COLUMNS), 0, -1):
         ways = [(0, *cuts, n) for cuts in combinations(range(1, n), count - 1)]
-        found = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
-        best.append(min(found, key=lambda columns: max(map(height_of, columns))))
+        layouts = [[panels[start:end] for start, end in pairwise(way)] for way in ways]
+        best.append(min(layouts, key=lambda columns: max(map(height_of, columns))))
     shortest = max(map(height_of, best[0]))
     return min(
         (columns for columns in best if max(map(height_of, columns)) <= _TALLER * shortest), key=_empty
@@ -561,67 +565,71 @@ def plot_findings(
 ) -> Figure:
     """Shares with intervals, in groups unless `bins`, and what is likely; of all attributes, or of one."""
     shares = {
-        of: {name: one.frequencies for name, one in found.items()}
-        for of, found in findings.likelihoods
-        if found
+        of: {name: value.frequencies for name, value in likelihoods.items()}
+        for of, likelihoods in findings.likelihoods
+        if likelihoods
     }
     estimates = findings.estimates
     title = estimates.title
     means = findings.unbiased_means if unbiased else findings.means
     values, groups = findings.shares, findings.group_shares
     if unbiased:
-        columns = {name: read_columns([one.share for one in all_]) for name, all_ in findings.groups.items()}
+        columns = {
+            name: read_columns([value.share for value in all_]) for name, all_ in findings.groups.items()
+        }
         values, groups = _as_shares(findings.unbiased), _as_shares(columns)
-    ends = {name: (one.value, one.low, one.high) for name, one in means.items()}
+    ends = {name: (value.value, value.low, value.high) for name, value in means.items()}
     people = {name: findings.among(name, name in estimates.means) for name in estimates}
-    told = {name: one for name, one in people.items() if one is not None}
+    people_named = {name: value for name, value in people.items() if value is not None}
     noisy = frozenset[str]() if unbiased else findings.noisy_means
-    counted = {name: str(one) for name, one in findings.respondents.items()}
+    counted = {name: str(value) for name, value in findings.respondents.items()}
     counted |= {name: format_count(estimates[name].n, "report") for name in findings.leveled}
     parts = {
         name: Part(
-            one.people,
-            list(map(str, one.labels)),
-            _as_shares({name: one.unbiased})[name] if unbiased else one.shares,
+            value.people,
+            list(map(str, value.labels)),
+            _as_shares({name: value.unbiased})[name] if unbiased else value.shares,
         )
-        for name, one in findings.answered.items()
+        for name, value in findings.answered.items()
     }
-    shown = Shown(values, groups, ends, told, noisy, counted, parts, _list_ranges(findings, unbiased))
+    content = Shown(
+        values, groups, ends, people_named, noisy, counted, parts, _list_ranges(findings, unbiased)
+    )
     chosen = [name for name in estimates if only in (None, name)]
-    drawn = {name: estimates.shares[name] for name in chosen if name in estimates.shares}
+    by_name = {name: estimates.shares[name] for name in chosen if name in estimates.shares}
     numbers = {name: estimates.means[name] for name in chosen if name in estimates.means}
     leveled = {name: findings.groups[name] for name in chosen if name in estimates.ranges}
-    about = numbers, estimates.domains, bins, shares, _list_positions(findings), shown, leveled
-    return shares_plot(drawn, title, findings.level, *about)
+    about = numbers, estimates.domains, bins, shares, _list_positions(findings), content, leveled
+    return shares_plot(by_name, title, findings.level, *about)
 
 
 def _list_ranges(findings: Findings, unbiased: bool) -> dict[str, list[Bar]]:
     """The shares between two numbers that were asked for, by attribute."""
-    found: dict[str, list[Bar]] = {}
-    for name, asked in findings.ranges.items():
-        for query, raw in asked.items():
-            one = ShownShare.of(findings.estimates, name, query, raw)
-            share = raw if unbiased else one.share
-            bar = Bar(str(query), share.value, share.low, share.high, noisy=one.noisy and not unbiased)
-            found.setdefault(name, []).append(bar)
-    return found
+    bars: dict[str, list[Bar]] = {}
+    for name, queries in findings.ranges.items():
+        for query, raw in queries.items():
+            possible = ShownShare.of(findings.estimates, name, query, raw)
+            share = raw if unbiased else possible.share
+            bar = Bar(str(query), share.value, share.low, share.high, noisy=possible.noisy and not unbiased)
+            bars.setdefault(name, []).append(bar)
+    return bars
 
 
 def _list_positions(findings: Findings) -> dict[str, dict[str, float]]:
     """Means and quantiles of ranges, by name, but for those beyond an open end."""
-    found = {
+    lines = {
         name: {MEAN: mean.value}
         for name, mean in findings.means.items()
         if name not in findings.estimates.means and name not in findings.noisy_means
     }
     for name, shares in findings.all_quantiles.items():
-        told = {
-            name_quantile(share): one.value
-            for share, one in shares.items()
-            if math.isfinite(one.value) and not findings.is_wide(name, one)
+        positions = {
+            name_quantile(share): quantile.value
+            for share, quantile in shares.items()
+            if math.isfinite(quantile.value) and not findings.is_wide(name, quantile)
         }
-        found[name] = found.get(name, {}) | told
-    return found
+        lines[name] = lines.get(name, {}) | positions
+    return lines
 
 
 def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:

@@ -27,7 +27,7 @@ _UNBIASED = {
     "unbiased_high": "high",
 }
 _POINTS = ("share", "projected", "mle")  # columns that are withheld where they are too noisy to read
-_MORE = {one: one for one in (*WORST, "projected", "mle", "reports")}
+_MORE = {name: name for name in (*WORST, "projected", "mle", "reports")}
 _PHRASES: dict[Method, str] = {
     "most likely": "most likely shares",
     "smoothed": "smoothed shares",
@@ -39,7 +39,7 @@ _BAR = 240  # pixels
 
 
 def write_text(
-    found: Findings,
+    findings: Findings,
     bins: bool = False,
     most: int | None = None,
     shell: bool = True,
@@ -50,44 +50,46 @@ def write_text(
     At most `most` rows of each are shown. In the `shell` it says which options show more, else which methods
     do. With `unbiased` it shows unbiased shares, which may be impossible ones.
     """
-    estimates = found.estimates
+    estimates = findings.estimates
     records = format_count(estimates.n, "record")
-    lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * found.level:g} % intervals"]
-    for question, options in _list_several(found).items():
-        rows = _option_rows(found, options)
+    lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
+    for question, options in _list_several(findings).items():
+        rows = _option_rows(findings, options)
         lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
-        lines += [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(found, options)]
-        lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(found, options)]
-        for people, mine in _option_answers(found, options):
+        lines += (
+            [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(findings, options)]
+        )
+        lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(findings, options)]
+        for people, mine in _option_answers(findings, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
-    for name in _list_alone(found):
-        rows = _rows_of(found, name, bins)
-        grouped = name in found.groups and (not bins or name in found.leveled)
+    for name in _list_alone(findings):
+        rows = _rows_of(findings, name, bins)
+        grouped = name in findings.groups and (not bins or name in findings.leveled)
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
-        if name in found.leveled:
+        if name in findings.leveled:
             more = (
                 "--range 10:20 shows any range" if shell else f"result.range({name!r}, ...) reads any range"
             )
         counted = (
             f": {estimates[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
         )
-        phrase = _phrase(found, name, unbiased)
+        phrase = _phrase(findings, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
-        title = f"{name} ({_count_reports(found, name)}), {phrase}{counted}"
+        title = f"{name} ({_count_reports(findings, name)}), {phrase}{counted}"
         lines += ["", title, *_first_lines(rows, most, unbiased, where)]
         wide = _width_of(rows[:most])
-        lines += [f"{what:>{wide}} {text}" for what, text in _summary(found, name, unbiased)]
-        for people, mine in _list_answers(found, name):
+        lines += [f"{what:>{wide}} {text}" for what, text in _summary(findings, name, unbiased)]
+        for people, mine in _list_answers(findings, name):
             lines += ["", f"{name}, of {people}", *_first_lines(mine, most, unbiased, where)]
-    tables = _name_tables(found, shell)
-    return "\n".join([*lines, *_lines_without_shares(found, unbiased), *(["", tables] if tables else [])])
+    tables = _name_tables(findings, shell)
+    return "\n".join([*lines, *_lines_without_shares(findings, unbiased), *(["", tables] if tables else [])])
 
 
-def _name_tables(found: Findings, shell: bool) -> str:
+def _name_tables(findings: Findings, shell: bool) -> str:
     from deniable.explain.question_pairs import point_to_tables
 
-    document = found.estimates.document
+    document = findings.estimates.document
     return "" if document is None else point_to_tables(document, shell)
 
 
@@ -102,79 +104,84 @@ def _first_lines(
     return lines
 
 
-def _list_answers(found: Findings, name: str) -> list[tuple[str, list[dict[str, Any]]]]:
+def _list_answers(findings: Findings, name: str) -> list[tuple[str, list[dict[str, Any]]]]:
     """The rows of those who answered, and who these are, where there are such rows."""
-    rows = [row for row in found.rows.answered if row["attribute"] == name]
-    return [(found.answered[name].people, rows)] if rows else []
+    rows = [row for row in findings.rows.answered if row["attribute"] == name]
+    return [(findings.answered[name].people, rows)] if rows else []
 
 
-def _option_answers(found: Findings, options: Sequence[Attribute]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The same of options, under their own names."""
-    all_ = [(one, *each) for one in options for each in _list_answers(found, one.name)]
+def _option_answers(
+    findings: Findings, options: Sequence[Attribute]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Answers to options, under their own names."""
+    all_ = [(option, *answer) for option in options for answer in _list_answers(findings, option.name)]
     rows = [
-        row | {"value": one.option, "reports": row["n"]}
-        for one, _, mine in all_
+        row | {"value": option.option, "reports": row["n"]}
+        for option, _, mine in all_
         for row in mine
         if row["value"] == "yes"
     ]
     return [(all_[0][1], rows)] if rows else []
 
 
-def _phrase(found: Findings, name: str, unbiased: bool) -> str:
+def _phrase(findings: Findings, name: str, unbiased: bool) -> str:
     """Which shares these are, and whose."""
-    people = "these" if name in found.respondents else found.among(name)
-    shares = found.group_shares if name in found.leveled else found.shares
+    people = "these" if name in findings.respondents else findings.among(name)
+    shares = findings.group_shares if name in findings.leveled else findings.shares
     which = _PHRASES["unbiased" if unbiased else shares[name].method]
     return which if people is None else f"{which} of {people}"
 
 
-def _count_reports(found: Findings, name: str) -> str:
+def _count_reports(findings: Findings, name: str) -> str:
     """How many reports were counted, and of how many people results are where that is not everybody."""
-    if name in found.respondents:
-        return str(found.respondents[name])
-    return format_count(found.estimates[name].n, "report")
+    if name in findings.respondents:
+        return str(findings.respondents[name])
+    return format_count(findings.estimates[name].n, "report")
 
 
-def _list_several(found: Findings) -> dict[str, list[Attribute]]:
+def _list_several(findings: Findings) -> dict[str, list[Attribute]]:
     """The options that have shares of every question with several answers, by its name."""
-    document = found.estimates.document
+    document = findings.estimates.document
     several = {} if document is None else list_several(document.attributes)
-    known = {name: [one for one in options if one.name in found.names] for name, options in several.items()}
+    known = {
+        name: [option for option in options if option.name in findings.names]
+        for name, options in several.items()
+    }
     return {name: options for name, options in known.items() if options}
 
 
-def _list_alone(found: Findings) -> list[str]:
+def _list_alone(findings: Findings) -> list[str]:
     """The attributes that are shown by themselves."""
-    options = {one.name for each in _list_several(found).values() for one in each}
-    shown = {*found.names, *found.leveled}
-    return [name for name in found.estimates if name in shown and name not in options]
+    options = {option.name for members in _list_several(findings).values() for option in members}
+    names = {*findings.names, *findings.leveled}
+    return [name for name in findings.estimates if name in names and name not in options]
 
 
-def _option_rows(found: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
+def _option_rows(findings: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
     """The row of those who chose it, for each option, under its own name; then who was not asked."""
     rows = []
-    for one in options:
-        mine = [row | {"reports": row["n"]} for row in _rows_of(found, one.name, bins=True)]
-        rows += [row | {"value": one.option} for row in mine if row["value"] == "yes"]
-        if one is options[-1]:
+    for option in options:
+        mine = [row | {"reports": row["n"]} for row in _rows_of(findings, option.name, bins=True)]
+        rows += [row | {"value": option.option} for row in mine if row["value"] == "yes"]
+        if option is options[-1]:
             rows += [row for row in mine if row["value"] not in ("yes", "no")]
     return rows
 
 
-def _option_noise(found: Findings, options: Sequence[Attribute]) -> list[str]:
+def _option_noise(findings: Findings, options: Sequence[Attribute]) -> list[str]:
     """What would mend options that are too noisy: the one that needs most, and how many there are."""
-    names = [one.name for one in options]
-    noise = [one for one in found.noise if one.attribute in names]
+    names = [option.name for option in options]
+    noise = [option for option in findings.noise if option.attribute in names]
     if not noise:
         return []
-    worst = max(noise, key=lambda one: one.people)
+    worst = max(noise, key=lambda option: option.people)
     many = f"{len(noise)} of {format_count(len(options), 'option')}"
     return [f"{many} {'is' if len(noise) == 1 else 'are'} too noisy to read: {worst.ways}"]
 
 
-def _rows_of(found: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
-    grouped = name in found.groups and (not bins or name in found.leveled)
-    rows = found.rows.groups if grouped else found.rows.values
+def _rows_of(findings: Findings, name: str, bins: bool) -> list[dict[str, Any]]:
+    grouped = name in findings.groups and (not bins or name in findings.leveled)
+    rows = findings.rows.groups if grouped else findings.rows.values
     return [row for row in rows if row["attribute"] == name]
 
 
@@ -187,14 +194,16 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
     """An attribute's shares as text, with the columns that its rows have."""
     wide, first = _width_of(rows), rows[0]
     columns = {
-        one: name
-        for one, name in ((_UNBIASED if unbiased else _SHARES) | _MORE).items()
-        if first.get(one) is not None or (one in first and one in WORST)
+        column: name
+        for column, name in ((_UNBIASED if unbiased else _SHARES) | _MORE).items()
+        if first.get(column) is not None or (column in first and column in WORST)
     }
     lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
     for row in rows:
         noisy = row["noisy"] and not unbiased
-        cells = (f"{'-':>11}" if noisy and one in _POINTS else _format_cell(row[one]) for one in columns)
+        cells = (
+            f"{'-':>11}" if noisy and column in _POINTS else _format_cell(row[column]) for column in columns
+        )
         note = "" if unbiased else _note_move(row)
         if noisy:
             note = f"  {NOISY}"
@@ -208,9 +217,9 @@ def _note_move(row: Mapping[str, Any]) -> str:
     return "" if moved_from is None else f"  {describe_move(moved_from)}"
 
 
-def _option_fits(found: Findings, options: Sequence[Attribute]) -> list[str]:
+def _option_fits(findings: Findings, options: Sequence[Attribute]) -> list[str]:
     """Of options, those whose reports fit honest people badly."""
-    fits = {one.option: found.fits.get(one.name) for one in options}
+    fits = {attribute.option: findings.fits.get(attribute.name) for attribute in options}
     return [f"{option}: {fit}" for option, fit in fits.items() if fit is not None and fit.is_bad]
 
 
@@ -220,36 +229,39 @@ def _format_cell(cell: float | None) -> str:
     return f"{cell:11,}" if isinstance(cell, int) else f"{cell:11.4f}"
 
 
-def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
+def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
     """Below an attribute's shares: its mean, its quantiles, how good what is most likely is, and noise."""
-    domain = found.estimates.domains.get(name)
+    domain = findings.estimates.domains.get(name)
     lines = []
-    whose = _whose(found, name)
-    mean = (found.unbiased_means if unbiased else found.means).get(name)
+    whose = _whose(findings, name)
+    mean = (findings.unbiased_means if unbiased else findings.means).get(name)
     if mean is not None:
-        noisy = name in found.noisy_means and not unbiased
-        moved = "" if noisy or unbiased else _note_moved_mean(found, name)
+        noisy = name in findings.noisy_means and not unbiased
+        moved = "" if noisy or unbiased else _note_moved_mean(findings, name)
         lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}{moved}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
     lines += [
-        (name_quantile(share), f"{_format_summary(one, found.is_wide(name, one) and not unbiased)}{whose}")
-        for share, one in found.all_quantiles.get(name, {}).items()
+        (
+            name_quantile(share),
+            f"{_format_summary(item, findings.is_wide(name, item) and not unbiased)}{whose}",
+        )
+        for share, item in findings.all_quantiles.get(name, {}).items()
     ]
-    for row in found.rows.ranges:
+    for row in findings.rows.ranges:
         if row["attribute"] == name:
             lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
-    if name in found.leveled and found.estimates.ranges[name].few:
-        lines.append(("few reports", found.estimates.ranges[name].few))
-    for of, likely in found.likelihoods:
+    if name in findings.leveled and findings.estimates.ranges[name].few:
+        lines.append(("few reports", findings.estimates.ranges[name].few))
+    for of, likely in findings.likelihoods:
         if name in likely:
-            one = likely[name]
+            item = likely[name]
             best = "no certificate"
-            if one.gap < math.inf:
-                best = f"log-likelihood per report within {one.gap:.2g} of the best"
-            ends = "" if one.smoothing is None else "; intervals are those of the unbiased shares"
-            lines.append((of, f"{_how(one)}; {best}{ends}"))
-    unexplained = found.find_unexplained()
+            if item.gap < math.inf:
+                best = f"log-likelihood per report within {item.gap:.2g} of the best"
+            ends = "" if item.smoothing is None else "; intervals are those of the unbiased shares"
+            lines.append((of, f"{_how(item)}; {best}{ends}"))
+    unexplained = findings.find_unexplained()
     if name in unexplained:
         value, share = unexplained[name]
         lines.append(
@@ -260,51 +272,51 @@ def _summary(found: Findings, name: str, unbiased: bool) -> list[tuple[str, str]
             )
         )
     if not unbiased:
-        lines += [("noise", str(one)) for one in found.noise if one.attribute == name]
-    if name in found.fits and found.fits[name].is_bad:
-        lines.append(("fit", str(found.fits[name])))
-    return [*lines, *([("", found.refused[name])] if name in found.refused else [])]
+        lines += [("noise", str(item)) for item in findings.noise if item.attribute == name]
+    if name in findings.fits and findings.fits[name].is_bad:
+        lines.append(("fit", str(findings.fits[name])))
+    return [*lines, *([("", findings.refused[name])] if name in findings.refused else [])]
 
 
 def _format_share(row: Mapping[str, Any], unbiased: bool) -> str:
     """A share between two numbers, and where the true one is."""
     columns = ("unbiased", "unbiased_low", "unbiased_high") if unbiased else ("share", "low", "high")
-    share, low, high = (100 * row[one] for one in columns)
-    told = NOISY if row["noisy"] and not unbiased else f"{share:.2f} % of people"
+    share, low, high = (100 * row[column] for column in columns)
+    text = NOISY if row["noisy"] and not unbiased else f"{share:.2f} % of people"
     moved = "" if unbiased or row["noisy"] or row[MOVED] is None else f", {describe_move(row[MOVED])}"
-    return f"{told}, from {low:.2f} to {high:.2f} %{moved}"
+    return f"{text}, from {low:.2f} to {high:.2f} %{moved}"
 
 
-def _note_moved_mean(found: Findings, name: str) -> str:
+def _note_moved_mean(findings: Findings, name: str) -> str:
     """The unbiased mean, where the one that is shown is far from it."""
-    [row] = [row for row in found.rows.means if row["attribute"] == name]
+    [row] = [row for row in findings.rows.means if row["attribute"] == name]
     if row[MOVED] is None:
         return ""
     return f", cut from {_format_number(row[MOVED], _count_digits(row['stderr']))}"
 
 
-def _whose(found: Findings, name: str) -> str:
+def _whose(findings: Findings, name: str) -> str:
     """Whom a mean or a quantile is about, where that is not everybody."""
-    people = found.among(name, middle=True)
+    people = findings.among(name, middle=True)
     return "" if people is None else f", of {people}"
 
 
-def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
+def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
     """The attributes that have a mean only, or nothing yet."""
-    lines, estimates = [], found.estimates
-    noise = {one.attribute: one for one in found.noise}
+    lines, estimates = [], findings.estimates
+    noise = {item.attribute: item for item in findings.noise}
     for name in estimates.means:
-        mean = (found.unbiased_means if unbiased else found.means)[name]
-        names = "".join(f"{one:>13}" for one in (MEAN, "stderr", "low", "high"))
-        noisy = name in found.noisy_means and not unbiased
+        mean = (findings.unbiased_means if unbiased else findings.means)[name]
+        names = "".join(f"{item:>13}" for item in (MEAN, "stderr", "low", "high"))
+        noisy = name in findings.noisy_means and not unbiased
         digits = _count_digits(mean.stderr)
         middle = "-" if noisy else f"{mean.value:.{digits}f}"
         ends = (mean.stderr, mean.low, mean.high)
-        numbers = f"{middle:>13}" + "".join(f"{one:13.{digits}f}" for one in ends)
-        whose = ", mean of these" if name in found.respondents else _whose(found, name)
-        title = f"{name} ({_count_reports(found, name)}){whose}"
+        numbers = f"{middle:>13}" + "".join(f"{item:13.{digits}f}" for item in ends)
+        whose = ", mean of these" if name in findings.respondents else _whose(findings, name)
+        title = f"{name} ({_count_reports(findings, name)}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
-        moved = "" if noisy or unbiased else _note_moved_mean(found, name).removeprefix(", ")
+        moved = "" if noisy or unbiased else _note_moved_mean(findings, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
     for name, nothing in estimates.unreported.items():
@@ -312,36 +324,36 @@ def _lines_without_shares(found: Findings, unbiased: bool) -> list[str]:
     return lines
 
 
-def write_html(found: Findings) -> str:
+def write_html(findings: Findings) -> str:
     """For a notebook: a table with bars for each attribute, and its mean and median below."""
-    estimates = found.estimates
+    estimates = findings.estimates
     records = format_count(estimates.n, "record")
-    about = f"{records} reported for plan {estimates.plan_id[:12]}; {100 * found.level:g} % intervals"
+    about = f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"
     parts = [f"<p>{about}</p>"]
-    for question, options in _list_several(found).items():
-        table = _write_table(_option_rows(found, options), "all that apply: who chose each")
+    for question, options in _list_several(findings).items():
+        table = _write_table(_option_rows(findings, options), "all that apply: who chose each")
         parts.append(f"<h4>{html.escape(question)}</h4>{table}")
-        parts += [_paragraph(f"noise: {text}") for text in _option_noise(found, options)]
-        parts += [_paragraph(f"fit: {text}") for text in _option_fits(found, options)]
-        parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(found, options)]
-    for name in _list_alone(found):
-        rows = _rows_of(found, name, bins=False)
-        phrase = f"{_count_reports(found, name)}, {_phrase(found, name, False)}"
+        parts += [_paragraph(f"noise: {text}") for text in _option_noise(findings, options)]
+        parts += [_paragraph(f"fit: {text}") for text in _option_fits(findings, options)]
+        parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(findings, options)]
+    for name in _list_alone(findings):
+        rows = _rows_of(findings, name, bins=False)
+        phrase = f"{_count_reports(findings, name)}, {_phrase(findings, name, False)}"
         parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
         if len(rows) > _MOST_ROWS:
             parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
-        parts += [_paragraph(f"{what}: {text}") for what, text in _summary(found, name, unbiased=False)]
-        for people, mine in _list_answers(found, name):
+        parts += [_paragraph(f"{what}: {text}") for what, text in _summary(findings, name, unbiased=False)]
+        for people, mine in _list_answers(findings, name):
             parts.append(_write_table(mine[:_MOST_ROWS], f"of {people}"))
     for name in estimates.means:
-        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(found, name))}")
-        mean = _format_summary(found.means[name], name in found.noisy_means)
-        moved = "" if name in found.noisy_means else _note_moved_mean(found, name)
-        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(found, name)}{moved}"))
-        parts += [_paragraph(str(one)) for one in found.noise if one.attribute == name]
+        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(findings, name))}")
+        mean = _format_summary(findings.means[name], name in findings.noisy_means)
+        moved = "" if name in findings.noisy_means else _note_moved_mean(findings, name)
+        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(findings, name)}{moved}"))
+        parts += [_paragraph(str(noise)) for noise in findings.noise if noise.attribute == name]
     for name, nothing in estimates.unreported.items():
         parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
-    tables = _name_tables(found, shell=False)
+    tables = _name_tables(findings, shell=False)
     return "".join([*parts, *([_paragraph(tables)] if tables else [])])
 
 
@@ -357,14 +369,14 @@ def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
     for row in rows:
         low, share, high = (row[of] for of in ("low", "share", "high"))
         bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
-        shown = NOISY if row["noisy"] else f"{100 * share:.1f} %"
-        shown += "" if row["noisy"] else _note_move(row).replace("  ", ", ")
+        text = NOISY if row["noisy"] else f"{100 * share:.1f} %"
+        text += "" if row["noisy"] else _note_move(row).replace("  ", ", ")
         reports = f"<td>{row['reports']:,}</td>" if counted else ""
         lines.append(
-            f"<tr><td>{html.escape(str(row['value']))}</td><td>{shown}</td>"
+            f"<tr><td>{html.escape(str(row['value']))}</td><td>{text}</td>"
             f"<td>{100 * low:.1f} to {100 * high:.1f} %</td>"
             f"{reports}"
-            f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{shown}">{bar}'
+            f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{text}">{bar}'
             f'<line x1="{low * scale:.1f}" x2="{high * scale:.1f}" y1="7" y2="7" stroke="#1d3557" '
             'stroke-width="2"/></svg></td></tr>'
         )
@@ -375,21 +387,23 @@ def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
     )
 
 
-def _how(found: Likelihood) -> str:
+def _how(likelihood: Likelihood) -> str:
     """By which steps shares were found, in words."""
-    if found.smoothing is None:
-        return f"{found.method}, {found.stop}"
-    passes, weight = f"{found.smoothing.passes:,} passes", found.smoothing.weight
+    if likelihood.smoothing is None:
+        return f"{likelihood.method}, {likelihood.stop}"
+    passes, weight = f"{likelihood.smoothing.passes:,} passes", likelihood.smoothing.weight
     if weight == 0:
         return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
     return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
 
 
-def _format_summary(found: Summary, noisy: bool) -> str:
+def _format_summary(summary: Summary, noisy: bool) -> str:
     """A number and where the true one is; only the latter if it is too noisy to read."""
-    within = f", and {describe_bins(found.within)}" if found.within else ""
-    digits = _count_digits(found.stderr)
-    value, low, high = (_format_number(number, digits) for number in (found.value, found.low, found.high))
+    within = f", and {describe_bins(summary.within)}" if summary.within else ""
+    digits = _count_digits(summary.stderr)
+    value, low, high = (
+        _format_number(number, digits) for number in (summary.value, summary.low, summary.high)
+    )
     return f"{NOISY if noisy else value}, from {low} to {high}{within}"
 
 

@@ -59,43 +59,47 @@ class WindowFindings:
     def table(self) -> list[dict[str, Any]]:
         """One table of all windows: their columns first, then those of each window's own table."""
         return [
-            self._name(window) | row for window, found in self.windows.items() for row in found.rows.table()
+            self._name(window) | row
+            for window, findings in self.windows.items()
+            for row in findings.rows.table()
         ]
 
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         first = next(iter(self.windows.values()))
-        windows = [{"window": self._name(window)} | found.about() for window, found in self.windows.items()]
-        told = {"plan": first.estimates.plan_id, "title": first.estimates.title, "level": first.level}
-        return told | {"by": list(self.by), "windows": windows}
+        windows = [
+            {"window": self._name(window)} | findings.about() for window, findings in self.windows.items()
+        ]
+        about = {"plan": first.estimates.plan_id, "title": first.estimates.title, "level": first.level}
+        return about | {"by": list(self.by), "windows": windows}
 
     def text(self, unbiased: bool = False) -> str:
         """A table for each attribute: a row for each window, and a column for each of the largest shares."""
         first = next(iter(self.windows.values()))
-        n = sum(found.estimates.n for found in self.windows.values())
+        n = sum(findings.estimates.n for findings in self.windows.values())
         parts = [
             f"{format_count(n, 'record')} in {format_count(len(self.windows), 'window')} reported for plan "
             f"{first.estimates.plan_id[:12]}; {format_percent(first.level)} intervals of each window by "
             "itself"
         ]
         for name in self._shown:
-            shown, more = self._choose(name)
+            values, more = self._choose(name)
             rows = [
                 [
                     *name_values(window),
-                    f"{self._count(found, name):,}",
-                    *self._cells(window, name, shown, unbiased),
+                    f"{self._count(findings, name):,}",
+                    *self._cells(window, name, values, unbiased),
                 ]
-                for window, found in self.windows.items()
+                for window, findings in self.windows.items()
             ]
-            lines = format_table([*self.by, "reports", *map(str, shown)], rows, self.by, "  ")
+            lines = format_table([*self.by, "reports", *map(str, values)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
             caveats = *self._list_caveats(name), *self._list_bad_fits(name), *self._list_refused(name)
             lines += [f"  {why}" for why in caveats]
-            smoothed = any(name in found.smoothed for found in self.windows.values())
+            smoothed = any(name in findings.smoothed for findings in self.windows.values())
             parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
-            parts += [self._write_others(name, shown, of) for of in self._list_others(name)]
+            parts += [self._write_others(name, values, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
 
     def _list_caveats(self, name: str) -> list[str]:
@@ -106,34 +110,41 @@ class WindowFindings:
 
     def _list_bad_fits(self, name: str) -> list[str]:
         """The windows whose reports fit honest people badly."""
-        fits = [(window, found.fits.get(name)) for window, found in self.windows.items()]
+        fits = [(window, findings.fits.get(name)) for window, findings in self.windows.items()]
         return [f"{' '.join(name_values(at))}: {fit}" for at, fit in fits if fit is not None and fit.is_bad]
 
     def _list_refused(self, name: str) -> list[str]:
         """Why what was asked for cannot be found, each reason once."""
-        reasons = [found.refused[name] for found in self.windows.values() if name in found.refused]
+        reasons = [findings.refused[name] for findings in self.windows.values() if name in findings.refused]
         return list(dict.fromkeys(reasons))
 
     def _list_others(self, name: str) -> list[str]:
         """What was asked for beside the shares that are shown, if any window has it."""
-        rows = [row for some in self._rows.values() for (one, _), row in some.items() if one == name]
-        found = [of for of in (PROJECTED, MLE) if any(row.get(of) is not None for row in rows)]
+        rows = [
+            row
+            for rows_of_window in self._rows.values()
+            for (attribute, _), row in rows_of_window.items()
+            if attribute == name
+        ]
+        kinds = [of for of in (PROJECTED, MLE) if any(row.get(of) is not None for row in rows)]
         fakes = WORST[0] in rows[0] and any(row["kind"] == "value" for row in rows)
-        return [*found, *(WORST[:1] if fakes else ())]
+        return [*kinds, *(WORST[:1] if fakes else ())]
 
-    def _write_others(self, name: str, shown: Sequence[str], of: str) -> str:
+    def _write_others(self, name: str, labels: Sequence[str], of: str) -> str:
         """A table of other shares, or of their worst case, in every window."""
         first = next(iter(self.windows.values()))
-        values = [value for value in shown if not self._is_number(name, value)]
+        values = [value for value in labels if not self._is_number(name, value)]
         rows = []
-        for window, some in self._rows.items():
-            cells = [_format_other(some.get((name, value)), of) for value in values]
+        for window, rows_of_window in self._rows.items():
+            cells = [_format_other(rows_of_window.get((name, value)), of) for value in values]
             rows.append([*name_values(window), *cells])
         titles = {PROJECTED: f"made consistent ({first.project})", MLE: "most likely shares"}
         title = titles.get(of) or f"if up to {format_percent(first.fakes or 0.0)} of reports are fake"
         lines = format_table([*self.by, *map(str, values)], rows, self.by, "  ")
         if of == MLE:
-            gaps = [found.likely[name].gap for found in self.windows.values() if name in found.likely]
+            gaps = [
+                findings.likely[name].gap for findings in self.windows.values() if name in findings.likely
+            ]
             best = f"log-likelihood per report within {max(gaps):.2g} of the best in every window"
             lines.append(f"  {best if max(gaps) < math.inf else 'some windows have no certificate'}")
         return "\n".join([f"{name}, {title}", *lines])
@@ -147,9 +158,9 @@ class WindowFindings:
 
         first = next(iter(self.windows.values()))
         title = first.estimates.title or "Estimates"
-        drawn = {name: name for name in self._shown}
+        titles = {name: name for name in self._shown}
         return panels(
-            drawn,
+            titles,
             lambda axes, name: self._draw(axes, name, unbiased),
             f"{title} by {' and '.join(self.by)}, {format_percent(first.level)} intervals",
             columns=2,
@@ -162,16 +173,16 @@ class WindowFindings:
         from deniable.plot.figure import format_tick
         from deniable.plot.looks import looks
 
-        shown, _ = self._choose(name)
+        labels, _ = self._choose(name)
         windows = list(self.windows)
-        means = [value for value in shown if self._is_number(name, value)]
-        values = [value for value in shown if value not in means] or means[:1]
+        means = [value for value in labels if self._is_number(name, value)]
+        values = [value for value in labels if value not in means] or means[:1]
         for value, look in looks(map(str, values)).items():
             points = [(i, self._rows[window].get((name, value))) for i, window in enumerate(windows)]
             seen = [(i, *_read_point(row, unbiased)) for i, row in points if row is not None]
-            here = [one for one in seen if None not in one]
+            known = [point for point in seen if None not in point]
             at, middle, low, high = (
-                (list(column) for column in zip(*here, strict=True)) if here else ([],) * 4
+                (list(column) for column in zip(*known, strict=True)) if known else ([],) * 4
             )
             if len(self.by) > 1:  # neighbors are of other regions, so that no line leads from one to the next
                 axes.vlines(at, low, high, color=look["color"], alpha=0.5)
@@ -182,8 +193,8 @@ class WindowFindings:
         if values != means[:1]:
             axes.yaxis.set_major_formatter(format_tick)
         step = -(-len(windows) // _TICKS)
-        named = [" ".join(name_values(one)) for one in windows[::step]]
-        axes.set_xticks(range(0, len(windows), step), named, rotation=30, ha="right", rotation_mode="anchor")
+        ticks = [" ".join(name_values(window)) for window in windows[::step]]
+        axes.set_xticks(range(0, len(windows), step), ticks, rotation=30, ha="right", rotation_mode="anchor")
         axes.set_xlim(-0.4, len(windows) - 0.6)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
 
@@ -197,10 +208,10 @@ class WindowFindings:
         return {
             window: {
                 (row["attribute"], str(row["value"])): row
-                for row in found.rows.table(bins=False)
+                for row in findings.rows.table(bins=False)
                 if row["kind"] != AMONG
             }
-            for window, found in self.windows.items()
+            for window, findings in self.windows.items()
         }
 
     @cached_property
@@ -218,19 +229,19 @@ class WindowFindings:
                 elif attribute == name:
                     numbers[value] = None
         largest = sorted(total, key=total.__getitem__, reverse=True)[:_COLUMNS]
-        shown = [value for value in total if value in largest]
-        return [*shown, *numbers], len(total) - len(shown)
+        chosen = [value for value in total if value in largest]
+        return [*chosen, *numbers], len(total) - len(chosen)
 
     def _is_number(self, name: str, value: str) -> bool:
-        found = (rows.get((name, value)) for rows in self._rows.values())
-        return any(row is not None and row["kind"] not in _SHARES for row in found)
+        rows_of_value = (rows.get((name, value)) for rows in self._rows.values())
+        return any(row is not None and row["kind"] not in _SHARES for row in rows_of_value)
 
-    def _count(self, found: Findings, name: str) -> int:
-        known = found.estimates.unreported.get(name) or found.estimates[name]
+    def _count(self, findings: Findings, name: str) -> int:
+        known = findings.estimates.unreported.get(name) or findings.estimates[name]
         return int(known.n)
 
-    def _cells(self, window: Window, name: str, shown: Sequence[str], unbiased: bool) -> list[str]:
-        return [_format_cell(self._rows[window].get((name, value)), unbiased) for value in shown]
+    def _cells(self, window: Window, name: str, values: Sequence[str], unbiased: bool) -> list[str]:
+        return [_format_cell(self._rows[window].get((name, value)), unbiased) for value in values]
 
 
 def _plain(value: object) -> object:
