@@ -1,4 +1,4 @@
-"""Maps of grids: reduced from GeoJSON, or images; part of the plan and its id; refused with a reason."""
+"""Maps of grids: reduced from GeoJSON; part of the plan and its id; refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.plan.maps import MOST_BYTES, MOST_POINTS, SIDE, Map
+from deniable.plan.maps import MOST_POINTS, SIDE, Map
 from deniable.study import Plan
-from tests.rules import png
 from tests.running import Run
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-PNG = png(640, 480)
 BOX = dn.Grid(52.0, 13.0, 53.0, 14.0, rows=4, columns=5, privacy="equal")
 
 
@@ -127,26 +125,15 @@ def test_what_is_no_outline_of_the_box_is_refused(outline: dict[str, Any], probl
         Map.of(BOX, outline)
 
 
-def test_an_image_is_known_by_its_first_bytes(tmp_path: Path) -> None:
-    (tmp_path / "map.png").write_bytes(PNG + bytes(84))
-    found = Map.read(tmp_path / "map.png", BOX, {"Here": (52.5, 13.5)})
-    assert str(found) == "a map of a PNG image of 108 bytes, and 1 town: Here"
-    plan = Plan.of({"home": BOX}, dn.grr(20, 1.0), people=100).with_maps({"home": found})
-    assert Plan.from_json(plan.to_json()).document.maps == (("home", found),)
-    (tmp_path / "drawn.png").write_bytes(b"<svg xmlns='http://www.w3.org/2000/svg'/>")
-    with pytest.raises(InvalidParameter, match=r"drawn.png: the image of a map is a PNG or JPEG file"):
-        Map.read(tmp_path / "drawn.png", BOX)
-    (tmp_path / "drawn.svg").write_bytes(b"<svg/>")
-    with pytest.raises(InvalidParameter, match="convert it first"):
-        Map.read(tmp_path / "drawn.svg", BOX)
-    with pytest.raises(InvalidParameter, match="at most 150,000 bytes"):
-        Map.of(BOX, image=PNG + bytes(MOST_BYTES))
-    with pytest.raises(InvalidParameter, match="at most 4,096 x 4,096 pixels, got 20,000 x 30,000; save it"):
-        Map.of(BOX, image=png(20_000, 30_000))
-    with pytest.raises(InvalidParameter, match="at most 4,096 x 4,096 pixels, and this does not say"):
-        Map.of(BOX, image=b"\xff\xd8\xff")
+def test_images_and_what_is_too_fine_are_refused(tmp_path: Path) -> None:
+    for name in ("map.png", "map.JPG", "drawn.svg"):
+        (tmp_path / name).write_bytes(b"\x89PNG")
+        with pytest.raises(InvalidParameter, match=rf"{name}: .* images under maps are retired"):
+            Map.read(tmp_path / name, BOX)
+    with pytest.raises(InvalidParameter, match="images under maps are retired; give GeoJSON"):
+        Map.from_dict({"image": "iVBORw0KGgo="}, BOX, "home")
     with pytest.raises(InvalidParameter, match="at most 4,800 points"):
-        Map(found.box, ((0, 0, 1, 1) * (MOST_POINTS // 2) + (2, 2),))
+        Map(Map.of(BOX, towns={"Here": (52.5, 13.5)}).box, ((0, 0, 1, 1) * (MOST_POINTS // 2) + (2, 2),))
 
 
 def test_towns_and_maps_are_refused_where_they_do_not_belong(tmp_path: Path) -> None:
@@ -163,7 +150,7 @@ def test_towns_and_maps_are_refused_where_they_do_not_belong(tmp_path: Path) -> 
     with pytest.raises(InvalidParameter, match="did you mean 'home'"):
         dn.Study({"home": BOX}, epsilon=1.0, maps={"hom": drawn})
     (tmp_path / "study.toml").write_text(
-        'epsilon = 1\n[attributes.color]\nvalues = ["a", "b"]\nmap = "a.png"\n', encoding="utf-8"
+        'epsilon = 1\n[attributes.color]\nvalues = ["a", "b"]\nmap = "a.geojson"\n', encoding="utf-8"
     )
     with pytest.raises(InvalidParameter, match=r"attributes.color: map and towns are for locations"):
         dn.Study.read(tmp_path / "study.toml")

@@ -118,7 +118,6 @@ export function map(
       height: (down + 2).toFixed(1),
     },
     svg("desc", {}, rows.map(spoken).join("; ")),
-    under?.image !== undefined && outline,
     boxes.map(([box]) => box),
     under?.lines !== undefined && outline, // over cells, which would hide it, and under words
     boxes.flatMap(([, ...words]) => words),

@@ -50,7 +50,7 @@ export function showPlace(question: Question, makeField: Field, hides: HTMLEleme
     makeField(
       "map",
       "File of the map",
-      "GeoJSON or an image, in the study’s folder. Without one, people see cells and no land.",
+      "GeoJSON, in the study’s folder. Without one, people see cells and no land.",
     ),
     hides,
     ...(isMetric(question) ? distances(question, makeField) : []),

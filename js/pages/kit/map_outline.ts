@@ -1,15 +1,10 @@
-/** Draws what lies under the cells of a grid: the lines or the image of a plan's map. */
+/** Draws what lies under the cells of a grid: the lines of a plan's map. */
 
 import { type PlanMap, SIDE } from "../../src/plan/maps.js";
 import { svg } from "./dom.js";
 
 /** The drawing of a map, as wide and as high as said. */
-export function outlineOf({ lines, image }: PlanMap, width: number, height: number): SVGElement[] {
-  if (image !== undefined) {
-    const kind = image.startsWith("/9j/") ? "jpeg" : "png";
-    const href = `data:image/${kind};base64,${image}`;
-    return [svg("image", { class: "ground-image", href, width, height, preserveAspectRatio: "none" })];
-  }
+export function outlineOf({ lines }: PlanMap, width: number, height: number): SVGElement[] {
   if (lines === undefined) return [];
   const [across, down] = [width / SIDE, height / SIDE];
   const point = (line: readonly number[], i: number): string =>

@@ -1,4 +1,4 @@
-/** Reads the maps of a survey: lines or an image under the cells of a grid, and the names of towns. */
+/** Reads the maps of a survey: lines under the cells of a grid, and the names of towns. */
 
 import type { Domain } from "../domains/domain.js";
 import { checkedText } from "../domains/values.js";
@@ -9,13 +9,10 @@ import { checkedFields, checkedInteger, checkedList, checkedString, type Fields 
 /** The largest coordinate: x from the west of the box to its east, y from its north to its south. */
 export const SIDE = 4095;
 const MOST_POINTS = 4800;
-const MOST_BYTES = 150_000;
-const MOST_PIXELS = 4096; // in a row, and in a column: a small file may unpack to more than a device holds
 const MOST_TOWNS = 200;
 const LONGEST = 60;
-const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const SIGNATURES = ["\x89PNG\r\n\x1a\n", "\xff\xd8\xff"];
-const FIELDS = ["image", "lines", "towns"];
+const NO_IMAGE = "a map is an outline, and images under maps are retired; give GeoJSON, or towns alone";
+const FIELDS = ["lines", "towns"];
 
 /** A name on a map, and where it is. */
 export interface Town {
@@ -28,8 +25,6 @@ export interface Town {
 export interface PlanMap {
   /** Each is x, y, x, y and so on. */
   readonly lines?: readonly (readonly number[])[];
-  /** A PNG or JPEG file in base64, which covers the box. */
-  readonly image?: string;
   readonly towns?: readonly Town[];
 }
 
@@ -50,18 +45,16 @@ export const readMaps = (
 
 const readMap = (data: unknown): void => {
   const there = FIELDS.filter((name) => Object.hasOwn(Object(data), name));
+  must(!Object.hasOwn(Object(data), "image"), "maps", () => NO_IMAGE);
   const map: Fields = checkedFields(data, "a map", there);
   const lines = "lines" in map ? checkedList(map.lines, "the lines of a map") : [];
   const towns = "towns" in map ? checkedList(map.towns, "the towns of a map") : [];
-  const image = "image" in map ? checkedString(map.image, "the image of a map") : "";
   const points = lines.reduce((sum: number, line) => sum + checkedLine(line), 0);
   must(points <= MOST_POINTS, "maps", () => `the lines of a map have at most ${MOST_POINTS} points`);
   must(towns.length <= MOST_TOWNS, "maps", () => `a map has at most ${MOST_TOWNS} towns`);
   for (const town of towns) checkTown(town);
-  if (image) checkImage(image);
-  const sizes = [lines.length, towns.length, image.length];
-  must(sizes.some(Boolean), "maps", () => "a map has lines, an image or towns");
-  must(!lines.length || !image, "maps", () => "a map has lines or an image, not both");
+  const sizes = [lines.length, towns.length];
+  must(sizes.some(Boolean), "maps", () => "a map has lines or towns");
   const isFull = there.length === sizes.filter(Boolean).length;
   must(isFull, "canonical", () => `the plan ${NOT_CANONICAL}: a map with nothing in a field`);
 };
@@ -85,36 +78,4 @@ const checkTown = (data: unknown): void => {
   const text = checkedText(checkedString(name, "the name of a town"), "the name of a town");
   must([...text].length <= LONGEST, "maps", () => `the name of a town has at most ${LONGEST} characters`);
   for (const side of [x, y]) coordinate(side);
-};
-
-const checkImage = (text: string): void => {
-  const isShort = text.length <= (MOST_BYTES / 3) * 4 && BASE64.test(text);
-  const bytes = isShort ? atob(text) : "";
-  must(isShort && btoa(bytes) === text, "maps", () => `an image is base64 of at most ${MOST_BYTES} bytes`);
-  const isKnown = SIGNATURES.some((start) => bytes.startsWith(start));
-  must(isKnown, "maps", () => "the image of a map is a PNG or JPEG file");
-  const isSmall = sizeOf(bytes).every((side) => side > 0 && side <= MOST_PIXELS);
-  must(isSmall, "maps", () => `the image of a map has at most ${MOST_PIXELS} x ${MOST_PIXELS} pixels`);
-};
-
-/** Width and height in the header of an image; NaN beyond its end, and zeros where there are none. */
-const sizeOf = (bytes: string): readonly [number, number] => {
-  const number = (at: number, length: number): number => {
-    let value = 0;
-    for (let i = at; i < at + length; i++) value = 256 * value + bytes.charCodeAt(i);
-    return value;
-  };
-  if (bytes[0] === "\x89") return bytes.slice(12, 16) === "IHDR" ? [number(16, 4), number(20, 4)] : [0, 0];
-  let at = 2;
-  while (bytes[at] === "\xff") {
-    while (bytes[at] === "\xff") at++;
-    const kind = number(at++, 1);
-    if (kind === 0x01 || (kind >= 0xd0 && kind < 0xd8)) continue;
-    const length = number(at, 2);
-    if (kind === 0x00 || (kind >= 0xd8 && kind < 0xdb) || !(length >= 2)) break;
-    if (kind >= 0xc0 && kind < 0xd0 && ![0xc4, 0xc8, 0xcc].includes(kind))
-      return [number(at + 5, 2), number(at + 3, 2)];
-    at += length;
-  }
-  return [0, 0];
 };

@@ -1,4 +1,4 @@
-"""Holds the maps of a survey: lines or an image under the cells of a grid, and the names of towns.
+"""Holds the maps of a survey: lines under the cells of a grid, and the names of towns.
 
 They are part of a plan, so that its id covers them, and a device needs nothing from elsewhere to draw them.
 Coordinates are whole numbers over the grid's box: x from its west to its east, y from its north to its south.
@@ -6,8 +6,7 @@ Coordinates are whole numbers over the grid's box: x from its west to its east, 
 
 from __future__ import annotations
 
-import base64
-import binascii
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +19,6 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.frames import require_file
-from deniable.plan.images import MOST_PIXELS, SIGNATURES, read_size
 from deniable.plan.outline import Outline, find_position, read_geojson
 from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 
@@ -28,13 +26,10 @@ SIDE = 4095
 """The largest coordinate: a screen shows as many pixels when it is zoomed in."""
 MOST_POINTS = 4800
 """Of all lines together, which is about 48 kB of a plan."""
-MOST_BYTES = 150_000
-"""Of an image."""
 MOST_TOWNS = 200
 LONGEST_NAME = 60
 _TOLERANCES = (2, 4, 8, 16, 32)
-_ENDINGS = {".geojson": "geojson", ".json": "geojson", ".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
-_FIELDS = ("image", "lines", "towns")
+_NO_IMAGE = "a map is an outline, and images under maps are retired; give GeoJSON (.geojson), or towns alone"
 
 
 class Town(NamedTuple):
@@ -61,17 +56,12 @@ class Map:
     """South, west, north and east of the grid, in billionths of a degree."""
     lines: tuple[tuple[int, ...], ...] = ()
     """Each is x, y, x, y and so on."""
-    image: bytes = b""
-    """A PNG or JPEG file, which covers the box; then there are no lines."""
     towns: tuple[Town, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (self.lines or self.image or self.towns):
-            raise InvalidParameter("a map has lines, an image or towns", "maps")
-        if self.lines and self.image:
-            raise InvalidParameter("a map has lines or an image, not both", "maps")
+        if not (self.lines or self.towns):
+            raise InvalidParameter("a map has lines or towns", "maps")
         self._check_lines()
-        self._check_image()
         self._check_towns()
 
     def _check_lines(self) -> None:
@@ -90,24 +80,6 @@ class Map:
                 f"the lines of a map have at most {MOST_POINTS:,} points, got {points:,}", "maps"
             )
 
-    def _check_image(self) -> None:
-        if len(self.image) > MOST_BYTES:
-            raise InvalidParameter(
-                f"the image of a map has at most {MOST_BYTES:,} bytes, since every device loads it, got "
-                f"{len(self.image):,}; save it smaller, or with fewer colors",
-                "maps",
-            )
-        if self.image and not self.image.startswith(tuple(SIGNATURES.values())):
-            raise InvalidParameter("the image of a map is a PNG or JPEG file, and this is not one", "maps")
-        if self.image and not all(0 < side <= MOST_PIXELS for side in read_size(self.image)):
-            width, height = read_size(self.image)
-            found = (
-                f"got {width:,} x {height:,}; save it smaller" if width else "and this does not say how many"
-            )
-            raise InvalidParameter(
-                f"the image of a map has at most {MOST_PIXELS:,} x {MOST_PIXELS:,} pixels, {found}", "maps"
-            )
-
     def _check_towns(self) -> None:
         if len(self.towns) > MOST_TOWNS:
             raise InvalidParameter(
@@ -124,13 +96,9 @@ class Map:
 
     @staticmethod
     def of(
-        grid: Grid,
-        outline: Mapping[str, Any] | None = None,
-        *,
-        image: bytes = b"",
-        towns: Mapping[str, Any] | None = None,
+        grid: Grid, outline: Mapping[str, Any] | None = None, *, towns: Mapping[str, Any] | None = None
     ) -> Map:
-        """A map for a grid: the lines of GeoJSON, reduced to what a screen shows, or an image; and towns.
+        """A map for a grid: the lines of GeoJSON, reduced to what a screen shows; and towns.
 
         Points of the GeoJSON that have a `name` are towns, too. `towns` have latitude and longitude by name.
         """
@@ -138,21 +106,16 @@ class Map:
         marked = [Town(name, *_place_town(name, at, grid)) for name, at in _checked_towns(towns or {})]
         known = {town.name for town in marked}
         marked += [Town(name, x, y) for name, x, y in drawing.points if name not in known]
-        return Map(_box(grid), _reduce_lines(drawing), image, tuple(marked))
+        return Map(_box(grid), _reduce_lines(drawing), tuple(marked))
 
     @staticmethod
     def read(path: str | Path, grid: Grid, towns: Mapping[str, Any] | None = None) -> Map:
-        """A map for a grid from a file: GeoJSON (.geojson), or an image (.png, .jpg) that covers the box."""
-        file = require_file(Path(path), "it is the map of a grid: GeoJSON, PNG or JPEG")
-        kind = _ENDINGS.get(file.suffix.lower())
-        if kind is None:
-            raise InvalidParameter(
-                f"{file.name}: a map is GeoJSON (.geojson) or an image (.png, .jpg); convert it first"
-            )
+        """A map for a grid from a file of GeoJSON (.geojson, .json)."""
+        file = require_file(Path(path), "it is the map of a grid: GeoJSON")
+        if file.suffix.lower() not in (".geojson", ".json"):
+            raise InvalidParameter(f"{file.name}: {_NO_IMAGE}")
         try:
-            if kind == "geojson":
-                return Map.of(grid, read_outline(file.read_bytes()), towns=towns)
-            return Map.of(grid, image=file.read_bytes(), towns=towns)
+            return Map.of(grid, read_outline(file.read_bytes()), towns=towns)
         except InvalidParameter as problem:
             raise InvalidParameter(f"{file.name}: {problem}") from None
 
@@ -161,9 +124,6 @@ class Map:
         if self.lines:
             points = sum(map(len, self.lines)) // 2
             parts.append(f"{format_count(len(self.lines), 'line')} with {format_count(points, 'point')}")
-        if self.image:
-            kind = next(name for name, start in SIGNATURES.items() if self.image.startswith(start))
-            parts.append(f"a {kind.upper()} image of {format_count(len(self.image), 'byte')}")
         if self.towns:
             names = ", ".join(town.name for town in self.towns)
             parts.append(f"{format_count(len(self.towns), 'town')}: {names}")
@@ -179,8 +139,6 @@ class Map:
     def to_dict(self) -> Json:
         """As a plan has it."""
         fields: Json = {}
-        if self.image:
-            fields["image"] = base64.b64encode(self.image).decode()
         if self.lines:
             fields["lines"] = [list(line) for line in self.lines]
         if self.towns:
@@ -192,26 +150,24 @@ class Map:
         """Back from `to_dict`, for an attribute with this domain."""
         if not isinstance(domain, Grid):
             raise InvalidParameter(f"{name!r} has a map, and is not locations on a grid", "maps")
-        fields = checked_fields(
-            data, "a map", [one for one in _FIELDS if isinstance(data, dict) and one in data]
-        )
+        names = [name for name in ("lines", "towns") if isinstance(data, dict) and name in data]
+        if isinstance(data, dict) and "image" in data:
+            raise InvalidParameter(_NO_IMAGE, "maps")
+        fields = checked_fields(data, "a map", names)
         lines = [
-            tuple(checked_integer(one, "a coordinate") for one in checked_list(line, "a line"))
+            tuple(checked_integer(number, "a coordinate") for number in checked_list(line, "a line"))
             for line in checked_list(fields.get("lines", []), "the lines of a map")
         ]
         towns = []
-        for one in checked_list(fields.get("towns", []), "the towns of a map"):
-            town = checked_fields(one, "a town", ("name", "x", "y"))
+        for item in checked_list(fields.get("towns", []), "the towns of a map"):
+            town = checked_fields(item, "a town", ("name", "x", "y"))
             x, y = (checked_integer(town[side], "a coordinate") for side in "xy")
             towns.append(Town(checked_string(town["name"], "the name of a town"), x, y))
-        image = _decode_image(checked_string(fields.get("image", ""), "the image of a map"))
-        return Map(_box(domain), tuple(lines), image, tuple(towns))
+        return Map(_box(domain), tuple(lines), tuple(towns))
 
 
 def read_outline(raw: bytes) -> Mapping[str, Any]:
     """The GeoJSON of a file."""
-    import json
-
     try:
         drawing = json.loads(raw)
     except (ValueError, RecursionError) as problem:
@@ -246,7 +202,7 @@ def _reduce_lines(outline: Outline) -> tuple[tuple[int, ...], ...]:
             return lines
     raise InvalidParameter(
         f"the outline has {points:,} points after it was reduced to what a screen shows, and a map has at "
-        f"most {MOST_POINTS:,}; leave out streets and buildings, or use an image"
+        f"most {MOST_POINTS:,}; leave out streets and buildings"
     )
 
 
@@ -265,13 +221,3 @@ def _place_town(name: str, at: Sequence[float], grid: Grid) -> tuple[int, int]:
     except InvalidValue as problem:
         raise InvalidParameter(f"the town {name!r}: {problem}") from None
     return find_position(latitude, longitude, grid, SIDE)
-
-
-def _decode_image(text: str) -> bytes:
-    try:
-        image = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        image = b""
-    if base64.b64encode(image).decode() != text:
-        raise InvalidParameter("the image of a map is in base64, written in one way", "maps")
-    return image
