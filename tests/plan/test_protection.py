@@ -9,7 +9,7 @@ import deniable as dn
 from deniable.commands.init import EXAMPLE
 from deniable.explain.device_limit import warn_limit, warn_together
 from deniable.messages import LANGUAGES, read_messages
-from deniable.plan.protection import MOST_LITTLE, MOST_WELL, rate_loss
+from deniable.plan.losses import MOST_LITTLE, MOST_WELL, rate_loss
 from deniable.study import Plan
 
 

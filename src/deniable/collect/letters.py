@@ -19,7 +19,7 @@ from deniable.collect.schedule import Times
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.messages import LANGUAGES, read_messages
-from deniable.plan.protection import Level
+from deniable.plan.losses import Level
 from deniable.plan.texts import Text
 from deniable.study import Plan
 

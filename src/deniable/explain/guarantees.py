@@ -9,8 +9,7 @@ from deniable.domain import Range
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_nats, format_ratio, format_up
 from deniable.plan.document import PlanDocument
-from deniable.plan.losses import Loss
-from deniable.plan.protection import Protection
+from deniable.plan.losses import Loss, Protection
 
 _NO_BOUND = 10.0  # a report that is e^10 times likelier from one than from another tells which
 _DELTA = 1e-6  # stated for up to 10,000 people, and less for more

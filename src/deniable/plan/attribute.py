@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, final, get_args
+from typing import TYPE_CHECKING, Literal, final, get_args
 
-from deniable.domain import Categories, Coarse, Domain, View, checked_text
+import numpy as np
+
+from deniable.arrays import Array
+from deniable.domain import NO_ANSWER, Categories, Coarse, Domain, View, checked_text, refuse_missing
 from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import whole_number
+from deniable.mechanisms import ExactMechanism, Tally
+from deniable.plan.metric_losses import describe_unit_loss
 from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
+from deniable.randomness import Words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NO_ANSWER_LABEL = "no answer"
 NOT_APPLICABLE = "not applicable"
@@ -347,3 +357,53 @@ def _check_condition(attribute: Attribute, by_name: Mapping[str, Attribute]) -> 
             raise InvalidParameter(f"{attribute.name!r} depends on itself", "only-if")
         seen.add(parent.name)
         parent = by_name.get(parent.only_if.name)
+
+
+@final
+@dataclass(frozen=True)
+class LabeledMechanism:
+    """The mechanism of one attribute of a plan, for answers as people give them."""
+
+    name: str
+    domain: Domain
+    mechanism: ExactMechanism
+    labels: tuple[str, ...]
+    """The values' names; the last one is "no answer", where that is a value."""
+
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether a missing answer is a value of its own."""
+        return self.labels[-1:] == (NO_ANSWER_LABEL,)
+
+    def privatize(self, answers: object, words: Words | None = None) -> Array:
+        """One report per answer; without words, from the operating system's.
+
+        >>> from deniable import Study
+        >>> color = Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(1000).attribute("color")
+        >>> len(color.privatize(["red", "blue"]))
+        2
+        """
+        codes = self.domain.codes(answers, self.name)
+        if self.has_no_answer:
+            codes = np.where(codes == NO_ANSWER, self.mechanism.k - 1, codes)
+        refuse_missing(codes, self.name, self.domain.has_no_answer)
+        return self.mechanism.privatize(codes, words)
+
+    def tally(self, reports: Array) -> Tally:
+        """Count the reports."""
+        return self.mechanism.tally(reports)
+
+    def estimate(self, tally: Tally) -> Estimate | MeanEstimate:
+        """Unbiased shares with error bars, by label; of a number, its mean, from -1 to 1."""
+        return self.mechanism.estimated(tally, None, self.labels)
+
+    def describe(self) -> str:
+        """What it is, in a line."""
+        return f"{self.name}: {self.mechanism.describe(describe_unit_loss(self.mechanism, self.name))}"
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: what reports look like."""
+        return self.mechanism.plot()

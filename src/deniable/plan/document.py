@@ -26,6 +26,7 @@ from deniable.plan.attribute import (
     NOT_APPLICABLE,
     POLICIES,
     Attribute,
+    LabeledMechanism,
     Missing,
     check_questions,
     list_changed,
@@ -35,12 +36,10 @@ from deniable.plan.attribute import (
 )
 from deniable.plan.domain_json import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
 from deniable.plan.known_groups import Known, check_known
-from deniable.plan.labels import LabeledMechanism
-from deniable.plan.losses import Loss, Stated
+from deniable.plan.losses import Loss, Protection, Stated
 from deniable.plan.maps import Map, check_maps
 from deniable.plan.mechanism_json import record_from_dict, record_to_dict
 from deniable.plan.metric_losses import check_fit, refuse_together, rest_loss, unit_loss
-from deniable.plan.protection import Protection
 from deniable.plan.strict_json import (
     LARGEST_INTEGER,
     MOST_BYTES,

@@ -13,9 +13,8 @@ from deniable.engines.spark import map_once
 from deniable.errors import InvalidParameter
 from deniable.frames import columns_of
 from deniable.frames.answers import split_locations
-from deniable.reports.answers import choose_columns
 from deniable.reports.extra_columns import refuse_beside
-from deniable.reports.privatize import privatize_answers
+from deniable.reports.privatize import choose_columns, privatize_answers
 
 if TYPE_CHECKING:
     import pyarrow as pa

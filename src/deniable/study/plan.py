@@ -21,12 +21,10 @@ from deniable.explain.summary import describe_plan, summarize_plan, write_html
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
 from deniable.mechanisms import ExactMechanism
-from deniable.plan.attribute import Attribute, Missing
+from deniable.plan.attribute import Attribute, LabeledMechanism, Missing
 from deniable.plan.document import Ask, PlanDocument
-from deniable.plan.labels import LabeledMechanism
-from deniable.plan.losses import Loss, Stated
+from deniable.plan.losses import Loss, Protection, Stated
 from deniable.plan.maps import Map
-from deniable.plan.protection import Protection
 from deniable.plan.strict_json import InvalidPlan
 from deniable.plan.texts import Texts
 from deniable.randomness import Words

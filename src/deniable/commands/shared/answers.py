@@ -25,8 +25,8 @@ from deniable.frames import (
     separator_of,
     split_locations,
 )
-from deniable.reports.answers import choose_columns, drop_skipped, encode_alone, spread_columns
 from deniable.reports.extra_columns import refuse_beside
+from deniable.reports.privatize import choose_columns, drop_skipped, encode_alone, spread_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
