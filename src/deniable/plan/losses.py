@@ -1,8 +1,8 @@
 """States what reports give away, in billionths of a nat, rounded up, and how well a plan protects by that.
 
 A plan protects well, a little, or hardly. The measure is an attacker's best guess. Two people with any
-answers seem equally likely beforehand, and one answer may go with another; the attacker sees all reports, of every
-round, and picks one of the two. The loss L of all of them lets this guess be right with probability
+answers seem equally likely beforehand, and one answer may go with another; the attacker sees all reports, of
+every round, and picks one of the two. The loss L of all of them lets this guess be right with probability
 e^L / (1 + e^L) at most, whatever answers change.
 """
 

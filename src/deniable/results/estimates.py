@@ -18,6 +18,8 @@ from deniable.reports.reports import Tallies
 if TYPE_CHECKING:
     from deniable.ranges import RangeEstimate
 
+    Part = Estimate | MeanEstimate | RangeEstimate
+
 MEAN = "mean"
 """The label and the kind of a row about a mean."""
 
@@ -45,13 +47,11 @@ class Estimates(Mapping[str, Any]):
     plan_id: str
     n: int
     """How many records were reported."""
-    shares: Mapping[str, Estimate]
-    """The attributes of which the shares of all values are estimated."""
+    parts: Mapping[str, Part]
+    """What is estimated of each attribute, in the order of the plan, means last."""
     unreported: Mapping[str, Unreported] = field(default_factory=dict)
     """The attributes that nobody has reported yet, or of which it is not known who answered."""
     title: str = ""
-    means: Mapping[str, MeanEstimate] = field(default_factory=dict)
-    """The attributes of which the mean is estimated, in their own unit."""
     domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
     """What the attributes' values are."""
     kept: Mapping[str, bool] = field(default_factory=dict, compare=False)
@@ -63,29 +63,37 @@ class Estimates(Mapping[str, Any]):
     tallies: Tallies | None = field(default=None, compare=False)
     smooth: bool = False
     """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
-    ranges: Mapping[str, RangeEstimate] = field(default_factory=dict)
-    """The questions that are reported in levels, each by least squares from all of them."""
+
+    @cached_property
+    def shares(self) -> dict[str, Estimate]:
+        """The attributes of which the shares of all values are estimated."""
+        return {name: part for name, part in self.parts.items() if isinstance(part, Estimate)}
+
+    @cached_property
+    def means(self) -> dict[str, MeanEstimate]:
+        """The attributes of which the mean is estimated, in their own unit."""
+        return {name: part for name, part in self.parts.items() if isinstance(part, MeanEstimate)}
+
+    @cached_property
+    def ranges(self) -> dict[str, RangeEstimate]:
+        """The questions that are reported in levels, each by least squares from all of them."""
+        rest = (Estimate, MeanEstimate)
+        return {name: part for name, part in self.parts.items() if not isinstance(part, rest)}
 
     def __getitem__(self, name: str) -> Any:
         if name in self.unreported:
             raise KeyError(
                 f"{name!r} has {format_count(self.unreported[name].n, 'report')}: {self.unreported[name].why}"
             )
-        if name in self.means:
-            return self.means[name]
-        if name in self.ranges:
-            return self.ranges[name]
-        if name not in self.shares:
+        if name not in self.parts:
             raise KeyError(self._point_to_table(name) or not_among(name, "an attribute", list(self)))
-        return self.shares[name]
+        return self.parts[name]
 
     def __iter__(self) -> Iterator[str]:
-        order = {name: place for place, name in enumerate(self.domains)}
-        shares = sorted([*self.shares, *self.ranges], key=lambda name: order.get(name, len(order)))
-        return iter([*(shares if self.ranges else self.shares), *self.means])
+        return iter(self.parts)
 
     def __len__(self) -> int:
-        return len(self.shares) + len(self.ranges) + len(self.means)
+        return len(self.parts)
 
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:8]) + (", …" if len(self) > 8 else "")

@@ -383,16 +383,17 @@ def find_quantile(estimates: Estimates, name: str, share: float = 0.5, level: fl
 def has_mean(estimates: Estimates, name: str) -> bool:
     """Whether it has a mean: a number, or a closed range."""
     domain = estimates.domains.get(name)
-    if name not in (*estimates.shares, *estimates.ranges) or not isinstance(domain, Range):
-        return name in estimates.means
+    if name in estimates.means:
+        return True
+    if name not in estimates.parts or not isinstance(domain, Range):
+        return False
     return not (domain.open_low or domain.open_high) and domain.unit != "month"
 
 
 def has_quantiles(estimates: Estimates, name: str) -> bool:
     """Whether it has a median that people read: a range, but not of months."""
     domain = estimates.domains.get(name)
-    known = name in estimates.shares or name in estimates.ranges
-    return known and isinstance(domain, Range) and domain.unit != "month"
+    return name in estimates.parts and isinstance(domain, Range) and domain.unit != "month"
 
 
 def _find_bins(estimates: Estimates, name: str) -> Bins:

@@ -71,16 +71,27 @@ def estimate_tallies(
     means = _list_means(document, numbers, shares)
     if not tallies.n:
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    domains = {member.name: member.domain for member in document.attributes if not member.domain.is_level}
+    known = shares | ranges
+    parts = {name: known[name] for name in domains if name in known} | means
     told_of_text = text_alone and not all(part.listed for part in document.parts)
-    if not shares and not means and not ranges and not told_of_text:
+    if not parts and not told_of_text:
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
-    domains = {member.name: member.domain for member in document.attributes if not member.domain.is_level}
     if smooth:
         refuse_unordered(domains.values())
-    kept = _keep_apart(document)
-    parts = (shares, unreported, document.title, means, domains, kept)
-    return Estimates(document.id, tallies.n, *parts, document, tallies, smooth, ranges)
+    return Estimates(
+        document.id,
+        tallies.n,
+        parts,
+        unreported,
+        document.title,
+        domains,
+        _keep_apart(document),
+        document,
+        tallies,
+        smooth,
+    )
 
 
 def combine_levels(
