@@ -121,9 +121,8 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
             row.why_not,
         )
         key = (row.kind, *figures) if row.mechanism is not None else row.name
-        different[key] = (
-            (f"{different[key][0]} or {row.name}", different[key][1]) if key in different else (row.name, row)
-        )
+        names, first = different.get(key, ("", row))
+        different[key] = (f"{names} or {row.name}" if names else row.name, first)
     return list(different.values())
 
 
@@ -229,11 +228,9 @@ def _name_next_best(chosen: Considered, other: Considered) -> str:
     """How much more another choice errs, and in what it differs."""
     errs = f"The next best, {name_choice(other)}, errs {_format_times(other.score / chosen.score)}"
     changed: dict[str, list[str]] = {}
-    for j, (protocol_chosen, protocol_other) in enumerate(
-        zip(chosen.protocols, other.protocols, strict=True)
-    ):
-        if protocol_chosen != protocol_other:
-            changed.setdefault(protocol_other, []).append(_first_precision(other, j).attribute)
+    for j, (protocol, used) in enumerate(zip(other.protocols, chosen.protocols, strict=True)):
+        if protocol != used:
+            changed.setdefault(protocol, []).append(_first_precision(other, j).attribute)
     is_alike = (chosen.kind, list_always(chosen)) == (other.kind, list_always(other))
     differs = [] if is_alike else [explain_kind(other)]
     if len(changed) <= _MOST_IN_FULL:

@@ -70,9 +70,7 @@ def complete_texts(texts: Texts, document: PlanDocument) -> Texts:
     """The texts with a consent that is generated, where that was asked for."""
     if texts.consent is not True:
         return texts
-    return texts.with_consent(
-        {language: generate_consent(document, language) for language in texts.languages}
-    )
+    return texts.with_consent({code: generate_consent(document, code) for code in texts.languages})
 
 
 def _count_bytes(document: PlanDocument) -> int:

@@ -114,7 +114,7 @@ def _remedy(document: PlanDocument) -> str:
     names = {unit.name for unit in metric.units}
     most, _, about = max(
         (part.loss(), -j, attribute)
-        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        for j, (attribute, part) in enumerate(document.pairs)
         if attribute.name in names
     )
     is_map = isinstance(about.domain, Grid)
@@ -156,7 +156,7 @@ def find_accepted(document: PlanDocument, cap: float) -> list[Accepted]:
     """
     metric = [
         (j, attribute, part)
-        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        for j, (attribute, part) in enumerate(document.pairs)
         if isinstance(part, MetricMechanism) and part.metric
     ]
     spent = sum(part.loss() for _, _, part in metric)

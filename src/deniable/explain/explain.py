@@ -99,13 +99,10 @@ def _explain_dependence(document: PlanDocument) -> str:
 
 def _opening(document: PlanDocument) -> str:
     title = f" · {document.title}" if document.title else ""
-    many = sum(
-        not attribute.domain.is_level for attribute in document.attributes
-    )  # nobody is asked for a level
+    # nobody is asked for a level
+    many = sum(not attribute.domain.is_level for attribute in document.attributes)
     size = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
-    how = explain_drawn(document) or document.mechanism.explain(
-        [attribute.name for attribute in document.attributes]
-    )
+    how = explain_drawn(document) or document.mechanism.explain(document.names)
     if document.rounds is not None and any(
         part.repeated and part.permanent is part for part in document.parts
     ):
@@ -190,7 +187,7 @@ def list_warnings(document: PlanDocument, considered: Sequence[Considered]) -> l
 
 def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Considered:
     """The plan's own row, recomputed from its integers; only its maker knows what the budget is per."""
-    mechanism, names = document.mechanism, tuple(attribute.name for attribute in document.attributes)
+    mechanism, names = document.mechanism, document.names
     # named as it is among what was considered
     chosen = next((row for row in considered if row.mechanism == mechanism), None)
     protocols = [name_protocol(part) for part in document.parts] if chosen is None else chosen.protocols
@@ -200,7 +197,7 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
     leveled = {level.name for levels in document.levels.values() for level in levels}
     readings = [
         SHARES if attribute.name in leveled else list_readings(attribute.domain, part.k, attribute.turnout)
-        for attribute, part in zip(document.attributes, document.parts, strict=True)
+        for attribute, part in document.pairs
     ]
     row = Considered.of(
         mechanism,

@@ -78,7 +78,7 @@ def guess_attributes(document: PlanDocument, row: Considered) -> list[Guess]:
     """The guess of every attribute, in the order of the plan, by the figures of its row."""
     related = list_related_guesses(document)
     guesses = []
-    for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True)):
+    for j, (attribute, part) in enumerate(document.pairs):
         what = HALF if part.numeric else "" if part.listed else TWO
         together = related.get(attribute.name)
         guesses.append(
@@ -213,7 +213,7 @@ def _explain_levels(document: PlanDocument) -> list[str]:
     """What all levels say about the groups of the coarsest, where a report holds one of them."""
     bounds = [
         f"{levels[0].domain.k:,} groups of {name!r} at most "
-        f"{math.ceil(1000 * bound_group(document, name)) / 10:.1f} % (blind "
+        f"{_round_up(bound_group(document, name))} (blind "
         f"{format_percent(_guess_blindly(levels), 1)})"
         for name, levels in document.levels.items()
         if levels[0].domain.listed
@@ -242,7 +242,7 @@ def _explain_related(document: PlanDocument) -> list[str]:
             continue
         known = bound_related(document, names)
         bounded = ", ".join(
-            f"{guess.attribute!r} at most {math.ceil(1000 * guess.bound) / 10:.1f} % (a bound; blind "
+            f"{guess.attribute!r} at most {_round_up(guess.bound)} (a bound; blind "
             f"{format_percent(float(guess.blind), 1)})"
             for guess in known[:_MOST_NAMES]
         )
@@ -283,8 +283,13 @@ def _format_bounds(document: PlanDocument) -> str:
     answers = list_answer_guesses(document, forever=False)
     bounds = {answer.question: bound_answer(document, answer.question) for answer in answers}
     names = sorted(bounds, key=lambda name: -bounds[name])
-    text = ", ".join(f"{name!r} {math.ceil(1000 * bounds[name]) / 10:.1f} %" for name in names[:_MOST_NAMES])
+    text = ", ".join(f"{name!r} {_round_up(bounds[name])}" for name in names[:_MOST_NAMES])
     return text if len(names) <= _MOST_NAMES else f"{text}, and {len(names) - _MOST_NAMES} more"
+
+
+def _round_up(share: float | Fraction) -> str:
+    """A share in percent, rounded up to a tenth: what is stated is a bound."""
+    return f"{math.ceil(1000 * share) / 10:.1f} %"
 
 
 def _format_answers(document: PlanDocument, forever: bool) -> str:
@@ -294,7 +299,7 @@ def _format_answers(document: PlanDocument, forever: bool) -> str:
         f"{answer.question!r} {format_percent(answer.report, 1)} (if reported "
         f"{format_percent(answer.reported, 1)}, blind {format_percent(answer.blind, 1)})"
         if answer.exact
-        else f"{answer.question!r} at most {math.ceil(1000 * answer.report) / 10:.1f} % (a bound; blind "
+        else f"{answer.question!r} at most {_round_up(answer.report)} (a bound; blind "
         f"{format_percent(answer.blind, 1)})"
         for answer in answers[:_MOST_NAMES]
     ]
@@ -321,22 +326,17 @@ def list_answer_guesses(document: PlanDocument, forever: bool) -> list[AnswerGue
     """The guesses of every question that is in a table; with `forever`, from any number of reports of answers
     that do not change.
     """
-    names = {
-        name
-        for attribute in document.attributes
-        if isinstance(attribute.domain, Product)
-        for name in attribute.domain.names
-    }
+    tables = [
+        attribute.domain.names for attribute in document.attributes if isinstance(attribute.domain, Product)
+    ]
+    names = {name for table in tables for name in table}
     return [_guess_answer(document, name, forever) for name in document.domains if name in names]
 
 
 def _guess_answer(document: PlanDocument, name: str, forever: bool) -> AnswerGuess:
     holding = [j for j, attribute in enumerate(document.attributes) if name in attribute.columns]
-    telling = [
-        j
-        for j, attribute in enumerate(document.attributes)
-        if attribute.only_if and attribute.only_if.name == name
-    ]
+    conditions = [attribute.only_if for attribute in document.attributes]
+    telling = [j for j, condition in enumerate(conditions) if condition and condition.name == name]
     blind = 1 / document.domains[name].k
     guesses = [_guess_in(document, j, name, forever) for j in holding]
     known = [guess for guess in guesses if guess is not None]
@@ -498,22 +498,19 @@ class RelatedGuess:
 @lru_cache(maxsize=64)
 def guess_related(document: PlanDocument, names: tuple[str, ...]) -> tuple[RelatedGuess, ...] | None:
     """The guesses of a question and of those that depend on it; None where there is too much to sum up."""
-    by_name = {attribute.name: attribute for attribute in document.attributes}
-    root, *others = (by_name[name] for name in names)
-    positions = [document.attributes.index(attribute) for attribute in (root, *others)]
+    root, *others = (document.by_name[name] for name in names)
+    positions = [document.names.index(name) for name in names]
     ways = list_inclusions(document, positions)
     tables = [tabulate_reports(document.parts[j]) for j in positions]
-    if ways is None or any(
-        attribute.only_if is None or attribute.only_if.name != root.name for attribute in others
-    ):
+    parents = {None if attribute.only_if is None else attribute.only_if.name for attribute in others}
+    if ways is None or parents - {root.name}:
         return None
     known = [table for table in tables if table is not None]
     if len(known) < len(tables):
         return None
     applies = np.array([_applies(root, attribute, len(known[0])) for attribute in others])
-    dependents = [
-        _Dependent.of(document, attribute, table) for attribute, table in zip(others, known[1:], strict=True)
-    ]
+    pairs = zip(others, known[1:], strict=True)
+    dependents = [_Dependent.of(document, attribute, table) for attribute, table in pairs]
     group = _Group(known[0], applies, dependents)
     related = []
     for target, name in enumerate(names):
@@ -554,20 +551,16 @@ def bound_related(document: PlanDocument, names: Sequence[str]) -> list[RelatedB
 
 def _find_blind(document: PlanDocument, name: str) -> Fraction:
     """The best guess without a report: that a question does not apply, or any of its values."""
-    attribute = _get(document, name)
+    attribute = document.by_name[name]
     often = _find_applying(document, attribute)
     return max(1 - often, often / _count_answers(document, attribute))
-
-
-def _get(document: PlanDocument, name: str) -> Attribute:
-    return next(attribute for attribute in document.attributes if attribute.name == name)
 
 
 def _find_applying(document: PlanDocument, attribute: Attribute) -> Fraction:
     """To how many a question applies, if all values of those on which it depends are equally likely."""
     if attribute.only_if is None:
         return Fraction(1)
-    parent = _get(document, attribute.only_if.name)
+    parent = document.by_name[attribute.only_if.name]
     chosen = Fraction(len(attribute.only_if.values), _count_answers(document, parent))
     return _find_applying(document, parent) * chosen
 
@@ -725,7 +718,7 @@ class _Group:
 def explain_pools(document: PlanDocument) -> list[str]:
     """A sentence for each attribute whose values are hashed by the functions of a pool."""
     sentences = []
-    for attribute, part in zip(document.attributes, document.parts, strict=True):
+    for attribute, part in document.pairs:
         mechanism = part.one_round
         if isinstance(mechanism, Pooled) and not attribute.domain.is_level:
             pool = mechanism.pool
@@ -743,7 +736,7 @@ def _compare_people(mechanism: Pooled) -> str:
     than = "than with functions that devices draw themselves"
     if ratio <= 1:
         return f"It takes no more people {than}."
-    return f"It takes {math.ceil(1000 * (ratio - 1)) / 10:.1f} % more people {than}."
+    return f"It takes {_round_up(ratio - 1)} more people {than}."
 
 
 def compare_variances(mechanism: Pooled) -> float:

@@ -178,8 +178,7 @@ def _describe_levels(name: str, levels: Sequence[Attribute]) -> str:
 
 def _compare_flat(document: PlanDocument, domain: Range, levels: Sequence[Attribute]) -> str:
     """How well a tenth of the values is known, with levels and by reports of single values alone."""
-    names = [attribute.name for attribute in document.attributes]
-    places = [names.index(attribute.name) for attribute in levels]
+    places = [document.names.index(level.name) for level in levels]
     chances = [document.mechanism.chance(place) for place in places]
     expected = expect_range(domain, levels, [document.parts[place] for place in places], chances)
     wide = max(1, domain.k // _TENTH)

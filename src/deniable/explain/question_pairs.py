@@ -103,7 +103,7 @@ def warn_random(document: PlanDocument) -> str | None:
 
 def check_questions(document: PlanDocument, of: str, by: str) -> None:
     """Refuse what is not two questions."""
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     options = [attribute.name for attribute in document.attributes if attribute.several is not None]
     questions = [*known, *list_questions(document.attributes), *options]
     for name in (of, by):
@@ -140,7 +140,7 @@ def explain_ungrouped(document: PlanDocument, question: str) -> str:
 
 def find_read(document: PlanDocument, counted: Sequence[tuple[float, Source]], of: str, by: str) -> list[int]:
     """Which sources that hold both questions, each with its number of reports, a table is read from."""
-    known = set(() if document.known is None else document.known.names)
+    known = set(document.known_names)
     places = range(len(counted))
     if len(counted) < 2:
         return list(places)

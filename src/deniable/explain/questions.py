@@ -35,7 +35,7 @@ def explain_questions(document: PlanDocument) -> list[str]:
         )
     lines += _explain_tables(document)
     lines += explain_levels(document)
-    for attribute, part in zip(document.attributes, document.parts, strict=True):
+    for attribute, part in document.pairs:
         if attribute.answers is not None:
             lines.append(
                 f"{attribute.answers!r} may be left unanswered. Whether it is answered is an attribute of "
@@ -65,9 +65,8 @@ def explain_questions(document: PlanDocument) -> list[str]:
 
 def _explain_tables(document: PlanDocument) -> list[str]:
     """That a report of a table holds several answers as one value."""
-    names = ", ".join(
-        repr(attribute.name) for attribute in document.attributes if isinstance(attribute.domain, Product)
-    )
+    tables = [attribute for attribute in document.attributes if isinstance(attribute.domain, Product)]
+    names = ", ".join(repr(attribute.name) for attribute in tables)
     if not names:
         return []
     return [
@@ -78,7 +77,7 @@ def _explain_tables(document: PlanDocument) -> list[str]:
 
 def _explain_no_answer(document: PlanDocument, answered: Attribute) -> str:
     """What a report loses between no answer and any answer, for which there are two attributes."""
-    names, name = [attribute.name for attribute in document.attributes], str(answered.answers)
+    names, name = document.names, str(answered.answers)
     alone, is_exact = loss_to_random(document.parts[names.index(name)])
     figures = [Fraction(0)] * len(names)
     figures[names.index(answered.name)] = Fraction(document.parts[names.index(answered.name)].loss())

@@ -144,7 +144,7 @@ def count_people(
     """
     number("a difference of shares", difference, 0.0, 1.0)
     number("the smaller share", share, 0.0, 1.0 - difference, f"above 0 and below {1 - difference:g}")
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     check_questions(document, of, by)
     rows, columns = (find_domain(document, name).k for name in (by, of))
     table = np.full((rows, columns), (1 - share) / (columns - 1))
@@ -168,7 +168,7 @@ def list_held(document: PlanDocument, of: str, by: str) -> list[tuple[float, Sou
     """What one report about each attribute that the table of both questions is read from says, if all
     answers are as likely, and the chance that a person sends such a report.
     """
-    known = set(() if document.known is None else document.known.names)
+    known = set(document.known_names)
     sources = []
     for j, attribute in enumerate(document.attributes):
         law = document.mechanism.marginal(j)
@@ -239,22 +239,16 @@ def explain_known(document: PlanDocument) -> str:
     for by in known.names:
         for j, attribute in enumerate(document.attributes):
             law = document.mechanism.marginal(j)
-            if (
-                isinstance(law, Supports)
-                and is_grouped(document, attribute)
-                and attribute.domain.k <= _MOST_CELLS
-            ):
+            is_small = attribute.domain.k <= _MOST_CELLS
+            if isinstance(law, Supports) and is_grouped(document, attribute) and is_small:
                 lines += [_explain_table(document, j, law, of, by) for of in attribute.columns]
     return "\n".join(lines)
 
 
 def _explain_table(document: PlanDocument, j: int, law: Supports, of: str, by: str) -> str:
     """How well the shares of each group will be known, and how many people it would take otherwise."""
-    attribute, rows, columns = (
-        document.attributes[j],
-        find_domain(document, by).k,
-        find_domain(document, of).k,
-    )
+    attribute = document.attributes[j]
+    rows, columns = find_domain(document, by).k, find_domain(document, of).k
     table = np.full((rows, columns), 1 / columns)
     source = _spread_evenly(document, attribute, law, True)
     variance = _vary(source, by, of, table, {0: 1})

@@ -73,10 +73,9 @@ class UnlistedQuestion:
         if words is None and self.is_searchable:
             weights = [max(1, n) for n in people]
             return detection_limit(self.mechanisms, weights, max(1, sum(people)), alpha, self.domain)
-        reports = sum(
-            n for n, part in zip(people, self.mechanisms, strict=True) if part == self.mechanisms[-1]
-        )
-        return listed_limit(self.mechanisms[-1], max(1, reports), words or PUBLIC_WORDS, alpha)
+        last = self.mechanisms[-1]
+        reports = sum(n for n, part in zip(people, self.mechanisms, strict=True) if part == last)
+        return listed_limit(last, max(1, reports), words or PUBLIC_WORDS, alpha)
 
     def expect(self, people: int) -> list[int]:
         """How many people report to each place, of all of a study."""
@@ -149,10 +148,8 @@ def _count_people(question: UnlistedQuestion, limit: float) -> int:
 
 def list_unlisted(document: PlanDocument) -> dict[str, UnlistedQuestion]:
     """The questions of a plan whose values nobody listed, by name."""
-    mechanism = document.mechanism
-    return find_unlisted(
-        document.attributes, document.parts, [mechanism.chance(j) for j in range(mechanism.d)]
-    )
+    chances = [document.mechanism.chance(j) for j in range(len(document.parts))]
+    return find_unlisted(document.attributes, document.parts, chances)
 
 
 def find_unlisted(

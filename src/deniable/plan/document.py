@@ -138,7 +138,7 @@ class PlanDocument:
             raise InvalidParameter(
                 f"there are {len(self.attributes)} attributes, but mechanisms for {len(self.parts)}", "parts"
             )
-        for attribute, part in zip(self.attributes, self.parts, strict=True):
+        for attribute, part in self.pairs:
             check_fit(part, attribute.domain, attribute.name)
             self._refuse_extras(attribute)
             if part.k != self.size(attribute) and not (part.metric or part.numeric):
@@ -181,11 +181,8 @@ class PlanDocument:
             check_combined(self.levels)
         for member, first, _ in self.mechanism.members:
             attributes = self.attributes[first : first + member.d]
-            if (
-                isinstance(member, Sample)
-                and member.reported > 1
-                and any(attribute.domain.is_level for attribute in attributes)
-            ):
+            is_several = isinstance(member, Sample) and member.reported > 1
+            if is_several and any(attribute.domain.is_level for attribute in attributes):
                 raise InvalidParameter(
                     f"a report holds one level of a question, and not {member.reported} of its attributes",
                     "tables",
@@ -216,8 +213,23 @@ class PlanDocument:
         return not any(part.metric or part.numeric or not part.listed for part in self.parts)
 
     @cached_property
+    def pairs(self) -> tuple[tuple[Attribute, ExactMechanism], ...]:
+        """Each attribute with its mechanism."""
+        return tuple(zip(self.attributes, self.parts, strict=True))
+
+    @cached_property
+    def by_name(self) -> dict[str, Attribute]:
+        """Attributes by their names."""
+        return {attribute.name: attribute for attribute in self.attributes}
+
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """The questions whose answers the collector knows anyway."""
+        return () if self.known is None else self.known.names
+
+    @cached_property
     def _part_by_name(self) -> dict[str, ExactMechanism]:
-        return {attribute.name: part for attribute, part in zip(self.attributes, self.parts, strict=True)}
+        return {attribute.name: part for attribute, part in self.pairs}
 
     def missing_of(self, attribute: Attribute) -> Missing:
         """What a missing answer to it means."""
@@ -260,8 +272,9 @@ class PlanDocument:
     def loss(self) -> Loss:
         """The exact losses, recomputed from the integers and rounded up."""
         record, attribute = self.mechanism.loss("record"), self.mechanism.loss("attribute")
-        pairs = zip(self.attributes, self.parts, strict=True)
-        units = tuple(unit for member, part in pairs if (unit := unit_loss(part, member.name)) is not None)
+        units = tuple(
+            unit for member, part in self.pairs if (unit := unit_loss(part, member.name)) is not None
+        )
         rest = rest_loss(self.mechanism) if units else None
         joined = [names for names in self.changed.values() if len(names) > 1]
         answer = None
@@ -286,7 +299,7 @@ class PlanDocument:
         """What a report loses between people who differ in these attributes only, at most, rounded up."""
         return log_up(self.mechanism.ratio_among([attribute.name in names for attribute in self.attributes]))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes' names."""
         return tuple(attribute.name for attribute in self.attributes)

@@ -166,11 +166,8 @@ class Texts:
     def languages(self) -> tuple[str, ...]:
         """All languages; the first one is shown to people who read none of the others."""
         languages = {language for text in self._texts() if isinstance(text, Mapping) for language in text}
-        languages |= {
-            language
-            for by_language in (*self.labels.values(), *self.ends.values())
-            for language in by_language
-        }
+        for by_language in (*self.labels.values(), *self.ends.values()):
+            languages |= set(by_language)
         return (self.language, *sorted(languages - {self.language}))
 
     def with_pages(self, pages: Sequence[Sequence[str]]) -> Texts:

@@ -143,10 +143,9 @@ def gather_columns(
 
 def lacks_answer(answer: object) -> bool:
     """Whether an answer is missing; a location is, where one of its pair is."""
-    is_pair = isinstance(answer, list | tuple) and len(answer) == 2
-    return (
-        any(map(is_missing, answer)) if is_pair and isinstance(answer, list | tuple) else is_missing(answer)
-    )
+    if isinstance(answer, list | tuple) and len(answer) == 2:
+        return any(map(is_missing, answer))
+    return is_missing(answer)
 
 
 def split_options(name: str, options: Sequence[Attribute], column: object) -> dict[str, list[str | None]]:
@@ -266,11 +265,9 @@ def read_codes(
 
 def drop_skipped(attribute: Attribute, answers: Sequence[Any]) -> Sequence[Any]:
     """The answers to an attribute; what says that it does not apply is none."""
-    return (
-        answers
-        if attribute.only_if is None
-        else [None if _is_skipped(answer) else answer for answer in answers]
-    )
+    if attribute.only_if is None:
+        return answers
+    return [None if _is_skipped(answer) else answer for answer in answers]
 
 
 def _is_skipped(answer: object) -> bool:
@@ -295,20 +292,15 @@ def _refuse_contradiction(attribute: Attribute, codes: Integers, skipped: _Mask,
 
 def settle_record(document: PlanDocument, answers: Mapping[str, Any]) -> dict[str, Any]:
     """Answers without those that do not apply to a person who gives them."""
-    by_name = {attribute.name: attribute for attribute in document.attributes}
     settled = dict(answers)
-    for name in [name for name in settled if name in by_name]:
-        chain = _list_conditions(by_name, name)
+    for name in [name for name in settled if name in document.by_name]:
+        chain = _list_conditions(document.by_name, name)
         for attribute, parent in pairwise(chain):
             if attribute.only_if is not None and answers.get(parent.name) not in attribute.only_if.values:
                 settled[name] = None
     for attribute in document.attributes:
         # people who say that they did not answer have no answer, and the others have one
-        if (
-            attribute.answers is not None
-            and attribute.answers in settled
-            and settled.get(attribute.name) is not None
-        ):
+        if attribute.answers in settled and settled.get(attribute.name) is not None:
             settled[attribute.name] = "no" if settled[attribute.answers] is None else "yes"
     return settled
 

@@ -74,7 +74,7 @@ def cross_estimates(
     if document is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
     check_questions(document, of, by)
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     if of in known or by in known:
         agreed: Sequence[Agreed] = _list_grouped(estimates, of, by)
     else:
@@ -104,7 +104,7 @@ def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
 def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
     assert estimates.document is not None
     document = estimates.document
-    hidden = {of, by} - set(() if document.known is None else document.known.names)
+    hidden = {of, by} - set(document.known_names)
     places = [j for j, attribute in enumerate(document.attributes) if hidden <= set(attribute.columns)]
     if not estimates.kept:
         return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in places) else "once"
@@ -120,7 +120,7 @@ def cross_reports(
     whose noise is independent.
     """
     check_questions(document, of, by)
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     if of in known or by in known:
         raise InvalidParameter(explain_ungrouped(document, of if by in known else by))
     if document.mechanism.fake(0) is not None or not {of, by} <= set(document.names):
@@ -182,9 +182,8 @@ def _read_table(
     n = sum(source.n for source in sources)
     raw = sum(source.n * (sum_of(source) @ source.values) for source in sources) / n
     shape = rows.side.size, columns.side.size
-    if any(
-        agreed_source.weights is None for agreed_source in chosen
-    ):  # left as they were, sources tell different things
+    # left as they were, sources tell different things
+    if any(agreed_source.weights is None for agreed_source in chosen):
         cells = np.asarray(raw)
         covariance = np.asarray(
             sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in sources)
@@ -223,7 +222,7 @@ def _read_table(
 
     is_grouped = any(isinstance(source.spread, GroupedReport) for source in tested)
     is_complete = all(source.is_complete for source in tested)
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     known_side: Literal["rows", "columns"] = "rows" if by in known else "columns"
     evidence = Evidence(
         _add(part * (sums @ source.values) for source, part, sums in weights).reshape(shape),
@@ -332,9 +331,8 @@ def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
             raise InvalidParameter(f"these tallies do not say which {known.name!r} reports are of")
         # a report names its group whatever it is about
         sizes = [sum(tally.n for tally in group.values()) / document.mechanism.reported for group in groups]
-        sources.append(
-            join_groups(known, attribute, estimate.law, [group[attribute.name] for group in groups], sizes)
-        )
+        tallies = [group[attribute.name] for group in groups]
+        sources.append(join_groups(known, attribute, estimate.law, tallies, sizes))
     if not sources:
         raise InvalidParameter(explain_ungrouped(document, question))
     return [Agreed(source, source.values) for source in sources]
@@ -369,12 +367,8 @@ def join_groups(
 
 def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: str) -> str:
     """Why there is no table, and what to do."""
-    names = [
-        attribute.name
-        for attribute in document.attributes
-        if of in attribute.questions or by in attribute.questions
-    ]
-    waiting = [name for name in names if name in estimates.unreported]
+    holding = [attribute for attribute in document.attributes if {of, by} & set(attribute.questions)]
+    waiting = [attribute.name for attribute in holding if attribute.name in estimates.unreported]
     if waiting and any({of, by} <= set(attribute.questions) for attribute in document.attributes):
         return f"there are no reports about {waiting[0]!r} yet"
     apart = {of, by} <= {attribute.name for attribute in document.attributes}
@@ -440,7 +434,7 @@ def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> L
 def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:
     """From reports, or from tallies that hold all that reports say."""
     check_questions(document, of, by)
-    known = () if document.known is None else document.known.names
+    known = document.known_names
     if of in known or by in known:
         raise InvalidParameter(
             f"{(of if of in known else by)!r} is known, and its groups keep their sizes; the nearest "

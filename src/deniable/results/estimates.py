@@ -135,11 +135,10 @@ def is_drawn(document: PlanDocument, attribute: Attribute) -> bool:
 
 def find_condition(document: PlanDocument, name: str) -> tuple[Attribute, list[int]] | None:
     """The attribute that says whether this one was drawn, and the codes at which it was not; else None."""
-    by_name = {attribute.name: attribute for attribute in document.attributes}
-    attribute = by_name.get(name)
+    attribute = document.by_name.get(name)
     if attribute is None or attribute.only_if is None or not is_drawn(document, attribute):
         return None
-    parent = by_name[attribute.only_if.name]
+    parent = document.by_name[attribute.only_if.name]
     assert isinstance(parent.domain, Categories)
     return parent, [parent.domain.labels.index(value) for value in attribute.only_if.values]
 
@@ -154,13 +153,12 @@ def explain_unknown(document: PlanDocument, name: str, reported: Collection[str]
     if condition is None:
         return None
     parent = condition[0]
-    by_name = {attribute.name: attribute for attribute in document.attributes}
-    for attribute in (by_name[name], parent):
+    for attribute in (document.by_name[name], parent):
         if document.missing_of(attribute) == "random":
             return explain_random(attribute.name)
-    return (
-        None if parent.name in reported else f"nobody reported {parent.name!r} yet, which says who answered"
-    )
+    if parent.name in reported:
+        return None
+    return f"nobody reported {parent.name!r} yet, which says who answered"
 
 
 def explain_random(name: str) -> str:

@@ -542,11 +542,8 @@ class FoundRows:
 
     def _find_worst(self, name: str) -> tuple[Floats, Floats]:
         """Where each share is in the worst case that fakes allow; nan where they cannot explain it."""
-        estimate, fakes, n = (
-            self.findings.estimates.shares[name],
-            self.findings.fakes,
-            self.findings.estimates.n,
-        )
+        estimates, fakes = self.findings.estimates, self.findings.fakes
+        estimate, n = estimates.shares[name], estimates.n
         assert fakes is not None
         if not self.findings.estimates.is_drawn(name):
             return estimate.interval_with_fakes(fakes, self.findings.level, n)

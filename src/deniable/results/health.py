@@ -397,7 +397,7 @@ def find_picked(document: PlanDocument) -> Picked | None:
     mechanism = document.mechanism
     gains = [
         Picked(attribute.name, influence_of(mechanism.marginal(j), one_in(part, mechanism.chance(j))))
-        for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True))
+        for j, (attribute, part) in enumerate(document.pairs)
         if part.listed and not part.numeric and not part.metric and not attribute.domain.is_level
     ]
     return max(gains, key=lambda picked: picked.people, default=None)

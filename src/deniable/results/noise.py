@@ -143,9 +143,8 @@ def judge_middle(
     reports, most = estimates[name].n, (reach / 2) ** 2  # the largest variance that people can have
     noise = max(unbiased.stderr**2 * reports - most, 0.0)
     needed = _Needed.of(np.array([noise]), np.array([most]), np.array([_WIDEST * reach]), reports, level)
-    width = max(
-        unbiased.high - unbiased.low, 2 * normal_quantile(level) * unbiased.stderr
-    )  # ends may have been cut
+    # ends may have been cut
+    width = max(unbiased.high - unbiased.low, 2 * normal_quantile(level) * unbiased.stderr)
     ratio = width / (_WIDEST * reach)
     people = _people(estimates, name, "mean", _WIDEST, _MARGIN * ratio**2, level)
     return Noise(name, "mean", 1, 1, estimates.n, people, needed.epsilon, None)

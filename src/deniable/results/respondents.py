@@ -39,8 +39,7 @@ def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | 
     if estimates.document is None:
         return None
     document = estimates.document
-    by_name = {attribute.name: attribute for attribute in document.attributes}
-    attribute = by_name[name]
+    attribute = document.by_name[name]
     condition = find_condition(document, name)
     if condition is not None:
         parent = condition[0]
@@ -321,9 +320,8 @@ def divide_shares(estimate: Estimate, answers: int, parts: Sequence[Integers], l
         ends = fieller_ends(top, bottom, (variance, unsure), covariance, (1 - level) / 2)
         low, high = (0.0, 1.0) if ends is None else ends
         value = top / bottom if bottom > 0 else values.size / answers
-        error = min(
-            ratio_error(top, bottom, (variance, unsure), covariance), 1.0
-        )  # nobody errs by more than everything
+        # nobody errs by more than everything
+        error = min(ratio_error(top, bottom, (variance, unsure), covariance), 1.0)
         summaries.append(Summary(value, error, min(low, value), max(high, value)))
     return read_columns(summaries)
 

@@ -48,7 +48,7 @@ def estimate_tallies(
     numbers: dict[str, MeanEstimate] = {}
     unreported = {}
     leveled = {member.name for levels in document.levels.values() for member in levels}
-    for j, (attribute, part) in enumerate(zip(document.attributes, document.parts, strict=True)):
+    for j, (attribute, part) in enumerate(document.pairs):
         name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
         # labels of a million values in ten levels take seconds, and only groups of them are shown
         labels = () if name in leveled else document.labels_of(attribute)

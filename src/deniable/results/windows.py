@@ -156,9 +156,9 @@ def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], number: 
     known: Known | None = document.known
     if known is None:
         return _name(document, everything, ())
-    groups_of = [groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size)]
+    tallies = (groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size))
     return _name(
-        document, everything, tuple(dict(zip(document.names, group, strict=True)) for group in groups_of)
+        document, everything, tuple(dict(zip(document.names, each, strict=True)) for each in tallies)
     )
 
 
@@ -169,11 +169,12 @@ def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, A
 
 def refuse_nothing(form: TableForm, windows: Any, source: object, table: str | None = None) -> None:
     """Refuse a table that is of another plan altogether, and name that plan."""
-    other, n = (
-        sum(tallies.refused.get("plan", 0) for tallies in windows),
-        sum(tallies.n for tallies in windows),
-    )
-    if other and not n and other == sum(sum(tallies.refused.values()) for tallies in windows):
+    other = sum(tallies.refused.get("plan", 0) for tallies in windows)
+    if (
+        other
+        and not any(tallies.n for tallies in windows)
+        and other == sum(sum(tallies.refused.values()) for tallies in windows)
+    ):
         theirs = find_plan(form, source, table)
         other_plan = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
         raise InvalidReport(
