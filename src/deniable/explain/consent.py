@@ -30,9 +30,10 @@ def generate_consent(document: PlanDocument, language: str = "en") -> str:
     loss, known = document.verify(), document.known
     parts = document.mechanism.mechanisms
     is_sampled = any(document.mechanism.chance(j) < 1 for j in range(len(parts)))
+    most_bytes = _HEADER + document.mechanism.lengths[-1] + (known is not None)
     lines = [
         words["start"],
-        words["some" if is_sampled else "all"].format(bytes=_count_bytes(document)),
+        words["some" if is_sampled else "all"].format(bytes=most_bytes),
     ]
     if known is not None:
         lines.append(words["known"].format(names=", ".join(known.names)))
@@ -71,11 +72,6 @@ def complete_texts(texts: Texts, document: PlanDocument) -> Texts:
     if texts.consent is not True:
         return texts
     return texts.with_consent({code: generate_consent(document, code) for code in texts.languages})
-
-
-def _count_bytes(document: PlanDocument) -> int:
-    """How many bytes a report has at most, with its header."""
-    return _HEADER + document.mechanism.lengths[-1] + (document.known is not None)
 
 
 def _times(loss: float, language: str) -> str:

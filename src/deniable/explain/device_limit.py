@@ -34,11 +34,13 @@ _MOST_CELLS = 1024  # noise on more takes longer than a warning should
 def warn_limit(document: PlanDocument) -> str | None:
     """Warn that a device whose person has set no limit refuses the plan, or None."""
     stated = document.stated
-    if stated.counted is None:
+    if stated.counted is None:  # answers are kept as they are, and nothing is fresh
+        is_metric = any(part.metric for part in document.parts)
+        other = 'privacy = "equal"' if is_metric else "another protocol"
         return (
             "Every device refuses this survey: if answers change from round to round, there is no bound on "
-            "what the reports give away together. Ask once, with one epsilon and no rounds"
-            f"{_name_bounded(document)}."
+            "what the reports give away together. Ask once, with one epsilon and no rounds, or with "
+            f"{other}."
         )
     if stated.counted <= DEFAULT_CAP * NANO:
         return None
@@ -58,27 +60,16 @@ def warn_limit(document: PlanDocument) -> str | None:
     )
 
 
-def _name_bounded(document: PlanDocument) -> str:
-    """What helps where answers are kept as they are and nothing is fresh."""
-    metric = any(part.metric for part in document.parts)
-    return ', or with privacy = "equal"' if metric else ", or with another protocol"
-
-
 def _advise_rounds(document: PlanDocument) -> str:
     """In how many rounds devices accept the plan, with everything else as it is."""
     rounds = document.rounds or 1
-    tried = range(min(rounds - 1, _MOST_FEWER), 0, -1)
-    accepted = next((fewer for fewer in tried if _is_accepted(document, fewer)), None)
-    if accepted is None:
-        return "A smaller epsilon_first and epsilon_forever help."
-    return (
-        f"They accept it with {format_count(accepted, 'round')}; a smaller epsilon_first and epsilon_forever "
-        "allow more."
-    )
-
-
-def _is_accepted(document: PlanDocument, rounds: int) -> bool:
-    return document.mechanism.losses(rounds, rounds).changing_values <= DEFAULT_CAP
+    for fewer in range(min(rounds - 1, _MOST_FEWER), 0, -1):
+        if document.mechanism.losses(fewer, fewer).changing_values <= DEFAULT_CAP:
+            return (
+                f"They accept it with {format_count(fewer, 'round')}; a smaller epsilon_first and "
+                "epsilon_forever allow more."
+            )
+    return "A smaller epsilon_first and epsilon_forever help."
 
 
 def warn_together(plans: Sequence[Stated]) -> str | None:

@@ -213,12 +213,9 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
 
 def _wrap(paragraph: str) -> str:
     """Sentences folded to a page's width; tables, whose cells are two spaces or more apart, as they are."""
-    lines = paragraph.split("\n")
     return "\n".join(
-        line if "  " in line.strip() else fill(line, _WIDTH, subsequent_indent=_indent(line))
-        for line in lines
+        line
+        if "  " in line.strip()
+        else fill(line, _WIDTH, subsequent_indent="    " if line.startswith("  ") else "")
+        for line in paragraph.split("\n")
     )
-
-
-def _indent(line: str) -> str:
-    return " " * (4 if line.startswith("  ") else 0)

@@ -39,7 +39,8 @@ def explain_losses(document: PlanDocument) -> str:
             f"  {format_nats(loss.record)}: no report is more than {format_ratio(loss.record)} likelier "
             f"from one person than from {another}"
         )
-    lines.append(f"  {_rate(Protection.of(loss))}")
+    rating = str(Protection.of(loss))
+    lines.append(f"  {rating[0].upper()}{rating[1:]}.")
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
         "random words."
@@ -75,11 +76,6 @@ def _is_bound(document: PlanDocument) -> bool:
     return any(
         attribute.only_if is not None and not document.extras(attribute) for attribute in document.attributes
     )
-
-
-def _rate(protection: Protection) -> str:
-    text = str(protection)
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _headline_rounds(document: PlanDocument, loss: Loss) -> str:

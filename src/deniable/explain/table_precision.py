@@ -210,11 +210,6 @@ def _spread_evenly(document: PlanDocument, attribute: Attribute, law: Supports, 
     return Source((*known.names, *attribute.columns), (*known.shape, *attribute.shape), 1, values, spread)
 
 
-def _suppose(source: Source) -> str:
-    """How many people are taken to answer, where that need not be all."""
-    return "" if source.is_complete else f" if {format_percent(source.answered)} of people answer"
-
-
 def warn_groups(document: PlanDocument) -> str | None:
     """Warn of known groups that are so small that they name people, or None."""
     known = document.known
@@ -256,7 +251,8 @@ def _explain_table(document: PlanDocument, j: int, law: Supports, of: str, by: s
     margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
     # shares are from 0 to 100 points: a wider margin tells nothing
     known = f"known to within {margin:g} points" if margin < 100 else "not known at all"
-    said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}{_suppose(source)}"
+    supposed = "" if source.is_complete else f" if {format_percent(source.answered)} of people answer"
+    said = f"{of!r} by {by!r}: shares of one of {rows} groups are {known}{supposed}"
     is_special = attribute.columns != (of,) or attribute.only_if is not None or attribute.several is not None
     if is_special or document.rounds is not None or document.mechanism.fake(j) is not None:
         return f"{said}."

@@ -95,7 +95,8 @@ class UnlistedQuestion:
     def explain_limit(self, people: int) -> str:
         """How common a value must be to be found, beside what a public list would find; in sentences."""
         what = "texts" if isinstance(self.domain, Text) else "codes"
-        listed = self._limit_listed(people)
+        # the limit of a public list, if all who report to any level reported whole codes
+        listed = listed_limit(self.mechanisms[-1], max(1, round(people * self.chance)), PUBLIC_WORDS)
         levels = " without levels" if self.levels else ""
         limit = self.find_limit(self.expect(people))
         if limit >= 1:
@@ -113,10 +114,6 @@ class UnlistedQuestion:
             f"time; a public list of {PUBLIC_WORDS:,} would find "
             f"{format_limit(listed)}{levels}. {self._explain_cut()}"
         )
-
-    def _limit_listed(self, people: int) -> float:
-        """The limit of a public list, if all who report to any level reported whole codes."""
-        return listed_limit(self.mechanisms[-1], max(1, round(people * self.chance)), PUBLIC_WORDS)
 
     def _explain_cut(self) -> str:
         if isinstance(self.domain, Text) and self.domain.cut:

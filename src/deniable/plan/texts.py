@@ -227,14 +227,11 @@ class Texts:
                 raise InvalidParameter(f"{name!r} has no ends to name: it is not a scale", "texts")
         paged = [name for page in self.pages for name in page]
         if paged and sorted(paged) != sorted(questions):
-            wrong = next((name for name in paged if name not in questions or paged.count(name) > 1), None)
-            what = (
-                f"{wrong!r} is not"
-                if wrong
-                else f"{next(name_asked for name_asked in questions if name_asked not in paged)!r} is not"
-            )
+            members = [*paged, *(name for name in questions if name not in paged)]
+            wrong = next(name for name in members if name not in questions or paged.count(name) != 1)
             raise InvalidParameter(
-                f"pages have every question once ({', '.join(questions)}), and {what} there once", "texts"
+                f"pages have every question once ({', '.join(questions)}), and {wrong!r} is not there once",
+                "texts",
             )
 
     def to_dict(self) -> Json:
@@ -339,19 +336,15 @@ def _read_labels(stated: object, name: str, kind: str = "labels") -> Mapping[str
 
 
 def _read_pages(stated: object) -> tuple[tuple[str, ...], ...]:
-    pages = [_read_page(page) for page in stated] if isinstance(stated, list | tuple) else [None]
-    known = tuple(page for page in pages if page)
-    if len(known) < len(pages):
+    pages = stated if isinstance(stated, list | tuple) else [None]
+    if not all(
+        isinstance(page, list | tuple) and page and all(isinstance(name, str) for name in page)
+        for page in pages
+    ):
         raise InvalidParameter(
             f"pages are lists of questions, such as [['age', 'sex'], ['works']], got {stated!r}", "type"
         )
-    return known
-
-
-def _read_page(stated: object) -> tuple[str, ...] | None:
-    """The questions of a page; None where these are no names."""
-    is_list = isinstance(stated, list | tuple) and all(isinstance(name, str) for name in stated)
-    return tuple(stated) if is_list and isinstance(stated, list | tuple) else None
+    return tuple(map(tuple, pages))
 
 
 def _checked_object(data: object, what: str) -> Json:

@@ -270,7 +270,7 @@ def _compare(rounds: _Both, name: str, people: People | None, combine: _Combine)
         difference = later.frequencies - earlier.frequencies
         reach = normal_quantile(rounds[0].level) * stderr
         changed = stderr, difference - reach, difference + reach
-    show = partial(_show_shares, rounds, name)
+    show = partial(_show_shares, rounds, "shares", name)
     return AttributeChange(_labels(later), ends[0].value, ends[1].value, *changed, show=show)
 
 
@@ -279,7 +279,7 @@ def _compare_groups(rounds: _Both, combine: _Combine) -> dict[str, AttributeChan
     for name, groups in rounds[1].groups.items():
         labels = tuple(group.label for group in groups)
         ends = [_summaries([group.share for group in findings.groups[name]]) for findings in rounds]
-        show = partial(_show_groups, rounds, name)
+        show = partial(_show_shares, rounds, "group_shares", name)
         changed = combine(*ends)
         changes[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
     return changes
@@ -293,12 +293,9 @@ def _compare_means(rounds: _Both, name: str, combine: _Combine) -> AttributeChan
     return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
 
 
-def _show_shares(rounds: _Both, name: str) -> tuple[Floats, Floats]:
-    return rounds[0].shares[name].share, rounds[1].shares[name].share
-
-
-def _show_groups(rounds: _Both, name: str) -> tuple[Floats, Floats]:
-    return rounds[0].group_shares[name].share, rounds[1].group_shares[name].share
+def _show_shares(rounds: _Both, field_name: str, name: str) -> tuple[Floats, Floats]:
+    earlier, later = (getattr(findings, field_name)[name].share for findings in rounds)
+    return earlier, later
 
 
 def _show_means(rounds: _Both, name: str) -> tuple[Floats, Floats]:

@@ -10,7 +10,6 @@ from typing import Any, final
 
 from deniable.arrays import Array
 from deniable.choose.candidate import influence_of, one_in
-from deniable.estimate import Estimate
 from deniable.formatting import (
     fill_paragraph,
     format_count,
@@ -181,11 +180,11 @@ class Health:
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         alarms = set(self.alarms)
-        checks = [
-            asdict(check)
-            | {"alarm": check in alarms, "means": MEANINGS[check.name], "noticed_of": _basis(check)}
-            for check in self.checks
-        ]
+        checks = []
+        for check in self.checks:
+            basis = "of the reports to this question" if check.attribute else "of all reports"
+            more = {"alarm": check in alarms, "means": MEANINGS[check.name], "noticed_of": basis}
+            checks.append(asdict(check) | more)
         about: dict[str, Any] = {"n": self.n, "level": self.level, "looks": self.looks}
         about |= {"alarms": len(alarms), "verdict": self.verdict, "summary": self.summary}
         about |= {"too_few": list(self.unjudged), "unseen": self.unseen}
@@ -271,11 +270,6 @@ def _format_noticed(share: float) -> str:
     return format_percent(share) if share >= _RARE else f"below {format_percent(_RARE)}"
 
 
-def _basis(check: Check) -> str:
-    """What `noticed` is a share of."""
-    return "of the reports to this question" if check.attribute else "of all reports"
-
-
 def tail_of(level: float, looks: int, checks: int) -> float:
     """The p-value below which one of so many checks raises an alarm."""
     return level / (looks * max(1, checks))
@@ -339,7 +333,9 @@ class HealthWatch:
                     continue
                 checks += check_shares(name, estimate, tail)
                 # shares of exactly the reports that were seen: others would add an error of their own
-                looked_at = estimate if seen is None else _estimate_seen(estimate, seen)
+                looked_at = estimate
+                if seen is not None:
+                    looked_at = replace(estimate, n=seen.n, support_counts=seen.counts, asked=seen.asked)
                 checks += [watch.check(name, looked_at, tail) for watch in watching]
         if estimates.tallies is not None:
             checks += self._check_hashes(estimates.tallies, tail, unjudged)
@@ -377,10 +373,6 @@ def _list_levels(document: PlanDocument) -> dict[str, dict[str, float]]:
         for question, levels in document.levels.items()
         if len(levels) > 1 and all(level.name in chances for level in levels)
     }
-
-
-def _estimate_seen(estimate: Estimate, seen: Tally) -> Estimate:
-    return replace(estimate, n=seen.n, support_counts=seen.counts, asked=seen.asked)
 
 
 @final

@@ -126,11 +126,10 @@ def shares_plot(
         noisy = content is not None and name in content.noisy
         panels.append(Panel(name, mean, ends=ends, note=_name_people(name, content), noisy=noisy))
     if content is not None:
-        for name in [
-            question for question in content.ranges if question in estimates or question in (leveled or {})
-        ]:
-            ranges_panel = Panel(name, estimates.get(name), content.ranges[name], ", ranges asked for")
-            panels.append(ranges_panel._replace(method=_find_method(name, content)))
+        for name in [key for key in content.ranges if key in estimates or key in (leveled or {})]:
+            method = (content.groups.get(name) or content.values[name]).method
+            bars = content.ranges[name]
+            panels.append(Panel(name, estimates.get(name), bars, ", ranges asked for", method=method))
         panels = [panel._replace(counted=content.counted.get(panel.name, "")) for panel in panels]
     order = {name: position for position, name in enumerate(domains or {})}
     panels.sort(key=lambda panel: order.get(panel.name, len(order)))
@@ -228,11 +227,6 @@ def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, cont
     bars = _group_bars(name, groups, {}, content)
     edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
     return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
-
-
-def _find_method(name: str, content: Shown) -> str:
-    """Which shares are drawn of an attribute."""
-    return (content.groups[name] if name in content.groups else content.values[name]).method
 
 
 def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
