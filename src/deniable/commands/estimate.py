@@ -261,14 +261,14 @@ def _estimate_shares(
             plan.document,
             tallies,
             request.level,
-            request.project,
-            request.quantile,
-            request.mle,
             request.smooth,
-            show,
-            request.fakes,
-            likely,
-            _read_ranges(request),
+            project=request.project,
+            quantiles=request.quantile,
+            mle=request.mle,
+            progress=show,
+            fakes=request.fakes,
+            likely=likely,
+            ranges=_read_ranges(request),
         )
     if request.mle and is_table and has_fakes(plan.document):
         click.echo(

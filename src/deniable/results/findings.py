@@ -102,28 +102,12 @@ class Findings:
 
     @staticmethod
     def of(
-        document: PlanDocument,
-        tallies: Tallies,
-        level: float = 0.95,
-        project: str | None = None,
-        quantiles: Sequence[float] = (),
-        mle: bool = False,
-        smooth: bool = False,
-        progress: Progress | None = None,
-        fakes: float | None = None,
-        likely: Mapping[str, Likelihood] | None = None,
-        ranges: Sequence[RangeQuery] = (),
+        document: PlanDocument, tallies: Tallies, level: float = 0.95, smooth: bool = False, **asked: Any
     ) -> Findings:
-        """Estimate everything that is asked for; smoothing, for ordered values only, takes the most likely
-        shares first.
-
-        `progress` hears how much of what is most likely is found, and of how much. What reports make most
-        likely is `likely`: it is then not found from the tallies.
+        """Estimate everything that is `asked` for, as `read` takes it; smoothing, for ordered values only,
+        takes the most likely shares first.
         """
-        estimates = estimate_tallies(document, tallies, smooth)
-        return Findings.read(
-            estimates, level, project, quantiles, mle, progress, fakes, likely=likely, ranges=ranges
-        )
+        return Findings.read(estimate_tallies(document, tallies, smooth), level, **asked)
 
     @staticmethod
     def read(
@@ -138,7 +122,11 @@ class Findings:
         likely: Mapping[str, Likelihood] | None = None,
         ranges: Sequence[RangeQuery] = (),
     ) -> Findings:
-        """Find everything in estimates, which know whether their shares are to be smoothed."""
+        """Find everything in estimates, which know whether their shares are to be smoothed.
+
+        `progress` hears how much of what is most likely is found, and of how much. What reports make most
+        likely is `likely`: it is then not found from the tallies.
+        """
         searched = search_shares(estimates, mle, estimates.smooth, progress, cells, likely)
         asked_quantiles = _quantiles(estimates, quantiles, level, searched.refused)
         between = answer_queries(estimates, ranges, level)
