@@ -161,7 +161,7 @@ def quantile_answered(estimates: Estimates, name: str, bins: Bins, share: float,
 
 def cumulative_shares(estimates: Estimates, name: str, share: float) -> Curve:
     """The cumulative shares of those who answered, unbiased, and the errors by which each is told from
-    `wanted`: of all bins but the last.
+    `share`: of all bins but the last.
     """
     estimate, k = estimates.shares[name], estimates.domains[name].k
     if not estimates.is_drawn(name) and estimate.k == k:
@@ -181,14 +181,14 @@ def cumulative_shares(estimates: Estimates, name: str, share: float) -> Curve:
     for v in steps.tolist():
         points = (np.arange(estimate.k) <= v).astype(np.float64)
         if estimates.is_drawn(name):
-            curve, weights = weigh(estimate, points)
+            value, weights = weigh(estimate, points)
             there = before[v] + (share - before[v]) * bottom
-            seen, expected = curve * (1 - curve), there * (1 - there)
+            seen, expected = value * (1 - value), there * (1 - there)
             more = (share - before[v]) ** 2 * unsure
         else:
             points[:k] -= share
-            curve, weights = weigh(estimate, points)
-            seen = float(estimate.frequencies @ points**2) - curve**2
+            value, weights = weigh(estimate, points)
+            seen = float(estimate.frequencies @ points**2) - value**2
             expected, more = bottom * share * (1 - share), 0.0
         # people scatter as they would if this were the quantile, or as they were seen to
         scatter = max(expected - seen, 0.0) / estimate.n
@@ -281,7 +281,7 @@ def find_answered(
 ) -> Answered | None:
     """What is shown of those who answered; None where that is what is shown already, or of too many values.
 
-    Each share is the one of everybody that is `shown`, divided by the sum of all answers.
+    Each share is the one of everybody that is `possible`, divided by the sum of all answers.
     """
     estimate, domain = estimates.shares[name], estimates.domains.get(name)
     people = name_people(estimates, name, middle=True)

@@ -95,7 +95,7 @@ def shares_plot(
     a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
-    asked for. `shown` are shares and means, without which unbiased ones are drawn. `likely` are
+    asked for. `content` has shares and means, without which unbiased ones are drawn. `likely` are
     other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
     a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
     that are marked: means and quantiles. `leveled` are the groups of questions in levels, which have no
