@@ -218,7 +218,7 @@ def _note_move(row: Mapping[str, Any]) -> str:
 
 
 def _option_fits(findings: Findings, options: Sequence[Attribute]) -> list[str]:
-    """Of options, those whose reports fit honest people badly."""
+    """The options whose reports fit honest people badly."""
     fits = {attribute.option: findings.fits.get(attribute.name) for attribute in options}
     return [f"{option}: {fit}" for option, fit in fits.items() if fit is not None and fit.is_bad]
 
