@@ -14,13 +14,13 @@ from deniable.exact import number
 from deniable.plan.attribute import Attribute
 
 
-def read_importance(given: object) -> dict[str, float]:
+def read_importance(importance: object) -> dict[str, float]:
     """The importance of some attributes and tables, by name."""
-    if not isinstance(given, Mapping):
-        raise InvalidParameter(f'importance is by name, such as {{"age": 3}}, got {given!r}')
-    for name, weight in given.items():
+    if not isinstance(importance, Mapping):
+        raise InvalidParameter(f'importance is by name, such as {{"age": 3}}, got {importance!r}')
+    for name, weight in importance.items():
         number(f"the importance of {name!r}", weight, 0.0, 1000.0, "a positive number, 1 unless given")
-    return dict(given)
+    return dict(importance)
 
 
 def check_weighed(
@@ -38,23 +38,23 @@ def check_weighed(
             )
     known = list(dict.fromkeys((*questions, *list_weighed(together))))
     for name in importance:
-        one = attributes.get(name)
-        if name not in known and (one is None or isinstance(one.domain, Product)):
+        attribute = attributes.get(name)
+        if name not in known and (attribute is None or isinstance(attribute.domain, Product)):
             raise InvalidParameter(not_among(str(name), "an attribute, or a table that is wanted", known))
 
 
-def weigh_attribute(one: Attribute, importance: Mapping[str, float]) -> float:
+def weigh_attribute(attribute: Attribute, importance: Mapping[str, float]) -> float:
     """How much an attribute weighs, by its own name or by that of its question."""
-    return max(importance.get(one.name, importance.get(name, 1.0)) for name in one.questions)
+    return max(importance.get(attribute.name, importance.get(name, 1.0)) for name in attribute.questions)
 
 
 def list_pairs(together: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Every pair that is wanted, once."""
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for some in together:
-        for pair in combinations(some, 2):
-            found.setdefault(frozenset(pair), pair)
-    return list(found.values())
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for names in together:
+        for pair in combinations(names, 2):
+            pairs.setdefault(frozenset(pair), pair)
+    return list(pairs.values())
 
 
 def weigh_pairs(
@@ -63,21 +63,21 @@ def weigh_pairs(
     """How much each wanted pair weighs: by its own name, that of the table it was asked for in, or as much as
     the more important of both questions.
     """
-    found: dict[frozenset[str], float] = {}
-    for some in together:
-        for pair in combinations(some, 2):
-            named = [name_product(pair), name_product(pair[::-1]), name_product(some)]
+    weights: dict[frozenset[str], float] = {}
+    for table in together:
+        for pair in combinations(table, 2):
+            keys = [name_product(pair), name_product(pair[::-1]), name_product(table)]
             usual = max(importance.get(name, 1.0) for name in pair)
-            own = next((importance[name] for name in named if name in importance), usual)
-            found[frozenset(pair)] = max(own, found.get(frozenset(pair), 0.0))
-    return found
+            weight = next((importance[name] for name in keys if name in importance), usual)
+            weights[frozenset(pair)] = max(weight, weights.get(frozenset(pair), 0.0))
+    return weights
 
 
 def list_weighed(together: Sequence[Sequence[str]]) -> list[str]:
     """What tables and pairs are called where their importance is given."""
-    found = [name_product(some) for some in together]
+    names = [name_product(table) for table in together]
     pairs = list_pairs(together)
-    return [*found, *(name_product(turned) for pair in pairs for turned in (pair, pair[::-1]))]
+    return [*names, *(name_product(turned) for pair in pairs for turned in (pair, pair[::-1]))]
 
 
 def weigh_readings(
@@ -92,7 +92,7 @@ def weigh_readings(
         return tuple(readings), most
     parts = [weights.get(frozenset(pair), 0.0) / most for pair in pairs]
     weighed = [
-        one if part == 1.0 else replace(one, importance=part)
-        for one, part in zip(readings, parts, strict=False)
+        reading if part == 1.0 else replace(reading, importance=part)
+        for reading, part in zip(readings, parts, strict=False)
     ]
     return (*weighed, *readings[len(pairs) :]), most

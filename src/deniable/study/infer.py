@@ -16,36 +16,38 @@ _READ_OFF = (
 )
 
 
-def infer_domains(table: object, rates: Mapping[str, float], wanted: Sequence[str]) -> dict[str, Domain]:
+def infer_domains(table: object, rates: Mapping[str, float], means: Sequence[str]) -> dict[str, Domain]:
     """The domain of each column: metric ones by their rates, numbers whose mean is `wanted`, and values.
 
     It warns the caller of its caller that values of private data are private, too.
     """
     columns = column_names(table)
     locations = [
-        name for name in rates if name not in columns and all(f"{name}.{one}" in columns for one in DEGREES)
+        name
+        for name in rates
+        if name not in columns and all(f"{name}.{degree}" in columns for degree in DEGREES)
     ]
     names = [
         name
         for name in columns
-        if name not in {f"{location}.{one}" for location in locations for one in DEGREES}
+        if name not in {f"{location}.{degree}" for location in locations for degree in DEGREES}
     ] + locations
-    for name in (*rates, *wanted):
+    for name in (*rates, *means):
         if name not in names:
             raise InvalidParameter(not_among(str(name), "a column of the table", names))
-    found: dict[str, Domain] = {}
+    domains: dict[str, Domain] = {}
     hints = []
     try:
         for name, column in zip(names, columns_of(table, names, locations), strict=True):
             if name in rates:
-                found[name] = inferred_metric(name, column, rates[name])
+                domains[name] = inferred_metric(name, column, rates[name])
             else:
-                found[name] = (
+                domains[name] = (
                     inferred_number(name, column)
-                    if name in wanted
+                    if name in means
                     else inferred_domain(name, column, declared_categories(table, name))
                 )
-                hints.append(hint_for(name, found[name], column))
+                hints.append(hint_for(name, domains[name], column))
     finally:  # what is refused names values, too
         warnings.warn("; ".join([_READ_OFF, *filter(None, hints)]), DeniableWarning, stacklevel=3)
-    return found
+    return domains

@@ -83,12 +83,12 @@ class Plan:
         >>> plan.loss.record <= 1.0, Plan.from_json(plan.to_json()) == plan
         (True, True)
         """
-        asked = tuple(
+        attributes_of_plan = tuple(
             values if isinstance(values, Attribute) else Attribute(name, as_domain(values, name).plain)
             for name, values in attributes.items()
         )
         document = PlanDocument(
-            asked, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts
+            attributes_of_plan, as_record_mechanism(mechanism), people, title, missing, rounds, None, texts
         )
         return Plan(document, tuple(considered))
 
@@ -291,8 +291,8 @@ class Plan:
         if is_spark_frame(answers):
             from deniable.reports.spark import privatize_frame
 
-            made: DataFrame = privatize_frame(self.document, answers, words, people, into, beside)
-            return made
+            reports: DataFrame = privatize_frame(self.document, answers, words, people, into, beside)
+            return reports
         if into is not None or beside:
             raise InvalidParameter(
                 "into and beside are for dataframes of Spark; plan.write_reports writes other reports, and "
@@ -426,8 +426,8 @@ class Plan:
         """
         from deniable.results.most_likely import find_likely
 
-        found: Likelihood | RecordLikelihood = find_likely(self.document, data, name, **options)
-        return found
+        likelihood: Likelihood | RecordLikelihood = find_likely(self.document, data, name, **options)
+        return likelihood
 
     def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
         """The most likely shares from several rounds of the same people, whose answers do not change.

@@ -43,42 +43,42 @@ def read_policies(missing: object, names: Sequence[str]) -> dict[str, Missing]:
     return {name: _read_policy(missing.get(name, "refuse"), f"missing of {name!r}") for name in names}
 
 
-def _read_policy(given: object, what: str) -> Missing:
-    if isinstance(given, bool):
-        return "value" if given else "refuse"
+def _read_policy(missing: object, what: str) -> Missing:
+    if isinstance(missing, bool):
+        return "value" if missing else "refuse"
     for policy in POLICIES:
-        if given == policy:
+        if missing == policy:
             return policy
-    allowed = not_among(str(given), "a policy for missing answers", POLICIES)
+    allowed = not_among(str(missing), "a policy for missing answers", POLICIES)
     raise InvalidParameter(allowed if what == "missing" else f"{what}: {allowed}")
 
 
-def read_conditions(given: object, names: Sequence[str]) -> dict[str, Mapping[str, tuple[str, ...]]]:
+def read_conditions(only_if: object, names: Sequence[str]) -> dict[str, Mapping[str, tuple[str, ...]]]:
     """To whom questions apply, by name: {"hours": {"works": ("yes",)}}, from values or lists of them."""
-    if not isinstance(given, Mapping):
-        raise InvalidParameter(f"only_if is a dictionary by attribute, got {given!r}")
-    found: dict[str, Mapping[str, tuple[str, ...]]] = {}
-    for name, one in given.items():
+    if not isinstance(only_if, Mapping):
+        raise InvalidParameter(f"only_if is a dictionary by attribute, got {only_if!r}")
+    conditions: dict[str, Mapping[str, tuple[str, ...]]] = {}
+    for name, condition in only_if.items():
         if name not in names:
             raise InvalidParameter(not_among(str(name), "an attribute", names))
-        if not isinstance(one, Mapping) or len(one) != 1:
+        if not isinstance(condition, Mapping) or len(condition) != 1:
             raise InvalidParameter(
                 f"only_if of {name!r} names one attribute and its values, such as "
-                f'{{ works = "yes" }}, got {one!r}'
+                f'{{ works = "yes" }}, got {condition!r}'
             )
-        (parent, values), *_ = one.items()
+        (parent, values), *_ = condition.items()
         listed = values if isinstance(values, list | tuple) else [values]
         try:
-            found[name] = MappingProxyType({str(parent): tuple(map(_condition_label, listed))})
+            conditions[name] = MappingProxyType({str(parent): tuple(map(_condition_label, listed))})
         except InvalidValue as problem:
             raise InvalidParameter(f"only_if of {name!r}: {problem}") from None
-    return found
+    return conditions
 
 
 def _find_condition(
-    name: str, given: Mapping[str, tuple[str, ...]], questions: Mapping[str, Question]
+    name: str, condition: Mapping[str, tuple[str, ...]], questions: Mapping[str, Question]
 ) -> Condition:
-    (parent, labels), *_ = given.items()
+    (parent, labels), *_ = condition.items()
     order = list(questions)
     if parent not in order[: order.index(name)]:
         if parent in order:
@@ -113,31 +113,33 @@ def list_attributes(
     An option is an attribute with yes and no. Where "no answer" cannot be one of the values, whether there is
     an answer is an attribute of its own, and a value is drawn for people without one.
     """
-    found: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = {}
 
-    def add(one: Attribute) -> None:
-        if one.name in found or (one.several is not None and one.name in questions):
-            raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
-        found[one.name] = one
+    def add(attribute: Attribute) -> None:
+        if attribute.name in attributes or (attribute.several is not None and attribute.name in questions):
+            raise InvalidParameter(f"two attributes would be called {attribute.name!r}; rename one of them")
+        attributes[attribute.name] = attribute
 
-    for name, asked in questions.items():
+    for name, question in questions.items():
         policy = policies[name]
         condition = _find_condition(name, only_if[name], questions) if name in only_if else None
         if condition is not None:
-            _refuse_random(name, policy, found.get(condition.name))
-        if isinstance(asked, Several):
-            for option in asked.options:
+            _refuse_random(name, policy, attributes.get(condition.name))
+        if isinstance(question, Several):
+            for option in question.options:
                 add(Attribute(f"{name}: {option}", YES_NO, policy, condition, several=name))
-        elif policy == "value" and is_filled(asked):
+        elif policy == "value" and is_filled(question):
             answered = f"{name}: answered"
             if answered in questions:
                 raise InvalidParameter(f"two attributes would be called {answered!r}; rename one of them")
             add(Attribute(answered, YES_NO, "refuse", condition, answers=name))
-            add(Attribute(name, asked, "refuse", Condition(answered, ("yes",))))
+            add(Attribute(name, question, "refuse", Condition(answered, ("yes",))))
         else:
-            add(Attribute(name, asked, policy, condition))
-    check_questions(list(found.values()), {name: list_extras(one) for name, one in found.items()})
-    return found
+            add(Attribute(name, question, policy, condition))
+    check_questions(
+        list(attributes.values()), {name: list_extras(attribute) for name, attribute in attributes.items()}
+    )
+    return attributes
 
 
 def _refuse_random(name: str, policy: Missing, parent: Attribute | None) -> None:
@@ -145,26 +147,26 @@ def _refuse_random(name: str, policy: Missing, parent: Attribute | None) -> None
     policies = {name: policy}
     if parent is not None and parent.missing is not None:
         policies[parent.several or parent.name] = parent.missing
-    for one, given in policies.items():
-        if given == "random":
+    for question, missing in policies.items():
+        if missing == "random":
             raise InvalidParameter(
-                f'missing = "random" of {one!r} does not go with only_if of {name!r}: random values look '
-                "like answers, so that nobody knows whom the question applies to, or who answered; "
+                f'missing = "random" of {question!r} does not go with only_if of {name!r}: random values '
+                "look like answers, so that nobody knows whom the question applies to, or who answered; "
                 'use missing = "value" (or true), or "refuse"'
             )
 
 
-def list_extras(one: Attribute) -> tuple[str, ...]:
+def list_extras(attribute: Attribute) -> tuple[str, ...]:
     """The values beside those of the domain."""
-    if is_filled(one.domain):
+    if is_filled(attribute.domain):
         return ()
-    skipped = () if one.only_if is None else (NOT_APPLICABLE,)
-    return skipped + ((NO_ANSWER_LABEL,) if one.missing == "value" else ())
+    skipped = () if attribute.only_if is None else (NOT_APPLICABLE,)
+    return skipped + ((NO_ANSWER_LABEL,) if attribute.missing == "value" else ())
 
 
 def usual_policy(attributes: Mapping[str, Attribute]) -> Missing:
     """What a missing answer means for the plan: what it means for all, or else it is refused."""
-    policies = {one.missing for one in attributes.values()}
+    policies = {attribute.missing for attribute in attributes.values()}
     [only] = policies if len(policies) == 1 else {None}
     return only or "refuse"
 

@@ -248,12 +248,12 @@ class Result(Mapping[str, Any]):
         """
         from deniable.show.plot import plot_findings
 
-        given: object = level
-        if isinstance(given, str):
-            if given not in self:
-                raise InvalidParameter(not_among(given, "an attribute", self))
+        name: object = level  # a common mistake
+        if isinstance(name, str):
+            if name not in self:
+                raise InvalidParameter(not_among(name, "an attribute", self))
             raise InvalidParameter(
-                f"plot takes a confidence level and draws all attributes; result[{given!r}].plot() draws one"
+                f"plot takes a confidence level and draws all attributes; result[{name!r}].plot() draws one"
             )
         return plot_findings(self.find(level), unbiased=unbiased)
 

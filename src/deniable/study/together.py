@@ -16,23 +16,23 @@ from deniable.study.questionnaire import list_extras
 Together = tuple[tuple[str, ...], ...]
 
 
-def read_together(given: object, questions: Sequence[str]) -> Together:
+def read_together(together: object, questions: Sequence[str]) -> Together:
     """The questions that are wanted together: pairs, or more of which every pair is wanted."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidParameter(_explain(given))
-    found = []
-    for some in given:
-        if isinstance(some, str) or not isinstance(some, Sequence) or len(some) < 2:
-            raise InvalidParameter(_explain(given))
-        for name in some:
+    if isinstance(together, str) or not isinstance(together, Sequence):
+        raise InvalidParameter(_explain(together))
+    tables = []
+    for table in together:
+        if isinstance(table, str) or not isinstance(table, Sequence) or len(table) < 2:
+            raise InvalidParameter(_explain(together))
+        for name in table:
             if name not in questions:
                 raise InvalidParameter(
                     "together: " + not_among(str(name), "a question of this study", questions)
                 )
-        if len(set(some)) < len(some):
-            raise InvalidParameter(f"together: {list(some)} names a question twice")
-        found.append(tuple(some))
-    return tuple(found)
+        if len(set(table)) < len(table):
+            raise InvalidParameter(f"together: {list(table)} names a question twice")
+        tables.append(tuple(table))
+    return tuple(tables)
 
 
 def read_target(
@@ -52,14 +52,14 @@ def read_target(
     return tuple((str(target), name) for name in questions if name != target)
 
 
-def _explain(given: object) -> str:
-    return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {given!r}'
+def _explain(together: object) -> str:
+    return f'together is a list of pairs of questions, such as [["age", "smoker"]], got {together!r}'
 
 
 def join_attributes(
     attributes: Mapping[str, Attribute],
     together: Sequence[Sequence[str]],
-    wanted: Wanted,
+    views: Wanted,
     importance: Mapping[str, float],
 ) -> dict[str, Attribute]:
     """The same attributes; those that are wanted together in tables, by which these err least.
@@ -67,69 +67,74 @@ def join_attributes(
     `wanted` has what is asked of all of them.
     """
     pairs = list_pairs(together)
-    asked = list(dict.fromkeys(name for pair in pairs for name in pair))
-    for name in asked:
+    names_in_tables = list(dict.fromkeys(name for pair in pairs for name in pair))
+    for name in names_in_tables:
         _refuse_unfit(name, attributes)
-    ordered = [name for name in attributes if name in asked]
+    ordered = [name for name in attributes if name in names_in_tables]
     # a question that others depend on is asked by itself, too: its answer decides what applies
-    parents = {one.only_if.name for one in attributes.values() if one.only_if is not None}
-    alone = {name: one for name, one in attributes.items() if name not in asked or name in parents}
+    parents = {attribute.only_if.name for attribute in attributes.values() if attribute.only_if is not None}
+    alone = {
+        name: attribute
+        for name, attribute in attributes.items()
+        if name not in names_in_tables or name in parents
+    }
     weights = weigh_pairs(together, importance)
-    wanted = replace(
-        wanted,
+    views = replace(
+        views,
         sizes=tuple(attributes[name].domain.k for name in ordered),
-        pairs=tuple((ordered.index(one), ordered.index(other)) for one, other in pairs),
+        pairs=tuple((ordered.index(attribute), ordered.index(other)) for attribute, other in pairs),
         weights=tuple(weights[frozenset(pair)] for pair in pairs),
-        alone=tuple(_stand_alone(one, importance) for one in alone.values()),
+        alone=tuple(_stand_alone(attribute, importance) for attribute in alone.values()),
         beside=tuple(len(list_extras(attributes[name])) for name in ordered),
     )
     # a table is called as it was asked for
-    named = {frozenset(pair): pair for pair in pairs}
-    found: dict[str, Attribute] = {}
-    for table in choose_views(wanted).tables:
+    pairs_by_names = {frozenset(pair): pair for pair in pairs}
+    joined: dict[str, Attribute] = {}
+    for table in choose_views(views).tables:
         names: tuple[str, ...] = tuple(ordered[j] for j in table)
-        one = _join([attributes[name] for name in named.get(frozenset(names), names)])
-        if one.name in attributes:
-            raise InvalidParameter(f"two attributes would be called {one.name!r}; rename one of them")
-        found[one.name] = one
-    return found | alone
+        attribute = _join([attributes[name] for name in pairs_by_names.get(frozenset(names), names)])
+        if attribute.name in attributes:
+            raise InvalidParameter(f"two attributes would be called {attribute.name!r}; rename one of them")
+        joined[attribute.name] = attribute
+    return joined | alone
 
 
-def _stand_alone(one: Attribute, importance: Mapping[str, float]) -> Alone:
+def _stand_alone(attribute: Attribute, importance: Mapping[str, float]) -> Alone:
     """What a question takes that is asked by itself; the mean of a number is known about as well as a share
     of two.
     """
-    k = 2 if isinstance(one.domain, Number) else one.domain.k + len(list_extras(one))
-    return Alone(k, weigh_attribute(one, importance))
+    k = 2 if isinstance(attribute.domain, Number) else attribute.domain.k + len(list_extras(attribute))
+    return Alone(k, weigh_attribute(attribute, importance))
 
 
 def _refuse_unfit(name: str, attributes: Mapping[str, Attribute]) -> None:
     """Refuse what no table can hold."""
-    one = attributes.get(name)
-    if one is None:
+    attribute = attributes.get(name)
+    if attribute is None:
         raise InvalidParameter(
             f"{name!r} asks for all that apply, so that it is no column of a table; ask a yes/no question "
             "for each option that is wanted in one. By known groups, every option has a table"
         )
-    if one.only_if is not None:
+    if attribute.only_if is not None:
         raise InvalidParameter(
             f"{name!r} cannot be in a table, since it applies only to some; ask it of everybody, with an "
             "answer for those to whom it does not apply. By known groups, it has a table of those to whom it "
             "applies"
         )
-    if isinstance(one.domain, Range) and one.domain.queries == "ranges":
+    if isinstance(attribute.domain, Range) and attribute.domain.queries == "ranges":
         raise InvalidParameter(
             f"{name!r} cannot be in a table, since queries = 'ranges' asks for levels, which are no cells of "
             "one; give it fewer values, by a larger step, and queries = 'values', or ask for it by itself"
         )
 
 
-def _join(some: Sequence[Attribute]) -> Attribute:
-    domain = Product([(one.name, one.domain) for one in some])
-    policies = {one.missing for one in some}
+def _join(members: Sequence[Attribute]) -> Attribute:
+    domain = Product([(attribute.name, attribute.domain) for attribute in members])
+    policies = {attribute.missing for attribute in members}
     if len(policies) > 1:
+        names = " and ".join(repr(attribute.name) for attribute in members)
         raise InvalidParameter(
-            f"{' and '.join(repr(one.name) for one in some)} are asked together, so that a missing answer "
-            "must mean the same for all of them; give them the same missing"
+            f"{names} are asked together, so that a missing answer must mean the same for all of "
+            "them; give them the same missing"
         )
     return Attribute(domain.name, domain, policies.pop())

@@ -40,37 +40,42 @@ def read_toml(file: Path) -> dict[str, Any]:
 def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a study is made with, by name; files that it names are in the folder."""
     options = _read_section(data, "a study")
-    given = _read_section(options.pop("attributes", None), "attributes")
+    sections = _read_section(options.pop("attributes", None), "attributes")
     protocols, attributes, maps = {}, {}, {}
     importance: dict[str, Any] = {}
     missing: dict[str, Any] = {}
     only_if: dict[str, Any] = {}
     answered: dict[str, Any] = {}
     known: list[str] = []
-    own = (("importance", importance), ("missing", missing), ("only_if", only_if), ("answered", answered))
+    keys_of_attributes = (
+        ("importance", importance),
+        ("missing", missing),
+        ("only_if", only_if),
+        ("answered", answered),
+    )
     texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
     asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
     if isinstance(options.get("title"), Mapping):
         texts["title"] = options.pop("title")
     about: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
-    for name, table in given.items():
+    for name, table in sections.items():
         checked_text(name, "an attribute's name")
         if isinstance(table, Mapping):
             for kind in OF_ATTRIBUTE:
                 if kind in table:
                     about[kind][name] = table[kind]
             table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
-            for key, found in own:
+            for key, values in keys_of_attributes:
                 if key in table:
-                    found[name] = table.pop(key)
+                    values[name] = table.pop(key)
             if _read_known(name, table.pop("known", False)):
                 known.append(name)
-        drawn = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
-        if drawn:
+        map_keys = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
+        if map_keys:
             table = {key: value for key, value in table.items() if key not in _OF_MAP}
         attributes[name], protocol = _read_attribute(name, table)
-        if drawn:
-            maps[name] = _read_map(name, attributes[name], drawn, folder)
+        if map_keys:
+            maps[name] = _read_map(name, attributes[name], map_keys, folder)
         if protocol is not None:
             protocols[name] = protocol
     for name, weight in _read_section(options.pop("importance", {}), "importance").items():
@@ -79,7 +84,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         importance[name] = weight
     rounds = ("epsilon_first", "epsilon_forever", "rounds")
     again = _read_section(options.pop("repeat", {}), "repeat", rounds)
-    limits = tuple(one.name for one in fields(Objective))
+    limits = tuple(limit.name for limit in fields(Objective))
     caps = _read_section(options.pop("objective", {}), "objective", limits)
     if "share" in options:
         raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
@@ -90,15 +95,15 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
         )
     if texts or any(about.values()):
-        named: dict[str, Any] = {kind: about[kind] for kind in OF_ATTRIBUTE[1:]}
-        named["questions"] = about["question"]
-        options["survey"] = Texts(**texts, **named)
+        texts_by_attribute: dict[str, Any] = {kind: about[kind] for kind in OF_ATTRIBUTE[1:]}
+        texts_by_attribute["questions"] = about["question"]
+        options["survey"] = Texts(**texts, **texts_by_attribute)
     if missing:
         usual = options.get("missing", "refuse")
         options["missing"] = dict.fromkeys(attributes, usual) | missing
-    made = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
-    made |= {"answered": answered, "known": known}
-    return {"attributes": attributes, **options, **again, **made, **asking}
+    choices = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
+    choices |= {"answered": answered, "known": known}
+    return {"attributes": attributes, **options, **again, **choices, **asking}
 
 
 def _read_section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
@@ -112,32 +117,32 @@ def _read_section(table: object, what: str, known: Iterable[str] | None = None) 
     return dict(table)
 
 
-def _read_known(name: str, given: object) -> bool:
-    if not isinstance(given, bool):
-        raise InvalidParameter(f"attributes.{name}.known is true or false, got {given!r}")
-    return given
+def _read_known(name: str, known: object) -> bool:
+    if not isinstance(known, bool):
+        raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
+    return known
 
 
-def _read_map(name: str, domain: Domain | Several, drawn: Mapping[str, Any], folder: Path) -> Map:
+def _read_map(name: str, domain: Domain | Several, map_keys: Mapping[str, Any], folder: Path) -> Map:
     """The map of a grid: a file, the names of towns, or both."""
-    where, file = f"attributes.{name}", drawn.get("map")
+    where, file = f"attributes.{name}", map_keys.get("map")
     if not isinstance(domain, Grid):
         raise InvalidParameter(f"{where}: map and towns are for locations on a grid")
     if file is not None and not isinstance(file, str):
         raise InvalidParameter(f"{where}.map is the name of a file, got {file!r}")
     try:
         if file is None:
-            return Map.of(domain, towns=drawn["towns"])
-        return Map.read(folder / file, domain, drawn.get("towns"))
+            return Map.of(domain, towns=map_keys["towns"])
+        return Map.read(folder / file, domain, map_keys.get("towns"))
     except InvalidParameter as problem:
         raise InvalidParameter(f"{where}: {problem}") from None
 
 
-def _read_attribute(name: str, given: object) -> tuple[Domain | Several, str | None]:
+def _read_attribute(name: str, section: object) -> tuple[Domain | Several, str | None]:
     """What is asked under a name, and the protocol if a section names one."""
-    if not isinstance(given, Mapping):
-        return as_question(given, name), None
-    table = dict(given)
+    if not isinstance(section, Mapping):
+        return as_question(section, name), None
+    table = dict(section)
     protocol = table.pop("protocol", None)
     if protocol is not None and not isinstance(protocol, str):
         raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
