@@ -62,9 +62,9 @@ def join_attributes(
     views: Wanted,
     importance: Mapping[str, float],
 ) -> dict[str, Attribute]:
-    """The same attributes; those that are wanted together in tables, by which these err least.
+    """Joins attributes that are wanted together into tables, by which these err least; leaves the others.
 
-    `wanted` has what is asked of all of them.
+    `views` has what is asked of all of them.
     """
     pairs = list_pairs(together)
     names_in_tables = list(dict.fromkeys(name for pair in pairs for name in pair))
