@@ -35,10 +35,10 @@ PUBLIC = names(
 ROOMS = {
     "attack": names(
         """
-        AttributeAttack AttributeInference AttributeSuccess Chance Examination MembershipAttack
-        ProfileSuccess Reidentification ReidentificationRate Success ValueAttack attribute_inference
-        chance_after examine guess guess_from_collections membership membership_bound pie_alpha
-        pie_epsilon profile profile_of_surveys real_attributes reidentify sampled_attribute
+        AttributeAttack AttributeSuccess Chance Examination
+        ProfileSuccess Reidentification ReidentificationRate Success ValueAttack
+        chance_after examine guess guess_from_collections
+        profile profile_of_surveys real_attributes reidentify sampled_attribute
         sampled_success success success_after
         """
     ),
