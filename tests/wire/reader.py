@@ -44,7 +44,6 @@ NUMBERS = {
     "memoized-mean": ("bit",),
     "geometric": ("tails",),
     "planar-geometric": ("steps", "noise"),
-    "square-wave": ("k", "window", "keep"),
     "duchi": ("keep",),
     "piecewise": ("k", "window", "keep"),
     "hybrid": ("piecewise", "duchi", "share"),
@@ -54,7 +53,6 @@ MOST_K = {
     "unary": 1 << 20,
     "pooled": 1 << 20,
     "piecewise": 1 << 20,
-    "square-wave": 1 << 20,
     "subset": 1 << 16,
     "packed-subset": 1 << 16,
     "bit-flip": 1 << 16,
@@ -667,7 +665,7 @@ def check_mechanism(data: Any, allowed: Iterable[str]) -> Data:
         must(int(data["keep"]) * k > F * data["size"], "likelier")
     elif kind == "duchi":
         must(int(data["keep"]) > F // 2, "likelier")
-    elif kind in ("piecewise", "square-wave"):
+    elif kind == "piecewise":
         between(data["window"], 1, 1 << 20, "window")
         must(outputs(data) <= 4096, "outputs")
         must(ratio(data) > 1, "likelier")
@@ -772,7 +770,7 @@ def count_words(data: Data) -> int:
         bits: int = data["bits"]
         return bits + 64 * -(-bits // 64)
     fixed = {"direct": 2, "hashed": 3, "pooled": 3, "hadamard": 2, "geometric": 1, "planar-geometric": 1}
-    fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5, "linear": 6, "square-wave": 2}
+    fixed |= {"duchi": 1, "piecewise": 3, "hybrid": 5, "linear": 6}
     if kind in fixed:
         return fixed[kind]
     return 64 * -(-data["k"] // 64) if kind == "unary" else int(1 + data["size"])
@@ -804,7 +802,7 @@ def ratio(part: Data) -> Fraction:
     if kind in ("unary", "bit-flip"):
         up, down = coins(part)
         return max(up, down) if part.get("bits") == 1 else up * down
-    if kind in ("piecewise", "square-wave"):
+    if kind == "piecewise":
         return Fraction(keep * most(part["window"]), (F - keep) * fewest(k - 1))
     if kind == "hybrid":
         return max(ratio(part["piecewise"]), ratio(part["duchi"]))

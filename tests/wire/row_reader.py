@@ -220,7 +220,7 @@ def size_of(part: Data) -> int:
         return len(part["tails"])
     if kind == "planar-geometric":
         return len(part["noise"]) * len(part["noise"][0])
-    return outputs(part) if kind in ("duchi", "piecewise", "hybrid", "square-wave") else int(part["k"])
+    return outputs(part) if kind in ("duchi", "piecewise", "hybrid") else int(part["k"])
 
 
 def supported(part: Data, cells: Sequence[Any]) -> list[int]:

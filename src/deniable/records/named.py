@@ -27,6 +27,9 @@ from deniable.records.single import Single
 from deniable.records.split import Split
 
 Calibration = Literal["record", "attribute", "published"]
+"""What epsilon bounds: the loss of the whole record, that of one attribute, or what the publication of RS+FD
+states, which a record can exceed.
+"""
 _CALIBRATIONS = ("record", "attribute", "published")
 
 
