@@ -249,7 +249,7 @@ import sys, time
 start = time.process_time()
 import numpy
 alone = time.process_time() - start
-import deniable
+from deniable import Client, Ledger, Plan
 took = (time.process_time() - start) / alone
 assert "deniable.audit" not in sys.modules
 heavy = {"numba", "scipy", "scipy.stats", "matplotlib", "pandas", "polars", "cryptography"}
@@ -257,9 +257,9 @@ print(took, *heavy.intersection(sys.modules))
 """
 
 
-def test_import_is_light() -> None:
-    """Within 7 times the CPU time of NumPy, which it imports; without what only some calls need. It takes
-    3.6 times, so that twice as long fails, and a busy machine slows both.
+def test_a_device_starts_fast() -> None:
+    """Within 6 times the CPU time of NumPy, which it imports; without what only some calls need. It takes
+    3 times, so that twice as long fails, and a busy machine slows both.
     """
     runs = [
         subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
@@ -267,4 +267,4 @@ def test_import_is_light() -> None:
     ]
     took = [run.stdout.split() for run in runs]
     assert all(heavy == [] for _, *heavy in took)
-    assert min(float(ratio) for ratio, *_ in took) < 7
+    assert min(float(ratio) for ratio, *_ in took) < 6
