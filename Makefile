@@ -17,8 +17,8 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 	@$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml hashes.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 2.1 GB, in a few minutes, only this once:"
-	@$(call install,hashes.txt)
+	@echo "fetching all that the tests need, 1.9 GB, in a few minutes, only this once:"
+	@$(call install,hashes.txt,--no-compile)
 	@touch .venv/demo-ready $@
 
 .venv/papers-ready: papers/pyproject.toml hashes/papers.txt .venv/ready
