@@ -278,7 +278,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 def _choose_temper(temper: float | None, columns: int) -> float:
     """As given, or by how much columns repeat each other in tables of people: as a design effect counts it.
 
-    >>> [round(choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
+    >>> [round(_choose_temper(None, columns), 2) for columns in (1, 2, 6, 10, 30)]
     [1.0, 0.89, 0.62, 0.5, 0.5]
     """
     if temper is not None:

@@ -315,6 +315,9 @@ class Protocol:
     classical: bool = True
     """It is a fixed choice of numbers, so that `adaptive` compares it with the others."""
 
+    def __str__(self) -> str:
+        return f"Protocol {self.name}: {self.title}"
+
     def make_exact(self, k: int, epsilon: float) -> SetMechanism:
         """Makes it for a plan or a record, which hold only what has an exact loss."""
         mechanism = self.make(k, epsilon)
