@@ -230,10 +230,10 @@ AUDIT_TRIALS = 10**6
 """Devices for each answer, to find a planted fault: GRR with 100 values and a threshold 5 % off is found 19
 times in 20.
 """
-AUDITS, AUDIT_FEW = 200, 1000
+AUDITS, AUDIT_FEW = 84, 1000
 """Audits of correct clients, and their trials: at the usual level of 0.9999 one of all of them fails for one
-choice of the seeds in 50 at most. The level holds for any number of trials, and a discrete law is least exact
-for few.
+choice of the seeds in 100 at most. The level holds for any number of trials, and a discrete law is least
+exact for few.
 """
 AUDIT_ROUGH = 0.6
 """A level at which correct clients fail often enough for the rate itself to be seen."""

@@ -149,7 +149,7 @@ def format_points(gain: float, digits: int = 3) -> str:
 
 
 def format_points_alike(gains: Sequence[float], digits: int = 2) -> list[str]:
-    """The same for a column: all with as many decimals as the smallest needs for these digits, at most three.
+    """Write a column of gains in points, all with as many decimals, at most three, as the smallest needs.
 
     >>> format_points_alike([0.0077, 0.11, 0.01]), format_points_alike([0.077, 0.5])
     (['0.77 points', '11.00 points', '1.00 points'], ['7.7 points', '50.0 points'])
@@ -220,7 +220,7 @@ def format_ratio(loss: float) -> str:
 
 
 def keep_finite(value: Any) -> Any:
-    """The same, ready for JSON, which has no number that is not finite."""
+    """The value, ready for JSON: nothing in place of a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -817,14 +817,14 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 }
 
 
-def test_no_correct_client_fails_in_200_audits_and_at_a_rough_level_as_often_as_it_says(
+def test_no_correct_client_fails_and_at_a_rough_level_as_often_as_it_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every kind of client in turn, with ids, and with seeds of its own; both levels judge the same reports.
 
     The counts that a client is compared with are the same in each audit of a plan, and are made once.
-    At the usual level none fails. At a level of 60 % up to 80 of 200 may fail. Some do: so the bound is
-    tight, and a wrong one would be seen.
+    At the usual level none fails. At a level of 60 % up to 40 % may fail. Some do: so the bound is tight,
+    and a wrong one would be seen.
     """
     count, counts = Run._count_right_client, dict[str, Any]()
 
@@ -848,7 +848,7 @@ def test_no_correct_client_fails_in_200_audits_and_at_a_rough_level_as_often_as_
     assert failed == []
     statistics.at_least(AUDITS - len(failed), AUDITS, dn.audit.LEVEL, "audits of correct clients")
     statistics.at_least(passed, AUDITS, statistics.AUDIT_ROUGH, "audits of correct clients at a rough level")
-    assert passed < AUDITS - 10
+    assert passed < AUDITS - 4
     assert len(counts) == len(plans)
 
 
