@@ -132,8 +132,8 @@ SECTIONS = (
 
 HEAD = """# Names
 
-All public names of `deniable`, from their docstrings. `help(dn.oue)` says more. What is not on this page is
-not public and may change. `make docs` writes this page: change the docstrings, not the page.
+All public names of `deniable`, from their docstrings. `help(dn.oue)` has the whole docstring. What is not on
+this page is not public and may change. `make docs` writes this page: change the docstrings, not the page.
 
 After `import deniable as dn` they are `dn.oue`, `dn.metric.geometric` and so on. A few stand in rooms that
 are imported by name: `from deniable.client import NotSent`. A room is loaded when it is first used.

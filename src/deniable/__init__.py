@@ -132,7 +132,9 @@ device starts fast. A name of `__all__` without a room is a room itself.
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+        raise AttributeError(
+            f"module 'deniable' has no attribute {name!r}; dir(deniable) lists names and rooms"
+        )
     if name not in _ROOM_OF:
         return _importlib.import_module(f"deniable.{name}")
     member: object = getattr(_importlib.import_module(f"deniable.{_ROOM_OF[name]}"), name)

@@ -902,7 +902,7 @@ def test_a_hopeless_study_is_warned_about_by_name() -> None:
         ({"epsilon": 1.0, "per": "person"}, "per is"),
         (
             {"epsilon": 1.0, "mechanism": "smp"},
-            "'smp' is not a record mechanism",
+            "a study calls the record mechanism 'smp' 'sample'",
         ),
         ({"epsilon": 1.0, "protocol": {"colour": "grr"}}, "did you mean 'color'"),
         ({"epsilon": 1.0, "title": "a\tb"}, "control characters"),

@@ -1,4 +1,8 @@
-"""Reports metric values: ordered ones, cells, numbers. What they lose depends on their distance."""
+"""Reports metric values: ordered ones, cells, numbers. What they lose depends on their distance.
+
+Small letters make a mechanism, capitals are what they make. Begin with `geometric`, `planar_geometric` or
+`piecewise`.
+"""
 
 from deniable.estimate import MeanEstimate
 from deniable.metric.base import Channel, MetricMechanism

@@ -77,6 +77,8 @@ _ANYTHING = Objective()
 _MOST_EPSILON = 44.0  # of one answer: a little more, and no threshold out of 2^64 differs from certainty
 _MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
 """What record mechanisms are called in studies, and where they are chosen."""
+_CALLED = {"spl": "split", "smp": "sample", "rsfd": "faked", "rs+fd": "faked"}
+"""What a study calls record mechanisms that publications call otherwise."""
 _ROUNDS = 10
 
 
@@ -330,7 +332,7 @@ class Study:
 
     def people_needed(self, error: float) -> int:
         """How many people it takes for standard errors of at most `error` (0.01 is a point) in every
-        attribute.
+        attribute. A margin of `deniable people --error` is 1.96 standard errors, in points.
 
         >>> study = Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0)
         >>> study.people_needed(0.01)
@@ -721,6 +723,9 @@ def _check_choices(study: Study) -> None:
     if study.title != "":
         checked_text(study.title, "a title")
     if study.mechanism is not None and str(study.mechanism) not in _MECHANISMS:
+        called = _CALLED.get(str(study.mechanism).lower())
+        if called is not None:
+            raise InvalidParameter(f"a study calls the record mechanism {study.mechanism!r} {called!r}")
         raise InvalidParameter(not_among(str(study.mechanism), "a record mechanism", _MECHANISMS))
     if isinstance(study.protocol, Mapping):
         for name in study.protocol:
