@@ -109,8 +109,8 @@ def test_collisions_of_three_are_a_density_at_multiples(g: int) -> None:
 
 
 def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    family, shares = pairs.Affine(21, 0.9, 1 / 21), np.full(300, 1 / 300)
-    side = (np.arange(300) < 150).astype(np.float64)
+    family, shares = pairs.Affine(11, 0.9, 1 / 11), np.full(100, 1 / 100)
+    side = (np.arange(100) < 50).astype(np.float64)
     exact = float(family.squares(side) @ shares), family.cumulative_squares(shares)
     with_size = family.joint_with_size(shares)
     monkeypatch.setattr(pairs, "_TABLED", 10)

@@ -36,9 +36,7 @@ def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
     return found
 
 
-@pytest.mark.parametrize(
-    ("n", "epsilon"), [(1, 1e-6), (4, 1e-5), (10, 1e-3), (10, 5e-3), (10, 0.02), (4, 0.5)]
-)
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (10, 5e-3), (4, 0.5)])
 def test_intervals_cover_where_reports_tell_little(n: int, epsilon: float) -> None:
     statistics.at_least(
         held(n, epsilon), STUDIES * (n + 1), 0.88, f"intervals of geometric noise, n = {n}, {epsilon:g}"
@@ -49,15 +47,12 @@ def _as_found(_: Listed, shares: Floats, __: float) -> Reach:
     return Reach(shares, shares)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (4, 1e-5), (10, 1e-3)])
-def test_repeats_that_do_not_move_would_be_seen(
-    n: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeats_that_do_not_move_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: repeats ended where 0.001 nats could be gained, which is all that such reports have."""
     monkeypatch.setattr(result, "_PART", np.inf)
     monkeypatch.setattr(result, "unrefused", _as_found)
     with pytest.raises(AssertionError, match="promised"):
-        statistics.at_least(held(n, epsilon), STUDIES * (n + 1), 0.88, "repeats that do not move")
+        statistics.at_least(held(1, 1e-6), STUDIES * 2, 0.88, "repeats that do not move")
 
 
 def test_repeats_in_corners_alone_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

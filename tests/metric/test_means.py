@@ -171,14 +171,12 @@ PEOPLE: dict[str, Callable[[np.random.Generator, int], tuple[Floats, float]]] = 
     "one in ten at the other end": lambda generator, n: (np.where(generator.random(n) < 0.1, -1.0, 1.0), 0.8),
 }
 COVERED = [
-    ("duchi", 3.0),
     ("duchi", 5.0),
     ("piecewise", 1.0),
     ("piecewise", 5.0),
-    ("piecewise", 8.0),
     ("hybrid", 5.0),
 ]
-FEW = [2, 20, 500]
+FEW = [2, 500]
 STUDIES = 200
 """For each number of reports, protocol and kind of people: 95 % may then read as 86 %."""
 

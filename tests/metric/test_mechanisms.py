@@ -661,7 +661,7 @@ def test_estimate_has_errors_and_intervals() -> None:
     assert "95 % Wilson intervals" in str(estimate)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (2, 0.2), (100, 0.1), (1000, 0.5), (3000, 0.01)])
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 1.0), (2, 0.2), (100, 0.1), (1000, 0.5)])
 def test_inverse_of_the_table_in_linear_time(n: int, epsilon: float) -> None:
     """The inverse is that of the table, not of the ideal: the table's outputs give the shares back."""
     m = geometric(n, epsilon)

@@ -218,15 +218,14 @@ def test_rounds_of_a_seed_are_reproducible_and_differ() -> None:
         dn.remembering(7, round=0)
 
 
-@pytest.mark.parametrize("make", [dn.rounds.l_grr, dn.rounds.l_osue])
-def test_the_error_of_a_change_between_rounds(make: Any) -> None:
+def test_the_error_of_a_change_between_rounds() -> None:
     """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did
     not change.
 
     The variance of 1,500 changes is off by 3.7 % as a standard error: within 15 % but for a chance of 1 in
     10,000; without F it would be off by 17 % and more.
     """
-    m, n, repeats = make(3, 1.5, 1.8), 500, 1500
+    m, n, repeats = dn.rounds.l_grr(3, 1.5, 1.8), 500, 1500
     before = np.repeat([0, 1, 2], [250, 150, 100])
     after = np.where(np.arange(n) < 50, 1, before)
     found = []
