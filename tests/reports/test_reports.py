@@ -237,7 +237,7 @@ def test_the_error_of_a_change_between_rounds() -> None:
         found.append(two.frequencies[0] - one.frequencies[0])
     both = m.law.variance(n, 0.5, "fixed") + m.law.variance(n, 0.4, "fixed")
     kept = m.first.law.variance(n, 200 / 450, "fixed") * 450 / n
-    assert np.mean(found) == pytest.approx(-0.1, abs=5 * (both / repeats) ** 0.5)
+    assert np.mean(found) == pytest.approx(-0.1, abs=5 * float(both / repeats) ** 0.5)
     assert np.var(found) == pytest.approx(both - 2 * kept, rel=0.15)
     assert both > 1.17 * (both - 2 * kept)
     assert np.var(found) < both, "the root of the sum of squares is never too small"
