@@ -147,7 +147,7 @@ _WIDTH = max(len(name) for verbs in VERBS.values() for name in verbs)  # one col
         for name, sentence in verbs.items()
     ],
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="deniable")
 @click.pass_context

@@ -47,7 +47,6 @@ def manage_access() -> None:
     "--role",
     type=click.Choice(list(_ALLOWED)),
     default="reader",
-    show_default=True,
     help="A reader sees results, an operator may do everything, metrics is for Prometheus.",
 )
 @click.option("--url", metavar="ADDRESS", help="The collector's address, to write a link to its dashboard.")
@@ -103,9 +102,7 @@ def revoke_access(name: str, store: str) -> None:
 
 @manage_access.command("log")
 @store_option
-@click.option(
-    "--last", type=COUNT, default="50", show_default=True, help="How many to show, the newest first."
-)
+@click.option("--last", type=COUNT, default="50", help="How many to show, the newest first.")
 @console.as_json
 def show_log(store: str, last: int, as_json: bool) -> None:
     """Show what operators did.

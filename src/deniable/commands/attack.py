@@ -42,26 +42,21 @@ class AttackRequest:
         "--collections",
         type=Number(partial(whole, least=1, most=100)),
         default="5",
-        show_default=True,
         help="How often everybody answers.",
     )
     top: int = option(
         "--top",
         type=COUNT,
         default="10",
-        show_default=True,
         help="The number of candidates that count as found.",
     )
     users: int = option(
         "--users",
         type=COUNT,
         default="2,000",
-        show_default=True,
         help="The number of people to look for.",
     )
-    seed: int = option(
-        "--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation."
-    )
+    seed: int = option("--seed", type=SEED, default="1", help="The seed of the simulation.")
     as_json: bool = taken(console.as_json)
     plot_files: Sequence[Path] = taken(writing.plot("the page"))
     force: bool = taken(console.force)

@@ -54,7 +54,6 @@ class AuditRequest:
         "--per",
         type=click.Choice(["record", "attribute"]),
         default="record",
-        show_default=True,
         help="Compare whole records, or records that differ in one attribute.",
     )
     rounds: int | None = option(
@@ -66,7 +65,6 @@ class AuditRequest:
         "--pairs",
         type=click.Choice(["ends", "every"]),
         default="ends",
-        show_default=True,
         help="Compare first values with last ones, or every value with the next.",
     )
     claim: float | None = option(
@@ -78,14 +76,12 @@ class AuditRequest:
         "--level",
         type=REAL,
         default="0.9999",
-        show_default=True,
         help="The confidence of the lower bound.",
     )
     timeout: float = option(
         "--timeout",
         type=POSITIVE,
         default="30",
-        show_default=True,
         help="Seconds to wait for the program.",
     )
     as_json: bool = taken(console.as_json)

@@ -28,11 +28,16 @@ _PEOPLE, _SEED = 3000, 1
     "--people",
     type=Number(partial(whole, least=200, most=10**6)),
     default=f"{_PEOPLE:,}",
-    show_default=True,
     help="The number of simulated people who answer.",
 )
-@click.option("--seed", type=SEED, default=str(_SEED), show_default=True, help="The seed of the people.")
-@click.option("--port", type=PORT, default="0", help="The collector's port.  [default: any free one]")
+@click.option("--seed", type=SEED, default=str(_SEED), help="The seed of the people.")
+@click.option(
+    "--port",
+    type=PORT,
+    default="0",
+    show_default=False,
+    help="The collector's port.  [default: any free one]",
+)
 @click.option("--keep", is_flag=True, help="Leave the collector running until Ctrl+C.")
 @console.as_json
 def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> None:

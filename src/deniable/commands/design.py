@@ -20,7 +20,13 @@ from deniable.commands.shared.stores import suggest_extra
     type=Number(partial(whole, least=1, most=10**15)),
     help="The number of people who will answer, at first.  [default: what the file says, or 1,000]",
 )
-@click.option("--port", type=PORT, default="0", help="The port of the page.  [default: any free one]")
+@click.option(
+    "--port",
+    type=PORT,
+    default="0",
+    show_default=False,
+    help="The port of the page.  [default: any free one]",
+)
 @click.option("--no-browser", is_flag=True, help="Print the link only; open no browser.")
 def design_study(study: Path, people: int | None, port: int, no_browser: bool) -> None:
     """Make a study on a local page.

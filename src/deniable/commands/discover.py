@@ -47,14 +47,12 @@ class DiscoverRequest:
         "--alpha",
         type=REAL,
         default="0.05",
-        show_default=True,
         help="The chance that any value is shown which nobody has.",
     )
     least: int = option(
         "--least",
         type=COUNT,
         default="50",
-        show_default=True,
         help="Show only values that at least this many people have, by their plain shares.",
     )
     out: Sequence[Path] = taken(writing.out)

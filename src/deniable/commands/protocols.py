@@ -23,13 +23,9 @@ _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 
 
 @click.command("protocols")
-@click.option("--k", type=WHOLE, default="100", show_default=True, help="The number of possible values.")
-@click.option(
-    "--epsilon", type=REAL, default="1.0", show_default=True, help="The privacy budget of one report."
-)
-@click.option(
-    "--n", type=WHOLE, default="10,000", show_default=True, help="The number of people, for the variance."
-)
+@click.option("--k", type=WHOLE, default="100", help="The number of possible values.")
+@click.option("--epsilon", type=REAL, default="1.0", help="The privacy budget of one report.")
+@click.option("--n", type=WHOLE, default="10,000", help="The number of people, for the variance.")
 @writing.out
 @console.as_json
 @console.force

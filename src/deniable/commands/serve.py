@@ -47,14 +47,12 @@ class ServeRequest:
         "--host",
         metavar="ADDRESS",
         default="127.0.0.1",
-        show_default=True,
         help="Listen on this address.",
     )
     port: int = option(
         "--port",
         type=PORT,
         default="8000",
-        show_default=True,
         help="Listen on this port; 0 is any free one.",
     )
     url: str | None = option(
@@ -68,7 +66,6 @@ class ServeRequest:
         "--minimum",
         type=COUNT,
         default="100",
-        show_default=True,
         help="Show no estimates from fewer reports.",
     )
     invited: bool = option(
@@ -95,14 +92,12 @@ class ServeRequest:
         "--token-file",
         type=FILE,
         default=Path("operator.token"),
-        show_default=True,
         help="The file of the operator's token, made if missing; DENIABLE_TOKEN goes first.",
     )
     rate: float = option(
         "--rate",
         type=REAL,
         default="50",
-        show_default=True,
         help="Requests per second that one sender may make, with bursts of ten times as many; 0 sets no "
         "limit.",
     )
@@ -123,7 +118,6 @@ class ServeRequest:
         "--sweep",
         type=REAL,
         default="60",
-        show_default=True,
         help="Seconds after which the store forgets in which order reports came.",
     )
     workers: int = option("--workers", type=WHOLE, default="1", hidden=True, help="Not supported.")

@@ -33,11 +33,10 @@ class SimulateRequest:
             "--protocol",
             "The protocols, or all; also geometric and its kin.",
             default=_FEW,
-            show_default=True,
         )
     )
     epsilon: list[float] = taken(
-        options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"], show_default=True)
+        options.numbers_option("--epsilon", real, "The privacy budgets.", default=["1.0"])
     )
     k: list[int] = taken(options.numbers_option("--k", whole, "The numbers of values.  [default: 100]"))
     n: list[int] = taken(
@@ -56,12 +55,8 @@ class SimulateRequest:
         metavar="COLUMN",
         help="The column of the file: its people, or --n people drawn from them.",
     )
-    repeats: int = option(
-        "--repeats", type=WHOLE, default="20", show_default=True, help="How often to measure each cell."
-    )
-    seed: int = option(
-        "--seed", type=WHOLE, default="1", show_default=True, help="The seed of everything random."
-    )
+    repeats: int = option("--repeats", type=WHOLE, default="20", help="How often to measure each cell.")
+    seed: int = option("--seed", type=WHOLE, default="1", help="The seed of everything random.")
     project: str | None = option(
         "--project",
         metavar="STEP",

@@ -33,12 +33,9 @@ class PeopleRequest:
         "--people",
         type=Number(partial(whole, least=1, most=_MOST_PEOPLE)),
         default="10000",
-        show_default=True,
         help="How many people to simulate, up to a million.",
     )
-    seed: int = option(
-        "--seed", type=SEED, default="1", show_default=True, help="The seed of the simulation."
-    )
+    seed: int = option("--seed", type=SEED, default="1", help="The seed of the simulation.")
     source: sources.Source | None = taken(options.source)
     table: str | None = taken(sources.table)
     number: int | None = taken(options.source_round)

@@ -41,7 +41,6 @@ class TallyRequest:
         "--again",
         type=COUNT,
         default="1",
-        show_default=True,
         help="How many of the last windows of a database are counted again, for rows that come late.",
     )
     gone: str | None = option(

@@ -223,9 +223,7 @@ token_file = click.option(
     help="The file of the operator's token, with --from http://….  [default: DENIABLE_TOKEN, or "
     "operator.token in this folder]",
 )
-level = click.option(
-    "--level", type=REAL, default="0.95", show_default=True, help="The confidence of the intervals."
-)
+level = click.option("--level", type=REAL, default="0.95", help="The confidence of the intervals.")
 
 
 def name_option(name: str, text: str, **more: Any) -> Callable[[Any], Any]:

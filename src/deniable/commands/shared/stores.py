@@ -24,7 +24,6 @@ store_option = click.option(
     "--store",
     metavar="ADDRESS",
     default="sqlite:///reports.db",
-    show_default=True,
     help="The store of the reports: sqlite:///FILE or postgresql://…",
 )
 
