@@ -35,14 +35,14 @@ demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who
 	$(BIN)/deniable demo
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
-test: .venv/ready  ## everything that must hold; needs nothing beside the clone, and takes real calls from the folder DENIABLE_DATA, if it has them
+test: .venv/ready  ## everything that must hold; needs nothing beside the clone
 	@$(MAKE) --no-print-directory -j3 check test-js compiled  # types are checked and loops compiled on one processor each
 	$(BIN)/pytest -n 3 --dist worksteal
 
 compiled: .venv/ready  ## the loops of mechanisms, once for this machine: tests side by side would each compile them
 	$(BIN)/pytest -k test_compiled_loops_equal_numpy tests/mechanisms tests/metric tests/records tests/rounds
 
-papers: .venv/papers-ready  ## what reproduces publications: types, imports and tests of the package in papers/
+papers: .venv/papers-ready  ## what reproduces publications: types, imports and tests of the package in papers/; takes real calls from the folder DENIABLE_DATA, if it has them
 	$(BIN)/mypy papers/src papers/tests papers/bench
 	$(BIN)/lint-imports --config papers/pyproject.toml
 	$(BIN)/pytest -c pyproject.toml --rootdir . -n 4 --dist worksteal papers

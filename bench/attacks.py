@@ -21,6 +21,7 @@ from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.values import guess_values
 from deniable.mechanisms import ExactMechanism
+from deniable_papers import data
 from deniable_papers.studies.reidentification import SURVEYS, draw_surveys
 from deniable_papers.trained import trained_attribute
 
@@ -35,7 +36,7 @@ def timed(work: Callable[[], T], clock: Callable[[], float]) -> tuple[T, float]:
 
 def sampled(protocol: str) -> dict[str, float | str]:
     """Which attribute is real, Adult, everybody, one epsilon."""
-    people = dn.data.load("adult-10")
+    people = data.load("adult-10")
     mechanism = dn.rsfd(people.ks, EPSILON, protocol, "published")
     rows = dn.seeded(1).rows(people.n, mechanism.words)
     records, truth = (
@@ -61,7 +62,7 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
     """Five surveys, d = 10, every person against every record; making the guesses counts, making the reports
     does not.
     """
-    adult, draws = dn.data.load("adult-10"), np.random.default_rng(1)
+    adult, draws = data.load("adult-10"), np.random.default_rng(1)
     parts = [dn.PROTOCOLS[protocol].make(k, EPSILON) for k in adult.ks]
     clues = []
     for chosen in draw_surveys(adult.d, draws)[0]:

@@ -48,8 +48,9 @@ def rows() -> tuple[list[str], list[str]]:
 def tables() -> dict[str, float]:
     """All that is read of the reports; making them is not counted."""
     import deniable as dn
+    from deniable_papers import data
 
-    people = dn.data.load("adult")
+    people = data.load("adult")
     study = dn.Study(
         dict(zip(people.attributes, map(list, people.labels), strict=True)),
         epsilon=EPSILON,
@@ -90,8 +91,9 @@ def tables() -> dict[str, float]:
 def joint() -> dict[str, float]:
     """Of education and native country, once the loops are loaded."""
     import deniable as dn
+    from deniable_papers import data
 
-    people = dn.data.load("adult")
+    people = data.load("adult")
     education, country = (people.attributes.index(name) for name in ("education", "native-country"))
     k = people.ks[education] * people.ks[country]
     cells = people.table[:, education].astype(np.int64) * people.ks[country] + people.table[:, country]
@@ -106,8 +108,9 @@ def joint() -> dict[str, float]:
 def planning() -> dict[str, float]:
     """The first plan of a process, which finds nothing computed before."""
     import deniable as dn
+    from deniable_papers import data
 
-    people = dn.data.load("adult-10")
+    people = data.load("adult-10")
     domains: dict[str, object] = dict(zip(people.attributes, map(list, people.labels), strict=True))
     domains["age"] = dn.Range(17, 97, step=10)
     start = time.process_time()

@@ -121,12 +121,6 @@ SECTIONS = (
         "These learn from reports and from noisy counts. See "
         "[Reports in a scikit-learn pipeline](privatizer.md).",
     ),
-    Section(
-        "Public data",
-        ("data",),
-        "Files are looked for in the folder `$DENIABLE_DATA`, then in `papers/data` of a clone of the "
-        "project, then in the user's cache. Otherwise they are downloaded and checked.",
-    ),
     Section("Errors", (), "All errors are a `DeniableError`. The warning is a `UserWarning`."),
 )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable import data
 from deniable.simulate import measure as simulate
 from deniable.simulate import plot, population
+from deniable_papers import data
 from deniable_papers.studies import allomfree, poisoning, risks, rsfd, tradeoffs
 from deniable_papers.studies.plot import poisoning as plot_poisoning
 from deniable_papers.studies.plot import risks as plot_risks

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests import statistics
-from tests.data.test_datasets import alone as alone
 
 import deniable as dn
-from deniable.data import published
-from deniable.data.published import FILES, FOLDER
-from deniable.errors import DataUnavailable
+from deniable_papers.data import published
 from deniable_papers.data.calls import REAL, STAND_IN, Calls, in_county, load_calls, simulate_calls
+from deniable_papers.data.published import FILES, FOLDER, DataUnavailable
 
 ROW = "40.1,-75.3,A ST; X; Station 308A; 2015-12-10 @ 17:10:52;,19525,EMS: FALL,2015-12-10 17:40:00,X,A ST,1"
 FACTS = "montgomery-911-facts.json"

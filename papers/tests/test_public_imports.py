@@ -26,8 +26,6 @@ MODULES = {
     "deniable.cross.independence",
     "deniable.cross.spread",
     "deniable.crowd.deltas",
-    "deniable.data.datasets",
-    "deniable.data.published",
     "deniable.domain.grid",
     "deniable.estimate.consistency",
     "deniable.explain.table_precision",

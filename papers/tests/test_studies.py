@@ -23,14 +23,14 @@ from tests import statistics
 from tests.simulate.test_simulate import compare
 
 import deniable as dn
-from deniable import data
-from deniable.data import published
-from deniable.errors import DataUnavailable
 from deniable.mechanisms import ExactMechanism
 from deniable.metric.means import averaged
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
 from deniable.simulate.tallies import draw_tally, is_drawn_directly
+from deniable_papers import data
+from deniable_papers.data import published
+from deniable_papers.data.published import DataUnavailable
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies import allomfree, rsfd
 from deniable_papers.studies.plot import sweeps as plot_studies
@@ -534,10 +534,9 @@ def test_mistakes_are_refused_before_any_work(study: str, arguments: Sequence[st
 
 def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(published.FOLDER, str(tmp_path))
-    monkeypatch.setattr(published, "find_spec", lambda _name: None)
     monkeypatch.setattr(published, "carried_folder", lambda: None)  # as if the package were installed alone
-    with pytest.raises(DataUnavailable, match=r"nursery\.data is not here; download"):
-        run("rsfd", "--dataset", "nursery")
+    with pytest.raises(DataUnavailable, match=r"ms-fimu-marginals\.json is not here, and is not an original"):
+        run("rsfd", "--dataset", "ms-fimu")
 
 
 def test_a_memoized_tally_is_simulated_directly() -> None:

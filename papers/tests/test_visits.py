@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.data.datasets import read_marginals
-from deniable.data.published import FILES, FOLDER, read_text
-from deniable.errors import DataUnavailable
+from deniable_papers.data.datasets import read_marginals
+from deniable_papers.data.published import FILES, FOLDER, DataUnavailable, read_text
 from deniable_papers.data.visits import DAYS, deal_attributes, load_visits, read_domestic
 from deniable_papers.learn import count_unions, list_unions
 from deniable_papers.learn.unions import count_sets, find_first_visits

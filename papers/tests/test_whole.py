@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from deniable import data
-from deniable.data import Dataset
+from deniable_papers import data
+from deniable_papers.data import Dataset
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies import whole
 from deniable_papers.studies.plot.whole import plot_gains

@@ -14,7 +14,6 @@ if _typing.TYPE_CHECKING:
     from deniable import (
         attack,
         audit,
-        data,
         law,
         learn,
         likelihood,
@@ -78,7 +77,6 @@ __all__ = [
     "adaptive",
     "attack",
     "audit",
-    "data",
     "grr",
     "hr",
     "law",

@@ -58,10 +58,6 @@ class WordsExhausted(DeniableError):
     """A finite list of words was too short for what was asked of it."""
 
 
-class DataUnavailable(DeniableError):
-    """A public dataset whose file is not here and cannot be fetched, or is not what it should be."""
-
-
 def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
     """Refuse a name that is not on a list: what was given, what is allowed, and the nearest name."""
     names = list(allowed)

@@ -973,28 +973,6 @@ def test_what_cannot_be_matched_is_refused() -> None:
         attack.guess(plan, reports, {"c": [1, 2]})
 
 
-# Published numbers.
-
-SPEC_ACS = {"grr": (20.4, 24.0), "sue-r": (16.2, 24.1), "oue-r": (16.1, 18.3)}
-
-
-@pytest.mark.parametrize("protocol", SPEC_ACS)
-def test_sampled_attribute_of_the_census(protocol: str) -> None:
-    people = dn.data.load("acs-employment")
-    for epsilon, wanted in zip((1.0, 10.0), SPEC_ACS[protocol], strict=True):
-        mechanism, right = dn.rsfd(people.ks, epsilon, protocol, "published"), []
-        for seed in range(4):
-            records = mechanism.privatize(people.table, dn.seeded(seed))
-            right.append(
-                attack.sampled_attribute(mechanism, records).right(
-                    attack.real_attributes(mechanism, people.n, seed)
-                )
-            )
-        assert 100 * np.mean(right) == pytest.approx(
-            wanted, abs=0.9
-        )  # a run of 10,336 people scatters by 0.4
-
-
 # The caps of a study.
 
 

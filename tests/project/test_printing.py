@@ -138,13 +138,6 @@ def test_no_public_class_prints_its_fields() -> None:
     assert raw == []
 
 
-def test_a_repr_stays_short() -> None:
-    people = np.zeros((3, 1), dtype=np.uint8)
-    dataset = dn.data.Dataset("tiny", ("color",), (("red", "green"),), people, "nowhere")
-    assert repr(dataset) == "<Dataset tiny: 3 people, 1 attribute>"
-    assert str(dataset) == "Dataset tiny: 3 people, 1 attribute with numbers of values: color (2)"
-
-
 def test_a_client_says_whose_it_is() -> None:
     plan = dn.Study({"color": ["red", "blue"]}, epsilon=1.0).plan(people=100)
     assert repr(dn.Client(plan, secret=bytes(32))) == f"<Client of plan {plan.id[:12]}: 1 question>"

@@ -47,11 +47,6 @@ ROOMS = {
         LEVEL Audit Copies Devices Event Program ProgramFailed client_of lower_bound
         """
     ),
-    "data": names(
-        """
-        NAMES Dataset load
-        """
-    ),
     "law": names(
         """
         Law Marginal Matrix Moments checked_prior finite
@@ -132,7 +127,7 @@ def documented_protocols() -> Iterator[str]:
 
 def test_public_names() -> None:
     assert sorted(dn.__all__) == sorted([*PUBLIC, *ROOMS])
-    assert len(set(dn.__all__)) == len(dn.__all__) == 50
+    assert len(set(dn.__all__)) == len(dn.__all__) == 49
     assert dir(dn) == sorted(dn.__all__)
     assert all(hasattr(dn, name) for name in PUBLIC)
 
@@ -186,7 +181,7 @@ def test_the_public_names_are_listed_and_nothing_else() -> None:
     assert dir(dn) == sorted(dn.__all__)
 
 
-@pytest.mark.parametrize("room", ["attack", "audit", "choose", "data"])
+@pytest.mark.parametrize("room", ["attack", "audit", "choose"])
 def test_rooms_that_people_enter_list_their_public_names(room: str) -> None:
     entered = importlib.import_module(f"deniable.{room}")
     assert dir(entered) == sorted(entered.__all__)

@@ -1,1 +1,6 @@
-"""Reads the published visits, calls and series that papers measure on."""
+"""Loads public datasets, and the published visits, calls and series that papers measure on."""
+
+from deniable_papers.data.datasets import NAMES, Dataset, load
+from deniable_papers.data.published import DataUnavailable
+
+__all__ = ["NAMES", "DataUnavailable", "Dataset", "load"]

@@ -17,9 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.data.published import FILES, FOLDER, carried_folder, expected, find, present, read_text
-from deniable.errors import DataUnavailable
 from deniable.simulate.population import numbers_from
+from deniable_papers.data.published import (
+    FILES,
+    FOLDER,
+    DataUnavailable,
+    carried_folder,
+    expected,
+    find,
+    present,
+    read_text,
+)
 
 _FILE = FILES["montgomery-911.csv"]
 _HEADER = ("lat", "lng", "desc", "zip", "title", "timeStamp", "twp", "addr", "e")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.data.published import FILES, rows_of
+from deniable_papers.data.published import FILES, rows_of
 
 _PARIS = (
     "Commune Montreuil",

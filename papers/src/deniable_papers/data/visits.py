@@ -9,10 +9,9 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.data.datasets import FOREIGN, UNKNOWN, deal_values, read_marginals
-from deniable.data.published import FILES, rows_of
-from deniable.errors import DataUnavailable
 from deniable.randomness.simulated import seeded
+from deniable_papers.data.datasets import FOREIGN, UNKNOWN, deal_values, read_marginals
+from deniable_papers.data.published import FILES, DataUnavailable, rows_of
 
 DAYS = 7
 _HEADER = ("Person ID", "Date ID", "Visit Duration")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from deniable import data
 from deniable.formatting import format_count, format_percent
+from deniable_papers import data
 from deniable_papers.experiment import (
     Asked,
     Column,

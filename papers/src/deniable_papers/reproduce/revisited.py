@@ -1,7 +1,7 @@
 """Shows the error of protocols beside the success of attacks."""
 
-from deniable import data
 from deniable.commands.shared import console
+from deniable_papers import data
 from deniable_papers.experiment import Column, Experiment, ask_choice, ask_count, ask_epsilons
 from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
 from deniable_papers.studies import tradeoffs

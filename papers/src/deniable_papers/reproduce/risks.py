@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deniable import data
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
+from deniable_papers import data
+from deniable_papers.data import Dataset
 from deniable_papers.experiment import Column, Experiment, Size, ask_count, ask_epsilons, ask_names
 from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
 from deniable_papers.studies import risks

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable import data
 from deniable.commands.shared import console
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
+from deniable_papers import data
 from deniable_papers.experiment import Asked, Column, Size, ask_names
 
 if TYPE_CHECKING:
-    from deniable.data import Dataset
+    from deniable_papers.data import Dataset
     from deniable_papers.studies.sweep import Point
 
 QUICK_RUNS = 5

@@ -12,12 +12,12 @@ from typing import Any, final
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
 from deniable.formatting import format_count
 from deniable.frames import Backend
 from deniable.simulate.population import numbers_from
+from deniable_papers.data import Dataset
 from deniable_papers.studies.sweep import Progress, frame_points
 
 CLASSICAL = ("grr", "ss", "sue", "oue", "olh")

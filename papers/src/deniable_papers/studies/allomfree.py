@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
 
-from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.records import Sample
 from deniable.rounds import Memoized, l_grr, l_osue, l_oue, l_soue, l_sue
+from deniable_papers.data import Dataset
 from deniable_papers.studies.sweep import (
     DATASETS,
     RUNS,

@@ -12,11 +12,11 @@ from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
 from deniable.attack.sampling import Assumed, estimate_marginals
 from deniable.attack.values import guess_values
-from deniable.data import Dataset
 from deniable.mechanisms import PROTOCOLS, ExactMechanism
 from deniable.randomness import Words
 from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd, rsrfd
+from deniable_papers.data import Dataset
 from deniable_papers.studies.accuracy import CLASSICAL, COMPUTED, Asked, Cell, targets
 from deniable_papers.trained import KNOWLEDGE, School, parse_knowledge
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.choose import Objective, consider
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
@@ -24,6 +23,7 @@ from deniable.randomness.simulated import seeded
 from deniable.results.health import Health
 from deniable.simulate.population import numbers_from, zipf
 from deniable.summaries.health import LEVEL, check_shares, watches
+from deniable_papers.data import Dataset
 from deniable_papers.studies.fakes import (
     Attack,
     Attacked,

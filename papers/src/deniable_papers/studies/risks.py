@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
+from deniable_papers.data import Dataset
 from deniable_papers.studies.accuracy import DATASETS, Asked, AttackPoint, frame, measure
 from deniable_papers.studies.inference import ON_SAMPLED, ON_VALUES, sampled_cells, value_cells
 from deniable_papers.studies.reidentification import ON_PEOPLE, people_cells

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import final
 
-from deniable.data import Dataset
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
+from deniable_papers.data import Dataset
 from deniable_papers.studies.sweep import (
     DATASETS,
     RUNS,

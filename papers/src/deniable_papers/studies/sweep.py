@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of
 from deniable.records import RecordMechanism
 from deniable.simulate.population import numbers_from
+from deniable_papers.data import Dataset
 from deniable_papers.studies.record_errors import measure_record_errors
 
 RUNS = 100

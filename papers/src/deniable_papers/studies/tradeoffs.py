@@ -17,7 +17,6 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.attack.values import guess_values
-from deniable.data import Dataset
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import (
@@ -42,6 +41,7 @@ from deniable.randomness import FULL
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import dirichlet, numbers_from
 from deniable.summaries.distances import mean_squared_error
+from deniable_papers.data import Dataset
 from deniable_papers.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
 from deniable_papers.studies.sweep import Progress, checked_methods
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from deniable import data
 from deniable.arrays import Floats, Integers
 from deniable.cross import Source
 from deniable.cross.source import agree
@@ -19,6 +18,7 @@ from deniable.likelihood import mle
 from deniable.mechanisms import ExactMechanism, adaptive
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
+from deniable_papers import data
 from deniable_papers.studies.stated import StatedPoint, compare
 
 _STATED_RUNS = 6

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable import data
 from deniable.arrays import Integers
 from deniable.errors import DeniableWarning
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
 from deniable.study.study import Study
+from deniable_papers import data
 from deniable_papers.studies.crosstabs.adult import GROUPS
 from deniable_papers.studies.crosstabs.classifier import measure_auc, train
 from deniable_papers.studies.stated import StatedPoint, compare

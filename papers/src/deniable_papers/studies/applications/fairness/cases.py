@@ -8,8 +8,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, final
 
-from deniable import data
-from deniable.data import Dataset
+from deniable_papers import data
+from deniable_papers.data import Dataset
 
 
 @final

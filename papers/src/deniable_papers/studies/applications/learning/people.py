@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from deniable import data
 from deniable.arrays import Array, Floats, Integers
+from deniable_papers import data
 
 SENSITIVE = ("gender", "race", "native-country", "age")
 """The columns that the fairness study sanitizes."""

@@ -13,12 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Integers
-from deniable.data.published import FILES, FOLDER, expected, find, present, read_text, rows_of, say_carried
-from deniable.errors import DataUnavailable, InvalidParameter, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.randomness import Words, below
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import from_column
+from deniable_papers.data.published import (
+    FILES,
+    FOLDER,
+    DataUnavailable,
+    expected,
+    find,
+    present,
+    read_text,
+    rows_of,
+    say_carried,
+)
 
 FOREIGN = "Foreign tourist"
 UNKNOWN = "NR"

@@ -1,4 +1,4 @@
-"""The data that the project carries is what the table of docs/data.md says, and every file can be read."""
+"""The data that the project carries is what papers/docs/data.md says, and every file can be read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from deniable.data import published
-from deniable.data.published import FILES, FOLDER, rows_of
+from deniable_papers.data import published
+from deniable_papers.data.published import FILES, FOLDER, rows_of
 
-ROOT = Path(__file__).parents[2]
-CARRIED = ROOT / "papers" / "data"
+PAPERS = Path(__file__).parents[1]
+CARRIED = PAPERS / "data"
 ROW = re.compile(r"^\| `([^`]+)` \| (.+) \| (.+) \| (.+) \| `([0-9a-f]{64})` \|$", re.MULTILINE)
 LICENSES = {"CC BY 4.0", "public domain", "public domain; MIT", "MIT", "facts"}
 NOT_CARRIED = {"montgomery-911.csv", "census-income.data", "census-income.test"}
@@ -25,7 +25,7 @@ def read_content(path: Path) -> bytes:
 
 
 def test_the_table_names_every_file_with_its_license_and_hash() -> None:
-    table = ROW.findall((ROOT / "docs" / "data.md").read_text(encoding="utf-8"))
+    table = ROW.findall((PAPERS / "docs" / "data.md").read_text(encoding="utf-8"))
     files = {path.name.removesuffix(".xz"): path for path in CARRIED.iterdir() if path.name != "NOTICE.md"}
     assert sorted(name for name, *_ in table) == sorted(files)
     assert {terms for _, _, terms, _, _ in table} == LICENSES
@@ -49,10 +49,10 @@ def test_notices_are_there() -> None:
     assert "CC BY 4.0" in notice
 
 
-def test_every_carried_table_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_carried_table_is_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a folder, a cache and a network."""
     monkeypatch.delenv(FOLDER, raising=False)
-    monkeypatch.setattr(published, "_cache", lambda: None)
+    monkeypatch.setattr(published, "_cache", lambda: tmp_path)
     for name in sorted(set(FILES) - NOT_CARRIED - {"ms-fimu-marginals.json"}):
         first = published.read_text(FILES[name]).splitlines()[0].split(",")
         rows_of(FILES[name], first if name.endswith(".csv") else ())

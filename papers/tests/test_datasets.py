@@ -7,7 +7,6 @@ The files are those that the project carries, or those of the folder `$DENIABLE_
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import lzma
 import sys
@@ -20,14 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import statistics
 
 import deniable as dn
-from deniable import data
-from deniable.data import published
-from deniable.data.published import FILES, FOLDER, read_text, rows_of
-from deniable.errors import DataUnavailable
-from tests import statistics
-from tests.services import missing
+from deniable_papers import data
+from deniable_papers.data import published
+from deniable_papers.data.published import FILES, FOLDER, DataUnavailable, read_text, rows_of
 
 ADULT_KS = (7, 16, 7, 14, 6, 5, 2, 41, 2)
 SIZES = {
@@ -43,15 +40,6 @@ SIZES = {
 """People and domain sizes, as the papers state them."""
 
 
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The package without the project: a folder of this test's own, and no cache."""
-    monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setattr(published, "carried_folder", lambda: None)
-    monkeypatch.setattr(published, "_cache", lambda: None)
-    return tmp_path
-
-
 @pytest.mark.parametrize("name", SIZES)
 def test_datasets_have_the_sizes_of_the_papers(name: str) -> None:
     people = data.load(name)
@@ -63,6 +51,13 @@ def test_datasets_have_the_sizes_of_the_papers(name: str) -> None:
     several = [j for j, k in enumerate(people.ks) if k > 1]
     split = dn.records.Split(tuple(dn.grr(people.ks[j], 1.0) for j in several))
     split.privatize(people.table[:5, several])  # every value is in its domain
+
+
+def test_a_dataset_prints_its_sizes() -> None:
+    people = np.zeros((3, 1), dtype=np.uint8)
+    dataset = data.Dataset("tiny", ("color",), (("red", "green"),), people, "nowhere")
+    assert repr(dataset) == "<Dataset tiny: 3 people, 1 attribute>"
+    assert str(dataset) == "Dataset tiny: 3 people, 1 attribute with numbers of values: color (2)"
 
 
 def test_adult_is_known_down_to_its_counts() -> None:
@@ -261,16 +256,6 @@ def test_a_folder_that_is_none_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_p
         data.load("nursery")
 
 
-def test_without_the_downloader_it_says_what_to_download(
-    alone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(published, "find_spec", lambda _name: None)
-    with pytest.raises(
-        DataUnavailable, match=r"download https://archive.*/nursery.data to a folder .*pip install"
-    ):
-        data.load("nursery")
-
-
 CONTENT = "".join(
     f"{'abc'[i % 3]},{'abcde'[i % 5]},{i % 4},{i // 4 % 4},{i % 3},{i % 2},{i % 3},{i % 3},{i % 5}\n"
     for i in range(12_960)
@@ -281,8 +266,6 @@ CONTENT = "".join(
 @pytest.fixture
 def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[bytes, str], Path]]:
     """A publisher on this machine: what it offers and the hash that is known; the cache is the test's own."""
-    if importlib.util.find_spec("pooch") is None:
-        missing("pooch is not installed", "pip install 'deniable[data]'")
     offered: dict[str, bytes] = {}
 
     class Handler(BaseHTTPRequestHandler):

@@ -7,16 +7,18 @@ is then fetched, checked and kept in the cache. A wrong file is refused with wha
 
 from __future__ import annotations
 
+import logging
 import lzma
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from deniable.errors import DataUnavailable, suggest_install
+import pooch
+
+from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 FOLDER = "DENIABLE_DATA"
 """The environment variable that names a folder of files."""
 _COMPRESSED = ".xz"
+
+
+class DataUnavailable(DeniableError):
+    """A public dataset whose file is not here and cannot be fetched, or is not what it should be."""
 
 
 @final
@@ -91,11 +97,6 @@ def find(file: File) -> Path:
             f"{file.name} is not here, and is not an original that can be fetched from its publisher; put it "
             f"in a folder and set ${FOLDER} to that folder{say_carried()}"
         )
-    if find_spec("pooch") is None:
-        raise DataUnavailable(
-            f"{file.name} is not here; download {file.url} to a folder and set ${FOLDER} to that folder, or "
-            f"let it be fetched: {suggest_install('data')}"
-        )
     return _fetch(file, file.url, file.sha256)
 
 
@@ -131,8 +132,8 @@ def read_text(file: File) -> str:
 
 def carried_folder() -> Path | None:
     """The folder of public data in a clone of the project; None for a package that was installed alone."""
-    folder = Path(__file__).parents[3] / "papers" / "data"
-    return folder if folder.is_dir() else None
+    folder = Path(__file__).parents[3] / "data"
+    return folder if (folder / "NOTICE.md").is_file() else None
 
 
 def _chosen_folder() -> Path | None:
@@ -142,21 +143,13 @@ def _chosen_folder() -> Path | None:
     return Path(folder) if folder else None
 
 
-def _cache() -> Path | None:
-    if find_spec("pooch") is None:
-        return None
-    import pooch
-
+def _cache() -> Path:
     return Path(pooch.os_cache("deniable"))
 
 
 def _fetch(file: File, url: str, sha256: str) -> Path:
     """Download to the cache; what has another SHA-256 than the original is not kept."""
-    import logging
-
-    import pooch
-
-    cache = Path(pooch.os_cache("deniable"))
+    cache = _cache()
     pooch.get_logger().setLevel(logging.WARNING)
     bar = _Bar(file.name) if sys.stderr.isatty() else False
     try:
