@@ -91,7 +91,7 @@ load: .venv/ready  ## the collector under load, and what its parts can do alone
 endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
 	$(BIN)/python bench/endure.py
 
-faults: .venv/ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
+faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
 	$(BIN)/python bench/source_faults.py --whole
 
 scale: .venv/ready  ## what a billion reports cost, and a simulated day of a billion people; writes into docs/scale.md

@@ -179,7 +179,8 @@ class Tree:
         with tempfile.TemporaryDirectory(prefix="deniable-faults-") as folder:
             command = [sys.executable, "-m", "pytest", "-x", "-o", f"cache_dir={folder}", "--tb=no", *scope]
             command += [f"--deselect={name}" for name in leave_out]
-            sources = {"PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.root)])}
+            folders = [self.root / "src", self.root / "papers/src", self.root]
+            sources = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
             code = _call(command, self.root, sources)
             if code in (0, None):
                 return None if code == 0 else Failure("", "the tests did not end")

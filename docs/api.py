@@ -118,8 +118,7 @@ SECTIONS = (
     Section(
         "Learning",
         ("learn",),
-        "These learn from reports and from noisy counts. See "
-        "[Reports in a scikit-learn pipeline](privatizer.md).",
+        "These learn from reports. See [Reports in a scikit-learn pipeline](privatizer.md).",
     ),
     Section("Errors", (), "All errors are a `DeniableError`. The warning is a `UserWarning`."),
 )

@@ -29,7 +29,6 @@ MODULES = {
     "deniable.domain.grid",
     "deniable.estimate.consistency",
     "deniable.explain.table_precision",
-    "deniable.learn.series",
     "deniable.likelihood.rows",
     "deniable.mechanisms.calibrate",
     "deniable.metric.base",

@@ -54,8 +54,7 @@ ROOMS = {
     ),
     "learn": names(
         """
-        CountNoise DiscreteGaussian DiscreteLaplace PrivateNaiveBayes PrivateSeries Privatizer
-        private_series
+        PrivateNaiveBayes Privatizer
         """
     ),
     "likelihood": names(

@@ -1,6 +1,6 @@
-"""Learns from sanitized data: a scikit-learn transformer, models from reports, noise on series of counts.
+"""Learns from sanitized data: a scikit-learn transformer, and a classifier from tallies of reports.
 
-A name is loaded when it is first used, so that a series needs no scikit-learn.
+A name is loaded when it is first used, and says what to install where scikit-learn is not.
 """
 
 from __future__ import annotations
@@ -12,30 +12,11 @@ from deniable.errors import InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
     from deniable.learn.bayes import PrivateNaiveBayes
-    from deniable.learn.gaussian import DiscreteGaussian
-    from deniable.learn.noise import CountNoise, DiscreteLaplace
     from deniable.learn.privatizer import Privatizer
-    from deniable.learn.series import PrivateSeries, private_series
 
-__all__ = [
-    "CountNoise",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "PrivateNaiveBayes",
-    "PrivateSeries",
-    "Privatizer",
-    "private_series",
-]
+__all__ = ["PrivateNaiveBayes", "Privatizer"]
 
-_FILES = {
-    "CountNoise": "noise",
-    "DiscreteGaussian": "gaussian",
-    "DiscreteLaplace": "noise",
-    "PrivateNaiveBayes": "bayes",
-    "PrivateSeries": "series",
-    "Privatizer": "privatizer",
-    "private_series": "series",
-}
+_FILES = {"PrivateNaiveBayes": "bayes", "Privatizer": "privatizer"}
 """The file that each name is in."""
 
 

@@ -15,9 +15,8 @@ from functools import cache
 from typing import Literal, final
 
 from deniable.exact import positive_epsilon
-from deniable.learn import DiscreteGaussian
-from deniable.learn.series import DELTA
 from deniable_papers.learn.gradients import GradientNoise
+from deniable_papers.noise import DELTA, DiscreteGaussian
 from deniable_papers.studies.applications.forecasting_guarantee import PERSON, PUBLISHED
 from deniable_papers.studies.applications.forecasting_models import (
     Calendar,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from deniable.formatting import format_up
-from deniable.learn import DiscreteGaussian
-from deniable.learn.series import DELTA
 from deniable_papers.learn.gradients import GradientNoise, gaussian_epsilon
+from deniable_papers.noise import DELTA, DiscreteGaussian
 from deniable_papers.studies.applications.forecasting_models import APPEARANCES
 from deniable_papers.studies.applications.guarantee import Guarantee
 

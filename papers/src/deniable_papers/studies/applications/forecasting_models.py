@@ -14,8 +14,6 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.learn import DiscreteGaussian
-from deniable.learn.series import DELTA
 from deniable.randomness.simulated import seeded
 from deniable_papers.data.series import CountSeries, load_paris
 from deniable_papers.learn.forecast import (
@@ -27,6 +25,7 @@ from deniable_papers.learn.forecast import (
     stack_lags,
 )
 from deniable_papers.learn.gradients import GradientNoise
+from deniable_papers.noise import DELTA, DiscreteGaussian
 
 Calendar = Literal["dates", "rows"]
 """Where the weekday comes from: the date, or the number of the row. A missing day moves the latter by one."""

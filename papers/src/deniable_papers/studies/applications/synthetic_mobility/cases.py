@@ -10,13 +10,13 @@ from typing import NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.learn import DiscreteLaplace
 from deniable.mechanisms import grr
 from deniable.randomness import Words, below
 from deniable_papers.data.visits import DAYS, Visits, load_visits
 from deniable_papers.learn.days import DaySets
 from deniable_papers.learn.entropy import CellFit, linear_program, maximum_entropy
 from deniable_papers.learn.unions import count_sets, list_unions, union_matrix
+from deniable_papers.noise import DiscreteLaplace
 
 _UNIONS = list_unions(DAYS)
 _WHOLE = _UNIONS.index((1, DAYS))

@@ -19,8 +19,8 @@ import numpy as np
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, exp_up, number, positive_epsilon, power_up, round_up
-from deniable.learn.noise import WIDE, CountNoise, Thresholds, checked_noise_epsilon, checked_shift
 from deniable.randomness import Words
+from deniable_papers.noise.laplace import WIDE, CountNoise, Thresholds, checked_noise_epsilon, checked_shift
 
 GRID = 1024
 """A calibrated sigma is a multiple of 1 / GRID."""

@@ -11,16 +11,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests import statistics
 
 import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_down, log_up
-from deniable.learn import CountNoise, DiscreteGaussian, DiscreteLaplace, gaussian
-from deniable.learn.gaussian import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
-from deniable.learn.noise import WIDE, Thresholds
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
-from tests import statistics
+from deniable_papers.noise import CountNoise, DiscreteGaussian, DiscreteLaplace, gaussian
+from deniable_papers.noise.gaussian import exp_bounds, shifted_delta, sum_distortion, total_weight, upper_tail
+from deniable_papers.noise.laplace import WIDE, Thresholds
 
 SIGMAS = {0.25: 1442, 0.5: 748, 1.0: 389, 2.0: 204, 4.0: 108, 8.0: 58}
 """For a person in two counts at each of 3,456 half hours, at a delta of 1e-7."""

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
@@ -26,7 +27,6 @@ from deniable.exact import (
     whole_number,
 )
 from deniable.randomness import FULL, Words, checked_source
-from deniable.randomness.draws import WordArray
 
 WIDE = FULL * FULL
 """The number of different pairs of words: a weight w means a probability of w / WIDE."""
@@ -107,7 +107,7 @@ class Thresholds:
         self._high = np.array([total >> 64 for total in sums], dtype=np.uint64)
         self._low = np.array([total % FULL for total in sums], dtype=np.uint64)
 
-    def find(self, words: WordArray) -> Integers:
+    def find(self, words: npt.NDArray[np.uint64]) -> Integers:
         """How many sums are not above each pair of words, the first of which is the high one."""
         high = words[:, 0]
         places = np.searchsorted(self._high, high, side="left")

@@ -11,8 +11,8 @@ from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.formatting import format_count, format_up
-from deniable.learn.gaussian import DiscreteGaussian
-from deniable.learn.noise import CountNoise, DiscreteLaplace
+from deniable_papers.noise.gaussian import DiscreteGaussian
+from deniable_papers.noise.laplace import CountNoise, DiscreteLaplace
 
 if TYPE_CHECKING:
     from deniable.randomness import Words
@@ -144,7 +144,7 @@ def private_series(
     >>> import numpy as np
     >>> import deniable as dn
     >>> visits = np.array([[120, 30], [140, 45], [90, 20]])
-    >>> noisy = dn.learn.private_series(visits, 2.0, per="person", appearances=2, words=dn.seeded(1))
+    >>> noisy = private_series(visits, 2.0, per="person", appearances=2, words=dn.seeded(1))
     >>> noisy.counts.shape, noisy.counts.dtype
     ((3, 2), dtype('int64'))
     >>> print(noisy)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from tests import statistics
 
 import deniable as dn
 from deniable.errors import InvalidParameter, InvalidValue
-from deniable.learn import DiscreteGaussian, DiscreteLaplace, PrivateSeries, private_series
-from tests import statistics
+from deniable_papers.noise import DiscreteGaussian, DiscreteLaplace, PrivateSeries, private_series
 
 COUNTS = np.arange(60).reshape(20, 3) + 100
 
