@@ -201,7 +201,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.metric.planar_geometric((30, 30), 1e-6),
         "epsilon 1e-06 is too small .* or larger cells",
     ),
-    "no column": (lambda: dn.Study.infer({"age": [1, 2]}, metric={"aeg": 0.1}), "did you mean 'age'?"),
 }
 
 
@@ -267,37 +266,3 @@ def test_a_warning_writes_numbers_of_people_alike() -> None:
     warned = dn.Study({"town": [str(i) for i in range(50)]}, epsilon=0.5).plan(20_000).explain()
     assert "With 20,000 people the answer would be noise" in warned
     assert "20000" not in warned
-
-
-@pytest.mark.filterwarnings("ignore:the values of this study")
-def test_pairs_are_not_taken_for_locations_unasked() -> None:
-    with pytest.raises(dn.InvalidParameter, match=r"metric=\{'home': dn\.metric\.per_meter"):
-        dn.Study.infer({"home": [(47.6, 6.8), (47.7, 6.9)]})
-
-
-def test_distances_are_inferred_where_they_are_asked_for() -> None:
-    table = {
-        "age": list(range(20, 60)) * 2,
-        "height": [1.5 + i / 160 for i in range(80)],
-        "home.latitude": [47.6 + i / 1000 for i in range(80)],
-        "home.longitude": [6.8 + i / 1000 for i in range(80)],
-        "income": [100 * i for i in range(80)],
-        "smokes": ["yes", "no"] * 40,
-    }
-    with pytest.warns(dn.DeniableWarning, match="come from the data"):
-        study = dn.Study.infer(table, 1.0, metric={"age": 0.3, "height": 5.0, "home": 0.01}, means=["income"])
-    assert study.attributes["age"] == dn.Range(20, 60, step=1, privacy="metric", epsilon=0.3)
-    assert study.attributes["income"] == dn.Number(0, 8000)
-    home, height = study.attributes["home"], study.attributes["height"]
-    assert isinstance(home, dn.Grid)
-    assert (home.south, home.west, home.rows, home.epsilon) == (47.6, 6.8, 20, 0.01)
-    assert home.north >= 47.679
-    assert isinstance(height, dn.Range)
-    assert height.privacy == "metric"
-    assert 50 <= height.k <= 110
-    plan = study.plan(1000)
-    assert plan.privatize(table, dn.seeded(1)).records.n == 80
-    with pytest.warns(
-        dn.DeniableWarning, match="'age' has 40 numbers, taken for categories: metric={'age': 0.1}"
-    ):
-        dn.Study.infer({"age": table["age"]}, 1.0)

@@ -25,7 +25,7 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
-from deniable.errors import DeniableWarning, FileMissing, InvalidParameter, InvalidReport, InvalidValue
+from deniable.errors import FileMissing, InvalidParameter, InvalidReport, InvalidValue
 from deniable.mechanisms import ExactMechanism
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import PlanDocument
@@ -998,34 +998,6 @@ def test_a_toml_file_without_attributes(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InvalidParameter, match=reason):
             Study.read(path)
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_a_study_is_inferred_with_a_warning(kind: str) -> None:
-    numbers = np.random.default_rng(3)
-    table = {
-        "color": ["red", "blue", None] * 100,
-        "pay": (numbers.random(300) * 9000 + 1000).tolist(),
-        "yes": [True, False] * 150,
-    }
-    with pytest.warns(DeniableWarning, match="come from the data"):
-        study = Study.infer(FRAMES[kind](table), epsilon=1.0, missing="random")
-    assert study.attributes["color"] == Categories(["blue", "red"])
-    assert study.attributes["yes"] == Categories(["False", "True"])
-    assert study.attributes["pay"] == Range(1000, 10000, 1000)
-    assert len(study.plan(300).privatize(FRAMES[kind](table), seeded(1))) == 300
-
-
-@given(
-    st.lists(st.floats(-1e6, 1e6), min_size=60, max_size=80, unique=True), st.sampled_from([1.0, 1e-4, 1e4])
-)
-@settings(max_examples=50)
-def test_an_inferred_range_holds_what_it_was_inferred_from(values: list[float], scale: float) -> None:
-    scaled = [value * scale for value in values]
-    with pytest.warns(DeniableWarning):
-        study = Study.infer({"x": scaled}, epsilon=1.0)
-    assert study.attributes["x"].k <= 60
-    study.attributes["x"].encode(scaled)
 
 
 # the schema, by a validator that knows what the schema uses

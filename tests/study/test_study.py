@@ -5,21 +5,15 @@ afterwards.
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from deniable.choose import Objective
-from deniable.domain import Categories, Domain, Range
-from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.domain import Range
+from deniable.errors import InvalidParameter
 from deniable.study.study import Study
 
 ASKED = '[attributes]\na = ["x", "y"]\n'
@@ -134,61 +128,3 @@ def test_a_study_cannot_be_changed_and_can_be_hashed_copied_and_pickled() -> Non
         assert same == study
         assert hash(same) == hash(study)
     assert len({study, replace(study, epsilon=2.0), replace(study, protocol=["grr", "oue"])}) == 3
-
-
-def inferred(column: object) -> Domain:
-    with pytest.warns(DeniableWarning):
-        found = Study.infer({"it": column}, epsilon=1.0).attributes["it"]
-    assert isinstance(found, Domain)
-    return found
-
-
-MANY = range(60)
-
-
-@pytest.mark.parametrize(
-    ("column", "reason"),
-    [
-        ([1.0, 2.0, math.inf], "'it' has a value inf; leave it out, or make it None"),
-        ([*map(float, MANY), -math.inf], "'it' has a value -inf"),
-        (np.array([1.0, np.inf]), "'it' has a value inf"),
-        (
-            [10**400 + i for i in MANY],
-            "'it' has 60 numbers that need more than 15 digits; .* name the range yourself",
-        ),
-        ([i * 10**16 for i in MANY], "more than 15 digits"),
-        ([i * 3e306 - 9e307 for i in MANY], "more than 15 digits"),
-        ([i * 5e-324 for i in MANY], "more than 15 digits"),
-        ([i * 1e-20 for i in MANY], "more than 15 digits"),
-        ([1 + i * 2**-52 for i in MANY], "more than 15 digits"),
-        ([[1], [2]], r"'it': a value is text, a number or a boolean, got \[1\]"),
-        ([{}, {"a": 1}], "'it': a value is text"),
-        ([np.array([1, 2])], "'it' has pairs, maybe locations: metric="),
-        ([10**5000, 1], "'it': a value that is a number has at most 300 digits"),
-        ([1, 1.0, None], "'it' has 1 different values; a study needs at least two"),
-        ([" Private", "State"], "'it': a label has no white space at its ends"),
-    ],
-)
-def test_a_column_of_which_nothing_can_be_inferred_is_named(column: object, reason: str) -> None:
-    with pytest.warns(DeniableWarning), pytest.raises(InvalidParameter, match=reason):
-        Study.infer({"it": column}, epsilon=1.0)
-
-
-@pytest.mark.parametrize(
-    ("column", "domain"),
-    [
-        ([1, "a", True], Categories(["1", "True", "a"])),
-        ([0, False, 1, True], Categories(["0", "1", "False", "True"])),
-        ([2, 10, 1, 1.0, np.int64(2)], Categories([1, 2, 10])),
-        ([10**400, 1], Categories([1, 10**400])),
-        ([pd.NA, "b", None, "", float("nan"), "a"], Categories(["a", "b"])),
-        (["caf\u00e9", "cafe\u0301", "tea"], Categories(["caf\u00e9", "tea"])),
-        ([Decimal(i) / 10 for i in MANY], Range(0, 6, 1)),
-        ([Fraction(i, 3) for i in MANY], Range(0, 20, 2)),
-        ([np.int64(i) for i in MANY], Range(0, 60, 10)),
-    ],
-)
-def test_no_value_of_a_column_is_lost(column: list[Any], domain: Domain) -> None:
-    found = inferred(column)
-    assert found == domain
-    found.codes(column)

@@ -452,38 +452,6 @@ def read_categories(column: Any) -> Coded | None:
     return None
 
 
-def declared_categories(table: Any, name: str) -> list[str] | None:
-    """The categories that somebody listed for a column of texts, in their order; None where nobody did.
-
-    pandas and polars (`Enum`) have such lists; elsewhere categories are what happens to be in the column.
-
-    >>> import pandas as pd
-    >>> sizes = pd.Categorical(["low", "high"], categories=["low", "middle", "high"])
-    >>> declared_categories(pd.DataFrame({"size": sizes}), "size")
-    ['low', 'middle', 'high']
-    """
-    column = None if isinstance(table, list | tuple) else _find_column(table, name)
-    kind, dtype = type(column).__module__.split(".", 1)[0], str(getattr(column, "dtype", ""))
-    if (kind, dtype) != ("pandas", "category") and not (kind == "polars" and dtype.startswith("Enum")):
-        return None
-    coded = read_categories(column)
-    if coded is None or not all(isinstance(category, str) for category in coded.categories):
-        return None
-    return [str(category) for category in coded.categories]
-
-
-def _find_column(table: Any, name: str) -> Any:
-    """A column as its own library has it; None for a location, which may have two."""
-    try:
-        return table[name]
-    except (KeyError, LookupError, TypeError, ValueError):
-        return None
-    except Exception as problem:  # polars has errors of its own
-        if type(problem).__module__.startswith("polars"):
-            return None
-        raise
-
-
 def codes_for(values: Any, k: int) -> Any:
     """Codes from 0 to k - 1 of a categorical column of texts with k categories; other values as they are."""
     column = read_categories(values)

@@ -7,7 +7,7 @@ mechanisms takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -59,7 +59,6 @@ from deniable.study.importance import (
     weigh_pairs,
     weigh_readings,
 )
-from deniable.study.infer import infer_domains
 from deniable.study.plan import Plan
 from deniable.study.questionnaire import (
     divide_pages,
@@ -255,25 +254,6 @@ class Study:
         Files that it names, such as maps, are in the folder.
         """
         return Study(**list_options(data, Path(folder)))
-
-    @staticmethod
-    def infer(
-        table: object,
-        epsilon: float | None = None,
-        metric: Mapping[str, float] | None = None,
-        means: Iterable[str] = (),
-        **options: Any,
-    ) -> Study:
-        """A study with the columns of a table, and the values found in them. The values of private data are
-        private too.
-
-        `metric` has epsilons of their own for metric columns: per unit for numbers, which become a
-        `Range`, per meter for locations (pairs, or two columns `home.latitude` and `home.longitude`), which
-        become cells of a `Grid`. `means` names the numbers of which only the mean is wanted. Texts that
-        pandas has as a category, or polars as an Enum, keep all their categories, in their order.
-        """
-        domains = infer_domains(table, metric or {}, list(means))
-        return Study(domains, epsilon, **options)
 
     def plan(self, people: int, **unknown: Never) -> Plan:
         """The plan that errs least with this many people, and what else was considered, within the budget.
