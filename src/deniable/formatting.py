@@ -148,21 +148,6 @@ def format_points(gain: float, digits: int = 3) -> str:
     return f"{shown} point{'' if shown == '1' else 's'}"
 
 
-def format_points_alike(gains: Sequence[float], digits: int = 2) -> list[str]:
-    """Write a column of gains in points, all with as many decimals, at most three, as the smallest needs.
-
-    >>> format_points_alike([0.0077, 0.11, 0.01]), format_points_alike([0.077, 0.5])
-    (['0.77 points', '11.00 points', '1.00 points'], ['7.7 points', '50.0 points'])
-    >>> format_points_alike([])
-    []
-    """
-    decimals = 0
-    if gains:
-        smallest = 100 * max(min(gains), 1e-5)
-        decimals = min(3, max(0, digits - 1 - math.floor(math.log10(smallest))))
-    return [f"{100 * gain:,.{decimals}f} points" if gain >= 1e-5 else format_points(gain) for gain in gains]
-
-
 def format_loss(loss: float | Fraction, decimals: int = 4) -> str:
     """A loss with these decimals, rounded up; what a float adds to a round number does not count below nine.
 

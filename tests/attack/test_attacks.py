@@ -22,6 +22,7 @@ import pytest
 import deniable as dn
 from deniable import attack
 from deniable.attack import loops
+from deniable.attack.chances import chances_after
 from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue, likelihoods, make_pool
 from deniable.attack.reidentification import Evidence, match
@@ -32,6 +33,7 @@ from deniable.estimate import bounded
 from deniable.explain.references import name_protocol
 from deniable.mechanisms import PROTOCOLS, ExactMechanism, Unary
 from tests import enumeration, statistics
+from tests.attack.averaging import guess_from_collections
 
 PEOPLE = 100_000
 """Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6
@@ -142,11 +144,9 @@ AVERAGED += [
 def test_averaging_is_as_good_as_it_says(part: ExactMechanism) -> None:
     values = np.random.default_rng(1).integers(0, part.k, PEOPLE)
     rounds = [part.privatize(values, dn.remembering(3, dn.seeded(10 + t))) for t in range(4)]
-    found = attack.guess_from_collections(part, rounds)
+    found = guess_from_collections(part, rounds)
     right = found.right(values[None])["attribute 0"]
-    told = attack.chance_after(
-        part, 4, memoized=isinstance(part, dn.rounds.Memoized | dn.rounds.HashedMemoized)
-    )
+    told = chances_after(part, 4, isinstance(part, dn.rounds.Memoized | dn.rounds.HashedMemoized))[4]
     wanted = told.value
     error = math.hypot(math.sqrt(wanted * (1 - wanted) / PEOPLE), told.stderr)
     statistics.deviation(right, wanted, error, "averaging attack")
@@ -157,8 +157,8 @@ def test_a_client_that_draws_its_first_answer_anew_is_averaged() -> None:
     part, values = dn.rounds.l_osue(6, 1.0, 2.0), np.random.default_rng(2).integers(0, 6, 20_000)
     forgetful = [part.privatize(values, dn.remembering(t, dn.seeded(50 + t))) for t in range(30)]
     kept = [part.privatize(values, dn.remembering(1, dn.seeded(50 + t))) for t in range(30)]
-    anew = attack.guess_from_collections(part, forgetful, memoized=False).right(values[None])["attribute 0"]
-    assert anew > attack.guess_from_collections(part, kept).right(values[None])["attribute 0"] + 0.2
+    anew = guess_from_collections(part, forgetful, memoized=False).right(values[None])["attribute 0"]
+    assert anew > guess_from_collections(part, kept).right(values[None])["attribute 0"] + 0.2
     wanted = attack.success_after(part, 30, memoized=False)
     statistics.deviation(
         anew, wanted, math.sqrt(wanted * (1 - wanted) / 20_000), "averaging over first answers drawn anew"
@@ -202,9 +202,7 @@ def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> N
         ("memoized", once, True),
         ("averaged", anew, False),
     ):
-        right = attack.guess_from_collections(part, reports, PRIOR, memoized).right(values[None])[
-            "attribute 0"
-        ]
+        right = guess_from_collections(part, reports, PRIOR, memoized).right(values[None])["attribute 0"]
         error = math.hypot(math.sqrt(right * (1 - right) / n), told.stderr.get(figure, 0.0))
         statistics.deviation(right, getattr(told, figure), error, f"{figure} of {name} with a prior")
     if name == "l_sue":  # one report is not worth as much as four
@@ -216,7 +214,7 @@ def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> N
 def test_a_uniform_prior_is_as_good_as_none(name: str) -> None:
     part, _ = KNOWN[name]
     assert attack.success(part, [0.1] * 10, collections=3) == attack.success(part, collections=3)
-    assert attack.chance_after(part, 0).value == pytest.approx(0.1)
+    assert attack.success_after(part, 0) == pytest.approx(0.1)
 
 
 def test_what_is_exact_says_so_and_what_is_not() -> None:
@@ -270,9 +268,7 @@ def test_guesses_of_locations_and_numbers() -> None:
     told = attack.success(plan, collections=3).attributes
     assert [one.k for one in told] == [10, 2]
     for reports, figure in ((collections[:1], "report"), (collections, "averaged")):
-        for right, one in zip(
-            attack.guess_from_collections(plan, reports).right(truth).values(), told, strict=True
-        ):
+        for right, one in zip(guess_from_collections(plan, reports).right(truth).values(), told, strict=True):
             error = math.hypot(math.sqrt(right * (1 - right) / n), one.stderr.get(figure, 0.0), 0.001)
             statistics.deviation(right, getattr(one, figure), error, f"{figure} of {one.name}")
     single = attack.guess(plan, collections[0])
@@ -308,10 +304,6 @@ def test_profiles_by_listing_all_draws() -> None:
         ways = list(itertools.combinations(range(3), times))
         wanted = math.fsum(math.prod(right[j][j in way] for j in range(3)) for way in ways) / len(ways)
         assert attack.profile(right, times, replacement=False) == pytest.approx(wanted)
-    surveys = [(0.3, 0.2, 0.4, 0.1), (0.9, 0.5, 0.6, 0.2)]
-    ways = list(itertools.permutations(range(4), 2))
-    wanted = math.fsum(surveys[0][a] * surveys[1][b] for a, b in ways) / len(ways)
-    assert attack.profile_of_surveys(surveys) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
@@ -457,7 +449,7 @@ def test_collections_among_fakes_by_enumeration(protocol: str, marginals: list[l
             for j, part in enumerate(mechanism.mechanisms)
         )
         collections.append(dn.records.Records(len(triples), columns))
-    found = attack.guess_from_collections(mechanism, collections, marginals)
+    found = guess_from_collections(mechanism, collections, marginals)
     for i, triple in enumerate(triples):
         joint = {
             record: weight[record] * math.prod(float(laws[record][y]) for y in triple) for record in records

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -78,8 +77,6 @@ def test_every_attack_takes_them(tmp_path: Path) -> None:
     made, *_, raw, _, _, file, _ = forms(ONE, tmp_path)
     above = attack.reidentify([ONE, ONE], [made, made], PEOPLE).above.tolist()
     assert attack.reidentify([ONE, ONE], [raw, file], PEOPLE).above.tolist() == above
-    both = attack.guess_from_collections(ONE, [made, made]).posterior.tolist()
-    assert attack.guess_from_collections(ONE, [raw, file]).posterior.tolist() == both
 
 
 def test_a_single_report_is_one_person() -> None:
@@ -110,9 +107,6 @@ def test_what_are_no_reports_is_refused() -> None:
     for source in (dn.oue(10, 3.0), dn.smp([10, 2], 3.0)):
         with pytest.raises(dn.InvalidReport, match="these reports were made for a plan; attack that plan"):
             attack.guess(source, sent(ONE))
-    with pytest.raises(dn.InvalidParameter, match=r"got single reports.*\[\[first\], \[second\]\]"):
-        attack.guess_from_collections(ONE, sent(ONE))
-    assert attack.guess_from_collections(ONE, [[report] for report in sent(ONE)[:1]]).n == 1
 
 
 def test_numbers_of_a_mechanism_are_taken_as_before() -> None:
@@ -336,36 +330,6 @@ def test_a_prior_may_be_what_was_estimated() -> None:
 
 
 # Profiles.
-
-
-def test_profiles_of_single_chances() -> None:
-    """Where no attribute is asked for again, a number says all; else what a second report adds
-    must be said.
-    """
-    assert attack.profile([0.5, 0.6, 0.7], 2, False) == pytest.approx((0.3 + 0.35 + 0.42) / 3)
-    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile(
-        [0.5, (1, 0.6), 0.7], 2, False
-    )
-    with pytest.raises(
-        dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"
-    ):
-        attack.profile([0.5, 0.6, 0.7], 2, True)
-    with pytest.raises(dn.InvalidParameter, match=r"right\[s\] is a list for survey s.*got 0.5"):
-        attack.profile_of_surveys([0.5, 0.6])  # type: ignore[list-item]
-    with pytest.raises(dn.InvalidParameter, match="got none"):
-        attack.profile_of_surveys([])
-    with pytest.raises(
-        dn.InvalidParameter, match="every survey is about the same attributes, got lists of 2 and of 1"
-    ):
-        attack.profile_of_surveys([(0.5, 0.2), (0.5,)])
-    wrong: Any
-    for wrong, said in (
-        (5, "in a list of them all, got 5"),
-        ([("a", "b")], r"got \('a', 'b'\)"),
-        ([()], r"got \(\)"),
-    ):
-        with pytest.raises(dn.InvalidParameter, match=rf"right\[j\] is a list for attribute j: .*{said}"):
-            attack.profile(wrong, 1, False)
 
 
 def test_attributes_with_epsilons_of_their_own() -> None:

@@ -17,6 +17,7 @@ import pytest
 import deniable as dn
 from deniable import attack
 from tests import enumeration, statistics
+from tests.attack.averaging import guess_from_collections
 from tests.attack.test_attacks import outcomes_of, people_of, sent
 
 SAMPLE = dn.records.Sample((dn.grr(2, 1.0), dn.oue(3, 1.2)))
@@ -90,7 +91,7 @@ def test_two_collections_are_put_together(name: str) -> None:
     weights, outcomes = weights_of(mechanism), list(next(iter(laws.values())))
     picked = np.random.default_rng(3).choice(len(outcomes), (60, 2))
     collections = [records_from(mechanism, [outcomes[i] for i in column]) for column in picked.T]
-    found = attack.guess_from_collections(mechanism, collections, priors_of(mechanism))
+    found = guess_from_collections(mechanism, collections, priors_of(mechanism))
     for i, pair in enumerate(picked):
         joint = {
             record: weight * math.prod(float(laws[record][outcomes[y]]) for y in pair)

@@ -12,7 +12,6 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
-from deniable.cross.independence import find_dependence, find_power, find_trend
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
 from deniable.mechanisms import ExactMechanism, Tally
@@ -84,17 +83,6 @@ def _read(mechanism: ExactMechanism, counts: Integers, n: int, shape: tuple[int,
     estimate = mechanism.estimate(Tally(n, counts))
     assert isinstance(estimate, dn.Estimate)
     return CrossTable.of_estimate(estimate, rows, columns)
-
-
-def _spread(law: Law) -> Spread:
-    return lambda cells: OneReport(law).covariance(cells.ravel(), np.eye(cells.size))
-
-
-def test_a_trend_is_found_more_often_than_any_dependence() -> None:
-    law = dn.ss(10, 1.0).law
-    trend = find_trend(SMOKERS, _spread(law), (np.arange(5.0), np.arange(2.0)))
-    each, degrees = find_dependence(SMOKERS, _spread(law))
-    assert find_power(trend, 1, 20_000) > find_power(each, degrees, 20_000)
 
 
 def test_pairs_of_hadamard_rows_are_not_alike() -> None:

@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable
-from deniable.cross.independence import find_dependence, find_trend
+from deniable.cross.independence import find_dependence
 from deniable.cross.source import Source, agree
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
@@ -74,12 +74,6 @@ def test_a_table_of_counts() -> None:
 def test_noncentrality_of_one_report(name: str, epsilon: float, each: float) -> None:
     spread = _spread(getattr(dn.mechanisms, name)(10, epsilon).law)
     assert find_dependence(SMOKERS, spread)[0] == pytest.approx(each, rel=1e-6)
-
-
-def test_noncentrality_of_a_trend() -> None:
-    spread = _spread(dn.ss(10, 1.0).law)
-    found = find_trend(SMOKERS, spread, (np.arange(5.0), np.arange(2.0)))
-    assert found == pytest.approx(3.201377e-4, rel=1e-6)
 
 
 def test_two_reports_with_half_of_the_budget_each() -> None:

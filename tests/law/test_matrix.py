@@ -131,16 +131,6 @@ def test_probabilities_and_likelihood() -> None:
     assert matrix.log_likelihood(1).tolist() == [math.log(0.75), -math.inf]
 
 
-def test_support_probabilities() -> None:
-    p, q = dn.law.Matrix.of(randomized_response(4, 3)).pq(np.eye(4))
-    np.testing.assert_allclose(p, 3 / 6)
-    np.testing.assert_allclose(q, 1 / 6)
-    with pytest.raises(dn.InvalidParameter, match="depends on the true value"):
-        dn.law.Matrix(((4, 1, 1), (1, 4, 1), (1, 2, 3))).pq(np.eye(3))
-    with pytest.raises(dn.InvalidParameter, match="supports must be 4 x 4"):
-        dn.law.Matrix.of(randomized_response(4, 3)).pq(np.eye(3))
-
-
 @MANY
 @given(ROWS, st.integers(0, 2**32 - 1))
 def test_best_guess_for_any_prior(rows: list[list[int]], seed: int) -> None:

@@ -15,7 +15,7 @@ from deniable.likelihood import mle, mle_groups, result
 from deniable.likelihood.intervals import Reach, flat, unrefused
 from deniable.likelihood.problem import Listed
 from deniable.metric.line import GeometricChannel
-from deniable.summaries import circular_mean_of, mean_of, quantile_of, sum_of
+from deniable.summaries import mean_of, quantile_of, sum_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]
@@ -185,35 +185,6 @@ def test_means_are_inside_their_own_intervals() -> None:
         assert mean.low <= mean.value <= mean.high
 
 
-def _directions(n: int, epsilon: float) -> int:
-    """How many intervals of the mean around a circle hold the true one, of all studies."""
-    truth = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
-    turns = 2 * np.pi * np.arange(n + 1) / (n + 1)
-    angle = float(np.arctan2(truth @ np.sin(turns), truth @ np.cos(turns))) % (2 * np.pi)
-    channel, generator, found = GeometricChannel(n, epsilon), np.random.default_rng(1), 0
-    chances = channel.output(truth) / channel.output(truth).sum()
-    for study in range(STUDIES):
-        mean = circular_mean_of(
-            mle(channel, dn.Tally(PEOPLE, generator.multinomial(PEOPLE, chances))), repeats=20, seed=study
-        )
-        assert mean.high - mean.low <= 2 * np.pi + 1e-9
-        found += any(mean.low <= angle + turn <= mean.high for turn in (-2 * np.pi, 0.0, 2 * np.pi))
-    return found
-
-
-def test_means_around_a_circle_cover_where_reports_tell_nothing() -> None:
-    """Repeats put everybody at one end or the other, which are neighbors on a circle: their directions all
-    agree.
-    """
-    statistics.at_least(_directions(4, 1e-5), STUDIES, 0.88, "directions that nothing is known of")
-
-
-def test_directions_of_repeats_alone_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result.Likelihood, "flat", False)
-    with pytest.raises(AssertionError, match="promised"):
-        statistics.at_least(_directions(4, 1e-5), STUDIES, 0.88, "directions of repeats alone")
-
-
 def test_means_and_quantiles_of_what_tells_nothing_reach_everywhere() -> None:
     nothing = mle(GeometricChannel(4, 1e-5), dn.Tally(2000, np.array([1010, 0, 5, 0, 985])))
     assert nothing.flat
@@ -274,6 +245,6 @@ def test_empty_groups_are_left_out_and_what_is_no_result_is_named() -> None:
         mle_groups([(m, empty), (m, empty)])
     with pytest.raises(dn.InvalidParameter, match=r"groups are a list of pairs.*got int"):
         mle_groups(5)  # type: ignore[arg-type]
-    for call in (mean_of, circular_mean_of, lambda r: sum_of(r, [1]), lambda r: quantile_of(r, 0.5)):
+    for call in (mean_of, lambda r: sum_of(r, [1]), lambda r: quantile_of(r, 0.5)):
         with pytest.raises(dn.InvalidParameter, match=r"are of a result.*got ndarray"):
             call(np.array([0.5, 0.5]))  # type: ignore[arg-type]

@@ -478,9 +478,9 @@ def check_enumeration(m: dn.mechanisms.Mechanism) -> None:
 
 def _check_exact_law(m: dn.mechanisms.Mechanism, matrix: dn.law.Matrix, supports: Array) -> None:
     assert isinstance(m.law, dn.law.Law)
-    p, q = matrix.pq(supports)
-    np.testing.assert_allclose(p, m.law.p, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(q, m.law.q, rtol=0, atol=1e-12)
+    expected = np.full((m.k, m.k), m.law.q)
+    np.fill_diagonal(expected, m.law.p)
+    np.testing.assert_allclose(matrix.probabilities @ supports, expected, rtol=0, atol=1e-12)
     for size in range(m.k + 1):
         holding = supports[supports.sum(axis=1) == size]
         chances = matrix.probabilities[:, supports.sum(axis=1) == size].T

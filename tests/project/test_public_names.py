@@ -37,8 +37,8 @@ ROOMS = {
         """
         AttributeAttack AttributeSuccess Chance Examination
         ProfileSuccess Reidentification ReidentificationRate Success ValueAttack
-        chance_after examine guess guess_from_collections
-        profile profile_of_surveys real_attributes reidentify sampled_attribute
+        examine guess
+        profile real_attributes reidentify sampled_attribute
         sampled_success success success_after
         """
     ),
@@ -97,7 +97,7 @@ ROOMS = {
     ),
     "summaries": names(
         """
-        Group Summary circle_wasserstein circular_mean_of cost_wasserstein grid_wasserstein groups_of
+        Group Summary circle_wasserstein cost_wasserstein grid_wasserstein groups_of
         line_wasserstein mean_of quantile_between quantile_of sliced_wasserstein smoothed_kl sum_of
         total_variation
         """
@@ -153,13 +153,10 @@ ATTACKS = [
     "Reidentification",
     "AttributeAttack",
     "Success",
-    "guess_from_collections",
-    "chance_after",
     "real_attributes",
     "examine",
     "guess",
     "profile",
-    "profile_of_surveys",
     "reidentify",
     "sampled_attribute",
     "sampled_success",

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.attack import success_after
-from deniable.attack.chances import chance_after
+from deniable.attack.chances import chances_after
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.metric.means import LAST_POSITION
@@ -112,7 +112,7 @@ def test_many_reports_show_the_half_no_better_than_the_kept_answer() -> None:
     assert guesses == sorted(guesses)
     assert guesses[1] == pytest.approx(m.success())
     assert guesses[-1] == pytest.approx(m.permanent.success(), abs=1e-6)
-    believed = chance_after(m, 5, prior=[0.5, 0.5 + 1e-9])
+    believed = chances_after(m, 5, True, [0.5, 0.5 + 1e-9])[5]
     assert not believed.exact
     statistics.deviation(believed.value, guesses[3], believed.stderr, "simulated, against the sum")
 

@@ -115,10 +115,6 @@ def test_rounds_are_read_and_what_cannot_be_is_refused() -> None:
     assert plan.mle(rounds[0])["smokes"].certified
     with pytest.raises(dn.InvalidParameter, match="which reports of linked rounds are real"):
         plan.mle_rounds(rounds)
-    with pytest.raises(dn.InvalidParameter, match="fakes that are kept are not put together"):
-        dn.attack.guess_from_collections(plan, rounds)
-    fresh = dn.attack.guess_from_collections(plan, rounds, memoized=False)
-    assert fresh.values.shape == (3, 5000)
 
 
 def test_changes_of_the_same_people_are_covered() -> None:

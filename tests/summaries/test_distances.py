@@ -20,7 +20,6 @@ from deniable.likelihood import mle
 from deniable.metric.line import GeometricChannel
 from deniable.summaries import (
     circle_wasserstein,
-    circular_mean_of,
     cost_wasserstein,
     grid_wasserstein,
     line_wasserstein,
@@ -267,20 +266,6 @@ def test_summaries_of_likelihoods() -> None:
     assert median.low <= 7 <= median.high
     positions = np.arange(21) * 10.0
     assert math.isclose(mean_of(result, positions, repeats=60).value, 10 * mean.value)
-
-
-def test_means_around_a_circle() -> None:
-    """Hours around midnight have their mean at midnight, not at noon."""
-    truth = np.zeros(24)
-    truth[[22, 23, 0, 1, 2]] = 0.1, 0.2, 0.4, 0.2, 0.1
-    mechanism = dn.oue(24, 2.0)
-    values = np.repeat(np.arange(24), (truth * 20_000).astype(int))
-    estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(values, dn.seeded(1))))
-    found = circular_mean_of(estimate, length=24.0)
-    assert min(found.value, 24 - found.value) < 4 * found.stderr < 0.5
-    fitted = mle(dn.grr(24, 2.0), dn.Tally(20_000, (truth * 20_000).astype(np.int64)))
-    again = circular_mean_of(fitted, length=24.0, repeats=40)
-    assert min(abs(again.value), abs(24 - again.value)) < 1e-6 + 4 * again.stderr
 
 
 def test_summaries_refuse_what_they_do_not_know() -> None:

@@ -71,10 +71,6 @@ def test_positions_of_a_plan_are_those_of_its_bins() -> None:
     assert dn.summaries.mean_of(result["x"], middles).value == dn.summaries.mean_of(result["x"]).value
     assert dn.summaries.mean_of(result["x"], middles).within == 0
     assert "up to 250 more either way" in str(result)
-    hours = ranged(0, 24, 1, 2.0, metric=False)
-    night = hours.estimate(tallied(hours, np.full(20_000, 23.5)))
-    around = dn.summaries.circular_mean_of(night["x"], length=24.0)
-    assert abs(around.value - 23.5) < 5 * around.stderr < 0.5
 
 
 def test_names_are_no_positions() -> None:

@@ -6,7 +6,7 @@ are any, the published matchers for reproduction.
 
 from __future__ import annotations
 
-from deniable.attack.chances import chance_after, profile, profile_of_surveys, success, success_after
+from deniable.attack.chances import profile, success, success_after
 from deniable.attack.examination import examine
 from deniable.attack.page import Examination
 from deniable.attack.reidentification import reidentify
@@ -19,7 +19,7 @@ from deniable.attack.results import (
     Success,
 )
 from deniable.attack.sampling import AttributeAttack, real_attributes, sampled_attribute, sampled_success
-from deniable.attack.values import ValueAttack, guess, guess_from_collections
+from deniable.attack.values import ValueAttack, guess
 
 __all__ = [
     "AttributeAttack",
@@ -31,12 +31,9 @@ __all__ = [
     "ReidentificationRate",
     "Success",
     "ValueAttack",
-    "chance_after",
     "examine",
     "guess",
-    "guess_from_collections",
     "profile",
-    "profile_of_surveys",
     "real_attributes",
     "reidentify",
     "sampled_attribute",

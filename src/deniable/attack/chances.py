@@ -9,11 +9,10 @@ blind guess, which is unbiased and never below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial, singledispatch
-from numbers import Real
 from typing import final
 
 import numpy as np
@@ -365,61 +364,30 @@ def _draws_simulated(reported: int, seed: int, right: Right) -> _Figures:
     return {name: Chance(float(sample.mean()), error, exact=False) for name, sample, error in rows}
 
 
-_MOST_SUBSETS = 16
-
-
-def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
+def profile(right: Sequence[Sequence[float]], collections: int, replacement: bool) -> float:
     """Computes the expected product over the attributes of right[j][m], m being how often attribute j was
     among the collections.
 
     Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
-    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
-    attribute is asked for again.
+    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...).
 
     >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # 0.17 / 3
     0.0567
-    >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
-    0.0567
     """
-    times = whole_number("collections", collections, 0, MOST_REPORTS)
-    what = (
-        "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, "
-        "0.5, 0.5)"
-    )
-    lists = _lists(right, what, singly=not replacement)
-    d = len(lists)
+    times, d = whole_number("collections", collections, 0, MOST_REPORTS), len(right)
     if not replacement and times > d:
         raise InvalidParameter(
             f"there are {d} attributes, so that {times} collections ask for some of them again"
         )
     series = np.zeros(times + 1)
     series[0] = 1.0
-    for chances in lists:
+    for chances in right:
         factor = np.zeros(times + 1)
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
         factor[:many] = chances[:many]
         # as binomial convolutions, so that no factorial overflows
         series = _multiply_series(series, factor) if replacement else np.convolve(series, factor)[: times + 1]
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
-
-
-def _lists(argument: object, what: str, singly: bool = False) -> list[list[float]]:
-    """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
-    if isinstance(argument, str) or not isinstance(argument, Iterable):
-        raise InvalidParameter(f"{what}, in a list of them all, got {argument!r}")
-    lists = [
-        _numbers((1.0, entry) if singly and isinstance(entry, Real) else entry, what) for entry in argument
-    ]
-    if not lists:
-        raise InvalidParameter(f"{what}, got none")
-    return lists
-
-
-def _numbers(argument: object, what: str) -> list[float]:
-    numbers = list(argument) if isinstance(argument, Iterable) and not isinstance(argument, str) else []
-    if not numbers or not all(isinstance(value, Real) for value in numbers):
-        raise InvalidParameter(f"{what}, got {argument!r}")
-    return [float(value) for value in numbers]
 
 
 def _multiply_series(series: Floats, other: Floats) -> Floats:
@@ -434,64 +402,17 @@ def _multiply_series(series: Floats, other: Floats) -> Floats:
     )
 
 
-def profile_of_surveys(right: Sequence[Sequence[float]]) -> float:
-    """Computes how often all reported attributes are guessed, if survey s is right about attribute j with
-    right[s][j] and none is asked twice.
-
-    The average over all ways to give the surveys different attributes, summed by which surveys have had
-    theirs.
-
-    >>> round(profile_of_surveys([(0.5, 0.2, 0.1), (0.5, 0.2, 0.1)]), 4)
-    0.0567
-    """
-    lists = _lists(
-        right, "right[s] is a list for survey s: how often each attribute is guessed, such as (0.5, 0.2)"
-    )
-    surveys, d = len(lists), len(lists[0])
-    other = next((chances for chances in lists if len(chances) != d), None)
-    if other is not None:
-        raise InvalidParameter(
-            f"every survey is about the same attributes, got lists of {d} and of {len(other)}"
-        )
-    if surveys > min(d, _MOST_SUBSETS):
-        raise InvalidParameter(
-            f"this is for up to {min(d, _MOST_SUBSETS)} surveys of {d} attributes, got {surveys}"
-        )
-    sums = np.zeros(1 << surveys)
-    sums[0] = 1.0
-    for j in range(d):
-        more = sums.copy()
-        for s in range(surveys):
-            without = np.flatnonzero(~(np.arange(1 << surveys) >> s) & 1)
-            more[without | 1 << s] += sums[without] * lists[s][j]
-        sums = more
-    return float(sums[-1] / math.perm(d, surveys))
-
-
 def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1) -> float:
     """Computes how often the best guess from several reports of one unchanged value is right, if all values
     are equally likely.
 
     A client that memoizes sends its old report again, or, with a mechanism for repeated collections, fresh
     noise on an answer that it keeps. With memoized=False all is drawn again each time, and averages away.
-    `chance_after` says how it is known; what has to be simulated is drawn from the seed.
+    What has to be simulated is drawn from the seed.
 
     >>> import deniable as dn
     >>> [round(success_after(dn.grr(4, 1.0), reports, memoized=False), 3) for reports in (0, 1, 5, 50)]
     [0.25, 0.475, 0.635, 0.992]
-    """
-    return chance_after(part, reports, memoized, None, seed).value
-
-
-def chance_after(
-    part: Part, reports: int, memoized: bool = True, prior: npt.ArrayLike | None = None, seed: int = 1
-) -> Chance:
-    """Computes how often the best guess from several reports is right, with a prior (uniform unless given)
-    and how it is known.
-
-    >>> import deniable as dn
-    >>> [chance_after(one, 5, memoized=False).exact for one in (dn.grr(4, 1.0), dn.ss(9, 1.0))]
-    [True, False]
     """
     if not isinstance(part, Part):
         raise InvalidParameter(
@@ -500,7 +421,7 @@ def chance_after(
         )
     whole_number("reports", reports, 0, MOST_REPORTS)
     whole_number("seed", seed, 0)
-    return chances_after(part, reports, memoized, prior, seed)[reports]
+    return chances_after(part, reports, memoized, None, seed)[reports].value
 
 
 def chances_after(

@@ -256,8 +256,8 @@ class Success(Mapping[str, AttributeSuccess]):
         }
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """A row per attribute and figure, as a dataframe of the library you already have; `profile_frame` has
-        the profiles.
+        """A row per attribute and figure, as a dataframe of the library you already have; each of `profiles`
+        has a frame of its own.
 
         `low` and `high` are the ends of the interval of what is simulated, at `level`; what is `exact` is its
         own interval. Where `bound` is true, the figure is an upper bound.
@@ -265,12 +265,6 @@ class Success(Mapping[str, AttributeSuccess]):
         return frame_of_rows(
             [row | {"seed": self.seed} for attribute in self.attributes for row in attribute.rows(level)],
             backend,
-        )
-
-    def profile_frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
-        """A dataframe of whole profiles: a row per way in which attributes are asked for, and figure."""
-        return frame_of_rows(
-            [row | {"seed": self.seed} for profile in self.profiles for row in profile.rows(level)], backend
         )
 
     @property

@@ -1,17 +1,16 @@
-"""Guesses each answer from reports, with its posterior: from one collection, or from several together."""
+"""Guesses each answer from reports, with its posterior."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.inputs import are_single, checked_priors, coded_truth, records_from
+from deniable.attack.inputs import checked_priors, coded_truth, records_from
 from deniable.attack.likelihoods import (
     HALVES,
     Part,
@@ -23,19 +22,16 @@ from deniable.attack.likelihoods import (
     compute_real_ratios,
     hidden_in,
     likelihoods,
-    make_pool,
     names_of,
-    parts_of,
     width,
 )
 from deniable.attack.results import LEVEL, Columns, find_share_interval
-from deniable.errors import InvalidParameter, InvalidReport
+from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_html_table, format_percent, format_table
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.likelihood.supports import compute_fake_likelihoods
 from deniable.mechanisms.base import BLOCK
 from deniable.records import Fake, Faked, Records
-from deniable.reports import Reports
 from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 
@@ -173,75 +169,6 @@ def guess(plan: Source, reports: object, prior: object = None, seed: int = 1) ->
             values[j, who], posterior[j, who] = _best(
                 by_value(clue.part, table * by_cell(clue.part, believed[j])), draws
             )
-    return ValueAttack(
-        names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
-    )
-
-
-def guess_from_collections(
-    plan: Source, collections: Sequence[object], prior: object = None, memoized: bool = True, seed: int = 1
-) -> ValueAttack:
-    """Guesses every answer from several collections of the same people, whose answers did not change: the
-    averaging attack.
-
-    Each collection is the reports of all people in the same order. A mechanism that keeps a first answer is
-    attacked through it; with memoized=False, as if the client drew it again each time. Others make fresh
-    noise each time, which averages away. Among fakes, all ways in which the real attributes can have been
-    drawn are summed over (up to 8 collections); fakes that are kept are refused.
-    """
-    if are_single(collections):
-        raise InvalidParameter(
-            "collections are a list with the reports of each, got single reports; put those of each "
-            "collection into a list of their own, such as [[first], [second]] for one person"
-        )
-    if isinstance(collections, Reports | Records | np.ndarray | str | Path | Mapping) or not isinstance(
-        collections, Iterable
-    ):
-        raise InvalidParameter(
-            "collections are a list with the reports of each, such as [first, second], got "
-            f"{type(collections).__name__}; guess attacks a single one"
-        )
-    collections = list(collections)
-    if not collections:
-        raise InvalidParameter("give the reports of at least one collection")
-    surveys = [records_from(plan, reports) for reports in collections]
-    if len({records.n for records in surveys}) > 1:
-        raise InvalidReport(
-            f"all collections are of the same people, got {[records.n for records in surveys]}"
-        )
-    believed, n = checked_priors(plan, prior), surveys[0].n
-    values, posterior = _blind(believed, n, seed)
-    hidden = hidden_in(plan)
-    for faked in hidden:
-        if memoized and faked.mechanism.repeated:
-            raise InvalidParameter(
-                "collections of fakes that are kept are not put together here; guess attacks one of them, "
-                "and memoized=False those of a client that draws all again each time"
-            )
-        draws = numbers_from(seed, "guess among fakes")
-        selected, priors = (
-            [faked.select(records) for records in surveys],
-            [believed[j] for j in faked.attributes],
-        )
-        for j, who, table in among_fakes(faked.mechanism, selected, priors):
-            values[faked.first + j, who], posterior[faked.first + j, who] = _best(table, draws)
-    secret = {j for faked in hidden for j in faked.attributes}
-    for j, part in enumerate(parts_of(plan)):
-        if j in secret:
-            continue
-        draws = numbers_from(seed, "guess", j)
-        column_clues, shares = [clues(plan, records)[j] for records in surveys], by_cell(part, believed[j])
-        step = max(1, BLOCK // width(part))
-        for start in range(0, n, step):
-            together = make_pool(part, min(n, start + step) - start, memoized)
-            for clue in column_clues:
-                low, high = np.searchsorted(clue.who, (start, start + step))
-                together.add(clue.who[low:high] - start, clue.reports[low:high])
-            reported = together.reported + start
-            if reported.size:
-                values[j, reported], posterior[j, reported] = _best(
-                    by_value(part, together.table() * shares), draws
-                )
     return ValueAttack(
         names_of(plan), values, posterior, _labels(plan), plan if isinstance(plan, Plan) else None
     )

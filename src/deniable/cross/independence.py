@@ -19,7 +19,6 @@ import numpy as np
 from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
 
 from deniable.arrays import Floats, Integers
-from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number, whole_number
 from deniable.formatting import format_count, format_digits, keep_finite
@@ -51,7 +50,6 @@ _RIDGE = 1e-10  # of the mean variance, where noise leaves out a direction
 _MOST_CELLS = 64  # of larger tables, simulated studies are weighed as the study itself
 _BLOCK = 1 << 22  # numbers of a stack of covariances at once
 _TINY = 1e-12
-_MOST_PEOPLE = 1e15
 
 
 @final
@@ -172,17 +170,6 @@ def find_power(effect: float, degrees: int, n: int, level: float = LEVEL) -> flo
     return 1 - float(chndtr(chdtri(degrees, limit), degrees, noncentral))
 
 
-def find_people(effect: float, degrees: int, power: float = _POWER, level: float = LEVEL) -> int:
-    """How many reports it takes to find an effect this often.
-
-    >>> find_people(3.313596e-4, 4), find_people(2.744342e-3, 4)
-    (36020, 4350)
-    """
-    if not effect > 0 or find_noncentral(degrees, power, level) / effect > _MOST_PEOPLE:
-        raise InvalidParameter("nothing is there to be found: no number of people would show it")
-    return math.ceil(find_noncentral(degrees, power, level) / effect)
-
-
 def find_noncentral(degrees: int, power: float = _POWER, level: float = LEVEL) -> float:
     """The noncentrality at which a test finds what is there this often."""
     level = number("a level", level, 0.0, 1.0)
@@ -214,15 +201,6 @@ def list_moves(cells: Floats) -> Floats:
             move[a, b] = base
             moves.append(move.ravel())
     return np.array(moves)
-
-
-def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
-    """What each of many reports adds to the squared statistic of a linear trend of these positions."""
-    by_row, by_column = (
-        at - cells.sum(axis=axis) @ at / cells.sum() for axis, at in zip((1, 0), points, strict=True)
-    )
-    weights = np.outer(by_row, by_column).ravel()
-    return float((weights @ cells.ravel()) ** 2 / (weights @ covariance(find_null(cells)) @ weights))
 
 
 def find_null(cells: Floats) -> Floats:

@@ -124,26 +124,6 @@ class Matrix:
                 worst = max(worst, Fraction(largest, smallest))
         return log_up(worst)
 
-    def pq(self, supports: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Per value v: Pr(v supported | v) and Pr(v supported | another value), for supports[y][v].
-
-        Refused where the second depends on which other value it is: counts of support then do not give
-        frequencies.
-        """
-        holds = np.asarray(supports, dtype=bool)
-        if holds.shape != (self.outputs, self.inputs):
-            raise InvalidParameter(f"supports must be {self.outputs} x {self.inputs}, got {holds.shape}")
-        chances = self.probabilities @ holds
-        p = np.diagonal(chances).copy()
-        others = chances.copy()
-        np.fill_diagonal(others, np.nan)
-        q = np.nanmean(others, axis=0)
-        if np.nanmax(np.abs(others - q)) > 1e-12:
-            raise InvalidParameter(
-                "another value's chance of support depends on the true value, so counts do not give shares"
-            )
-        return p, q
-
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """How often the best guess of the input from one output is right."""
         weights = checked_prior(np.ones(self.inputs) if prior is None else prior, self.inputs)

@@ -12,7 +12,6 @@ from deniable.summaries.distances import (
 from deniable.summaries.summaries import (
     Group,
     Summary,
-    circular_mean_of,
     groups_of,
     mean_of,
     quantile_between,
@@ -24,7 +23,6 @@ __all__ = [
     "Group",
     "Summary",
     "circle_wasserstein",
-    "circular_mean_of",
     "cost_wasserstein",
     "grid_wasserstein",
     "groups_of",

@@ -252,42 +252,6 @@ def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, 
     )
 
 
-def circular_mean_of(
-    result: Result, level: float = 0.95, length: float = 2 * math.pi, repeats: int = 200, seed: int = 1
-) -> Summary:
-    """Estimates the mean position around a circle of this length: the direction of the sum of directions.
-
-    It is from 0 to the length, in radians unless a length is given, such as 24.0 for hours. Values are evenly
-    spread from 0 on; bins of a range begin there, and count by their middles. Without a clear direction (all
-    hours alike) the standard error is large. The interval may reach past the end of the circle. For a most
-    likely distribution it is at most the whole circle, and exactly that where the likelihood is `flat`.
-    """
-    _refuse_other(result)
-    turns = 2 * math.pi * (np.arange(result.k) + (0.5 if result.bins is not None else 0.0)) / result.k
-    scale = number("length", length, 0.0, math.inf, "a positive number") / (2 * math.pi)
-    across, along = np.sin(turns), np.cos(turns)
-    angle = math.atan2(float(result.frequencies @ across), float(result.frequencies @ along))
-    if isinstance(result, Likelihood):
-        turned = np.cos(angle), np.sin(angle)
-
-        def direction(rows: Floats) -> Floats:
-            x, y = rows @ along, rows @ across
-            return np.asarray(
-                scale * (angle + np.arctan2(y * turned[0] - x * turned[1], x * turned[0] + y * turned[1]))
-            )
-
-        half = scale * math.pi
-        summary = _bootstrap(
-            result, direction, (scale * angle - half, scale * angle + half), level, repeats, seed
-        )
-    else:
-        size = math.hypot(float(result.frequencies @ across), float(result.frequencies @ along))
-        moved = error_of(result, across * math.cos(angle) - along * math.sin(angle)) / max(size, 1e-300)
-        summary = _normal(scale * angle, scale * moved, level, result.n)
-    shift = scale * 2 * math.pi if summary.value < 0 else 0.0
-    return Summary(summary.value + shift, summary.stderr, summary.low + shift, summary.high + shift)
-
-
 def quantile_of(
     result: Result,
     share: float,

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.choose import Objective, Wanted
 from deniable.choose.views import Search
-from deniable.cross.independence import find_dependence, find_people, find_trend
+from deniable.cross.independence import Covariance, find_dependence, find_noncentral, find_null
 from deniable.cross.spread import OneReport, Spread, TwoReports
 from deniable.domain import Range
 from deniable.estimate import reach_of
@@ -189,6 +189,20 @@ def _count_people(epsilon: float, one: OneReport) -> list[float]:
     return [
         count_people(plan.document, "smoker", "age", 0.05),
         math.ceil(known * (reach / 0.05) ** 2),
-        find_people(each, degrees),
-        find_people(trend, 1),
+        _find_people(each, degrees),
+        _find_people(trend, 1),
     ]
+
+
+def _find_people(effect: float, degrees: int) -> int:
+    """How many reports it takes to find an effect in four studies of five."""
+    return math.ceil(find_noncentral(degrees) / effect)
+
+
+def find_trend(cells: Floats, covariance: Covariance, points: tuple[Floats, Floats]) -> float:
+    """What each of many reports adds to the squared statistic of a linear trend of these positions."""
+    by_row, by_column = (
+        at - cells.sum(axis=axis) @ at / cells.sum() for axis, at in zip((1, 0), points, strict=True)
+    )
+    weights = np.outer(by_row, by_column).ravel()
+    return float((weights @ cells.ravel()) ** 2 / (weights @ covariance(find_null(cells)) @ weights))
