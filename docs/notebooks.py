@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deniable.formatting import Printed
+
 FOLDER = Path(__file__).with_name("gallery")
 
 
@@ -91,6 +93,8 @@ def show(value: Any, picture: Path) -> str:
         parts = [one.get_title(loc="left") or one.get_ylabel() for one in value.axes]
         words = " ".join("; ".join(filter(None, [value.get_suptitle(), *parts])).split())
         return f"![{html.escape(words) or 'A figure'}]({picture.name})"
+    if isinstance(value, Printed):
+        return f"```\n{value}\n```"
     if hasattr(value, "_repr_html_"):
         return str(value._repr_html_()).replace("\n\n", "\n")
     return f"```\n{value!r}\n```"

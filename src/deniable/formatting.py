@@ -267,21 +267,10 @@ def say_found(share: float, shown: str, which: str = "a value") -> str:
     return f"Values with a share of {shown} are found about half of the time."
 
 
-def format_html_table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", left: Collection[str] = ()
-) -> str:
-    """A table for a notebook, with every cell escaped.
+class Printed:
+    """Shows itself in a notebook as it prints, with every label escaped."""
 
-    >>> format_html_table(["a<b"], [["1"]])
-    '<table><thead><tr><th>a&lt;b</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
-    """
-    aligned = [' style="text-align: left"' if header in left else "" for header in headers]
-    head = "".join(f"<th{how}>{html.escape(cell)}</th>" for how, cell in zip(aligned, headers, strict=True))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{how}>{html.escape(cell)}</td>" for how, cell in zip(aligned, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"

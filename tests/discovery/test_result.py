@@ -60,7 +60,6 @@ def test_tables_say_what_may_be_wrong() -> None:
     assert "A value that nobody has is among those shown in 5 % of studies at most." in text
     assert "Values with a share of 2 % are found about half of the time." in text
     assert text.endswith("Codes are cut.")
-    assert "0x3e8" in found()._repr_html_()
 
 
 def test_numbers_go_into_json_and_dataframes() -> None:
@@ -86,6 +85,5 @@ def test_nothing_found_is_said() -> None:
     nothing = Discovery.of(decided, hex, people=0, limit=1.0)
     assert str(nothing).startswith("0 people: no value found")
     assert nothing.to_dict()["found"] == []
-    assert "no value found" in nothing._repr_html_()
     with pytest.raises(dn.InvalidParameter, match="nothing to draw"):
         nothing.plot()

@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.formatting import format_loss
-from tests.plot.test_charts import lengths, texts
+from tests.plot.test_charts import texts
 
 GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
 MECHANISMS: dict[str, Any] = {
@@ -69,19 +69,6 @@ def test_of_very_many_metric_values_the_best_guess_is_left_out() -> None:
     assert "best guess" not in str(dn.metric.geometric(5000, 1.0))
 
 
-@pytest.mark.parametrize("name", ["oue", "grr", "olh", "l_sue"])
-def test_a_plot_of_sets_draws_what_a_report_supports(name: str) -> None:
-    m = MECHANISMS[name]
-    assert lengths(m.plot()) == pytest.approx([m.law.p, m.law.q, m.success(), 1 / 12])
-    assert m.phrase in texts(m.plot()).replace("\n", " ")
-
-
-@pytest.mark.parametrize("name", ["geometric", "planar", "square wave", "exponential"])
-def test_a_plot_of_a_channel_draws_its_table(name: str) -> None:
-    m = MECHANISMS[name]
-    np.testing.assert_array_equal(m.plot().axes[0].images[0].get_array(), m.law.matrix())
-
-
 RECORDS: dict[str, dn.records.RecordMechanism] = {
     "split": dn.spl([3, 5], 1.0),
     "sample": dn.smp([3, 5, 4], 1.0),
@@ -106,8 +93,6 @@ def test_a_record_mechanism_prints_its_losses_and_a_line_for_each_attribute(kind
     numbered = [line.strip() for line in lines if "attribute " in line]
     expected = enumerate(zip(when[kind], m.mechanisms, strict=True))
     assert numbered == [f"attribute {j}{some}: {part}" for j, (some, part) in expected]
-    assert m._repr_html_().count("<tr>") == 1 + m.d
-    assert lengths(m.plot()) == pytest.approx([part.loss() for part in m.mechanisms])
 
 
 def test_a_split_says_what_its_parts_report() -> None:
@@ -122,10 +107,6 @@ def test_a_split_says_what_its_parts_report() -> None:
 
 def test_one_byte_is_not_many() -> None:
     assert str(dn.records.Single(dn.grr(3, 1.0))).splitlines()[0].endswith(", 1 byte a report")
-
-
-def test_a_notebook_shows_a_mechanism_in_words() -> None:
-    assert dn.grr(3, 1.0)._repr_html_().startswith("<p><b>GRR, 3 values</b>: a report is one value")
 
 
 def test_sizes_of_a_record_are_a_range_where_attributes_are_sampled() -> None:
@@ -143,7 +124,4 @@ def test_a_plan_prints_its_attributes_by_name() -> None:
     assert title == f"Plan {plan.id[:12]} · A & B: 1,000 people, 2 attributes"
     assert "per attribute at worst" in how
     assert [line.split(":")[0] for line in lines] == ["  color", "  age"]
-    shown = plan._repr_html_()
-    assert "A &amp; B" in shown
-    assert shown.count("<tr>") == 3 + 5
     assert "color: shares of 2 values (useful)" in texts(plan.plot())

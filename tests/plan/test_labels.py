@@ -22,7 +22,6 @@ def test_answers_are_given_by_label_and_shares_come_back_with_them() -> None:
     assert isinstance(estimate, Estimate)
     assert estimate.labels == ("red", "green", "blue")
     assert str(color) == f"color: {color.mechanism}"
-    assert color.plot().axes
 
 
 def test_a_value_that_is_not_one_is_refused() -> None:

@@ -186,7 +186,7 @@ def test_a_question_with_levels_is_one_result(incomes: tuple[Integers, Result]) 
         "mean",
         "quantile",
     ]
-    assert "income by" not in result.text() + result._repr_html_()
+    assert "income by" not in result.text()
 
 
 def test_shares_between_two_numbers_hold_the_truth(incomes: tuple[Integers, Result]) -> None:

@@ -763,7 +763,6 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
             assert column[:8] == pytest.approx([row[name] for row in rows])
     assert columns["attribute"] == ["color"] * 3 + ["age"] * 7, "five bins, a mean and a median"
     assert "under 50" in str(result)
-    assert "<table>" in result._repr_html_()
 
 
 def test_an_attribute_that_nobody_reported_is_named() -> None:
@@ -787,7 +786,6 @@ def test_an_attribute_that_nobody_reported_is_named() -> None:
     assert f"{absent} (0 reports): there are no reports yet, so there is nothing to estimate" in str(result)
     assert "1 record reported" in str(result)
     assert "(1 report)" in str(result)
-    assert "nothing to estimate" in result._repr_html_()
 
 
 # studies

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.plot.charts import Bars, Line, plot_bars, plot_matrix
+from deniable.plot.charts import Bars, Line, plot_bars
 
 N = 4000
 MECHANISM = dn.oue(6, 1.0)
@@ -43,19 +43,6 @@ def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -
     np.testing.assert_allclose(lengths(likely.plot()), likely.frequencies)
     assert not likely.plot().axes[0].collections
     assert likely.plot(0.9).axes[0].collections
-
-
-@pytest.mark.parametrize(
-    "m", [dn.metric.duchi(1.0), dn.metric.piecewise(2.0), dn.metric.hybrid(2.0)], ids=str
-)
-def test_a_plot_of_a_mechanism_for_means_draws_the_deviation_of_a_report(m: dn.metric.Mean) -> None:
-    figure: Any = m.plot()
-    numbers, deviations = figure.axes[0].lines[0].get_data()
-    assert numbers[[0, -1]].tolist() == [-1.0, 1.0]
-    np.testing.assert_allclose(deviations**2, m.variance(numbers))
-    assert m.describe() in texts(figure).replace("\n", " ")
-    name, facts = m.describe().split(": ", 1)
-    assert m._repr_html_() == f"<p><b>{name}</b>: {facts}</p>"
 
 
 def test_a_plot_of_a_mean_draws_it_with_its_interval_on_its_line() -> None:
@@ -111,21 +98,12 @@ def test_changes_are_drawn_in_points() -> None:
     assert shares.axes[0].xaxis.get_major_formatter()(0.07, 0) == "7 %"
 
 
-def test_a_matrix_is_plotted_as_it_is() -> None:
-    matrix = dn.metric.geometric(4, 1.0).law.matrix()
-    drawn = plot_matrix(matrix, "Noise", "report", "value").axes[0].images[0].get_array()
-    np.testing.assert_array_equal(drawn, matrix)
-
-
-def test_losses_of_many_reports_print_and_draw_what_has_a_bound() -> None:
+def test_losses_of_many_reports_print_what_has_a_bound() -> None:
     losses = dn.rounds.l_sue(10, 1.0, 2.0).losses(reports=5, rounds=3)
     assert str(losses) == losses.explain()
-    assert "<td>2</td>" in losses._repr_html_()
-    assert len(lengths(losses.plot())) == 4
     endless = dn.rounds.dbitflip(10, 1.0, 2).losses()
     assert math.isinf(endless.changing_values)
     assert "no bound: nothing is fresh" in str(endless)
-    assert len(lengths(endless.plot())) == 3
 
 
 def test_losses_of_a_plan_print_one_line_for_each_guarantee() -> None:
@@ -133,7 +111,6 @@ def test_losses_of_a_plan_print_one_line_for_each_guarantee() -> None:
     loss = dn.Study({"color": ["red", "green"], "age": ages}, epsilon=1.0).plan(10_000).loss
     assert str(loss).splitlines()[:2] == ["0.5000 per step of 'age'", "1.0000 for all other attributes"]
     assert str(loss).count("at worst") == 2
-    assert loss._repr_html_().count("<tr>") == 5
 
 
 def test_summaries_print_with_their_ends() -> None:
@@ -149,12 +126,6 @@ def test_summaries_print_with_their_ends() -> None:
     assert (
         str(dn.summaries.Summary(1.0, math.nan, math.nan, math.nan)) == "1 (smoothed, so without error bars)"
     )
-
-
-def test_likely_shares_are_a_table_in_a_notebook() -> None:
-    shown = dn.mle(MECHANISM, TALLY)._repr_html_()
-    assert shown.count("<tr>") == 1 + MECHANISM.k
-    assert "interval() is a bootstrap here" in shown
 
 
 def test_a_mean_prints_with_its_interval() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import inspect
 from typing import Any
 
@@ -104,10 +105,16 @@ def test_a_choice_that_is_excluded_says_why() -> None:
     assert str(out) == f"{out.name}: excluded, {out.why_not}"
 
 
-def test_a_study_is_a_table_in_a_notebook() -> None:
-    html = dn.Study({"<b>": ["x", "y"]}, epsilon=1.0)._repr_html_()
-    assert '<td style="text-align: left">&lt;b&gt;</td>' in html
-    assert "<caption>Study: 1 attribute, epsilon 1 per record</caption>" in html
+def test_a_notebook_shows_what_is_printed_with_labels_escaped() -> None:
+    study = dn.Study({"<b>": ["<script>", "y"]}, epsilon=1.0)
+    plan = study.plan(people=10)
+    result = plan.estimate(plan.tally(plan.privatize({"<b>": ["y"] * 10}, dn.seeded(1))))
+    for shown in (study, plan, plan.loss, plan.mechanism, result, result["<b>"], dn.attack.success(plan)):
+        page = shown._repr_html_()
+        assert page == f"<pre>{html.escape(str(shown))}</pre>"
+        assert page.count("<") == 2
+    assert "&lt;b&gt;" in study._repr_html_()
+    assert "&lt;script&gt;" in result._repr_html_()
 
 
 def test_tallies_of_a_plan_print_a_line_for_each_attribute() -> None:

@@ -17,7 +17,7 @@ from deniable.results.noise import Noise, find_noisy
 from deniable.results.possible_shares import Shares, _search, read_groups, read_values
 from deniable.results.smoothed import _smooth, list_smoothable
 from deniable.show.plot import plot_findings
-from deniable.show.text import write_html, write_text
+from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Group, Summary
 
@@ -100,10 +100,9 @@ def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
     rows = asked.frame(backend="pandas", bins=True)
     ages = rows[(rows.attribute == "age") & (rows.kind == "value")]
     np.testing.assert_allclose(ages.share, found.shares["age"].share)
-    for text in (str(asked), asked._repr_html_()):
-        assert "smoothed shares" in text
-        assert "intervals are those of the unbiased shares" in text
-        assert "hours" in text.partition(" cannot be smoothed: its reports do not name one value")[0][-12:]
+    assert "smoothed shares" in str(asked)
+    assert "intervals are those of the unbiased shares" in str(asked)
+    assert "hours" in str(asked).partition(" cannot be smoothed: its reports do not name one value")[0][-12:]
     rows = [row for row in found.about()["rows"] if row["attribute"] == "age"]
     assert all(row["low"] <= row["share"] <= row["high"] for row in rows)
 
@@ -195,7 +194,6 @@ def test_too_noisy_says_what_would_mend_it() -> None:
     rows = [row for row in found.about()["rows"] if row["attribute"] == "color"]
     assert color.noisy == sum(row["noisy"] for row in rows)
     assert "too noisy to read" in write_text(found)
-    assert "too noisy to read" in write_html(found)
     assert "too noisy to read" not in write_text(found, unbiased=True)
     assert "unbiased" in write_text(found, unbiased=True)
 
@@ -254,9 +252,9 @@ def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
     points -= {f"{row[end]:.4f}" for row in rows["rows"] for end in ("low", "high")}
     points -= {f"{100 * row['high']:.1f} %" for row in rows["rows"]}
     assert len(points) > 10
-    for shown in (write_text(found), write_html(found)):
-        assert not [point for point in points if re.search(rf"(?<![0-9.,]){re.escape(point)}", shown)]
-        assert shown.count("too noisy to read, from ") >= 2
+    shown = write_text(found)
+    assert not [point for point in points if re.search(rf"(?<![0-9.,]){re.escape(point)}", shown)]
+    assert shown.count("too noisy to read, from ") >= 2
     bars, mean = plot_findings(found).axes[0], plot_findings(found).axes[-1]
     assert not bars.patches
     assert np.isnan(np.array([line.get_xdata() for line in bars.lines if line.get_label() == "mle"])).all()
@@ -333,18 +331,15 @@ def test_a_larger_epsilon_mends_it_too() -> None:
     assert noise_of(0.5 * times) == {}
 
 
-def test_a_notebook_shows_groups_with_their_mean_and_median() -> None:
+def test_groups_are_shown_with_their_mean_and_median() -> None:
     result = collected(2000, epsilon=4.0)
     frame = result.frame(backend="pandas")
     ages = frame[frame.attribute == "age"]
     assert ages.kind.to_list() == ["group"] * 10 + ["mean", "quantile"]
     every = result.frame(backend="pandas", bins=True)
     assert (every[every.attribute == "age"].kind == "value").sum() == 100
-    shown = result._repr_html_()
-    assert shown.count("<table>") == 4
-    for words in ("0 to under 10", "mean: ", "median: ", "most likely shares", "<h4>income</h4>"):
-        assert words in shown
-    assert "-0." not in shown
+    for words in ("0 to under 10", "mean ", "median ", "most likely shares", "income"):
+        assert words in str(result)
     assert math.isfinite(frame["share"].max())
 
 

@@ -106,7 +106,6 @@ def test_every_surface_shows_the_floor() -> None:
     assert rows[7]["unbiased_high"] < 0.02, "that of the unbiased share stays"
     assert result.frame(backend="pandas").high[7] == pytest.approx(floor)
     assert f"{floor:.4f}" in result.text()
-    assert f"0.0 to {100 * floor:.1f} %" in result._repr_html_()
     drawn: list[Any] = list(result.plot().axes[0].collections)
     ends = [segment[:, 0] for line in drawn for segment in line.get_segments()]
     assert any(np.allclose(pair, [0.0, 100 * floor]) for pair in ends), "the plot"

@@ -370,7 +370,6 @@ def test_the_other_questions_are_estimated_and_text_says_what_to_do() -> None:
 
 def test_everything_is_shown_of_a_plan_with_text() -> None:
     assert "linear hash" in PLAN.describe()
-    assert "word" in PLAN._repr_html_()
     assert "wang2017" in PLAN.cite()
     assert PLAN.labels["word"] == ()
     assert len(PLAN.attribute("word").privatize(["cat"], dn.seeded(1))) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import html
 import json
 import math
 import pickle
@@ -29,7 +28,7 @@ from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares
 from deniable.show.plot import plot_findings
-from deniable.show.text import write_html, write_text
+from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.study.questionnaire import divide_pages
 from deniable.wire import Wire
@@ -362,7 +361,6 @@ def test_shares_are_of_those_who_answered_where_others_have_random_values() -> N
     assert median["low"] <= 35 <= median["high"]
     assert "age (3,000 reports by everybody; about" in write_text(found)
     assert "are those who answered), nearest possible shares of these" in write_text(found)
-    assert "of those who answered" in write_html(found)
     assert plot_findings(found).axes
     assert plot_findings(found, unbiased=True).axes
     asked = Findings.of(plan.document, found.estimates.tallies or plan.tally([]), mle=True)
@@ -446,7 +444,6 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
         "field",
     ]
     assert "job, of those to whom it applies\n" in write_text(found)
-    assert "of those to whom it applies" in write_html(found)
     titles = " ".join(axes.get_title(loc="left").replace("\n", " ") for axes in plot_findings(found).axes)
     assert "of those to whom it applies" in titles
     nobody = {"works": ["no"] * 300, "job": [None] * 300}
@@ -681,9 +678,8 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     assert age["share"] == pytest.approx(min(max(share, 0), 1))
     assert age["low"] <= age["share"] <= age["high"]
     assert pay["among"] == "those to whom it applies"
-    assert html.escape(pay["text"]) in found._repr_html_()
+    assert pay["text"] in str(found)
     assert found.has_quantiles("age")
-    assert found._repr_html_()
 
 
 def test_records_that_an_audit_compares_can_be_given() -> None:

@@ -140,7 +140,7 @@ def test_every_surface_says_what_was_cut() -> None:
     assert (fit["attribute"], fit["badly"], fit["text"]) == ("town", True, bad)
     assert fit["p_value"] <= 0.01
     json.dumps(found.about(), allow_nan=False)
-    for text in (write_text(found), str(result), result._repr_html_()):
+    for text in (write_text(found), str(result)):
         assert cut in text
         assert bad in text
     assert cut not in write_text(found, unbiased=True)

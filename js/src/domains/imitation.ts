@@ -5,37 +5,13 @@
  * look like Latin ones are taken for these; so are digits. A small l is taken for an i.
  */
 
+import TABLE from "../../../src/deniable/domain/imitation.json";
 import { must } from "../errors.js";
 
 /** Characters that look like a Latin letter, by that letter. */
-const ALIKE: Readonly<Record<string, string>> = {
-  a: "аɑαᴀ4@ꓮᎪ",
-  b: "вʙƅьβꓐᏴ",
-  c: "сᴄ¢ꓚᏟ",
-  d: "ԁɗᴅđꓓᎠ",
-  e: "еєεᴇҽ3€ꓰᎬ",
-  f: "ғƒϝꓝ",
-  g: "ɡɢց9ꓖᏀ",
-  h: "нһհʜħꓧᎻ",
-  i: "іιıɩɪlӏ1|!łʟꓲꓡᎥᏞ",
-  j: "јϳᴊꓙᎫ",
-  k: "кκᴋꓗᏦ",
-  m: "мᴍꓟᎷ",
-  n: "ηոɴпиꓠ",
-  o: "оοօᴏ0øσөꓳ",
-  p: "рρᴘꓑᏢ",
-  q: "ԛզ",
-  r: "гʀꓣᎡ",
-  s: "ѕꜱ5$ƽꓢᏚ",
-  t: "тτᴛ7ŧꓔᎢ",
-  u: "υսᴜцʋꓴ",
-  v: "νѵᴠꓦᏙ",
-  w: "ԝωᴡшաꓪᎳ",
-  x: "хχ×ꓫ",
-  y: "уγʏүчꓬ",
-  z: "ᴢ2ʐꓜᏃ",
-};
-
+const ALIKE: Readonly<Record<string, string>> = TABLE.alike;
+/** What the box of a survey page says, in its languages, and what would be taken for that: one word of each. */
+const FORMS: readonly (readonly (readonly string[])[])[] = TABLE.forms;
 /** Where letters in black circles, in black squares and in flags begin, from A to Z. */
 const ALPHABETS = [0x1f150, 0x1f170, 0x1f1e6];
 /** Two letters that look like one; the last is c and l. */
@@ -44,84 +20,6 @@ const PAIRS = [
   ["vv", "w"],
   ["ci", "d"],
 ] as const;
-
-/** What the box of a survey page says, in its languages, and what would be taken for that: one word of each. */
-const FORMS: readonly (readonly (readonly string[])[])[] = [
-  [
-    ["verified", "confirmed", "certified", "proved", "proven"],
-    ["", "locally"],
-    ["on", "by"],
-    ["this", "your"],
-    ["device", "phone", "browser", "computer"],
-  ],
-  [["checked"], ["on", "by"], ["this", "your"], ["device"]],
-  [
-    [
-      "verified by Deniable",
-      "von Deniable geprüft",
-      "geprüft von Deniable",
-      "vérifié par Deniable",
-      "verificado por Deniable",
-    ],
-  ],
-  [["protects your answers"], ["well", "a little"]],
-  [["hardly protects your answers", "anyone who sees all your reports picks yours"]],
-  [
-    ["auf", "von"],
-    ["diesem", "Ihrem", "deinem"],
-    ["Gerät", "Telefon", "Handy", "Browser"],
-    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
-  ],
-  [
-    ["geprüft", "überprüft", "verifiziert", "bestätigt"],
-    ["auf", "von"],
-    ["diesem", "Ihrem", "deinem"],
-    ["Gerät", "Telefon", "Handy", "Browser"],
-  ],
-  [["schützt Ihre Antworten"], ["gut", "ein wenig", "kaum"]],
-  [["wählt jemand, der alle Ihre Berichte sieht"]],
-  [
-    ["vérifié", "vérifiée", "contrôlé", "contrôlée", "confirmé", "confirmée"],
-    ["sur", "par"],
-    [
-      "cet appareil",
-      "votre appareil",
-      "ce téléphone",
-      "votre téléphone",
-      "ce navigateur",
-      "votre navigateur",
-    ],
-  ],
-  [["protège"], ["bien", "un peu", "guère"], ["vos réponses"]],
-  [["une personne qui voit tous vos rapports choisit la vôtre"]],
-  [
-    ["verificado", "verificada", "comprobado", "comprobada", "confirmado", "confirmada"],
-    ["en", "por"],
-    ["este", "su", "tu"],
-    ["dispositivo", "teléfono", "móvil", "navegador"],
-  ],
-  [
-    [
-      "protege bien sus respuestas",
-      "protege un poco sus respuestas",
-      "apenas protege sus respuestas",
-      "quien ve todos sus informes elige la suya",
-    ],
-  ],
-  [
-    ["verificado", "verificada", "comprovado", "comprovada", "confirmado", "confirmada"],
-    ["neste", "no seu", "no teu", "por este", "pelo seu"],
-    ["dispositivo", "aparelho", "telemóvel", "telefone", "navegador"],
-  ],
-  [
-    [
-      "protege bem as suas respostas",
-      "protege um pouco as suas respostas",
-      "quase não protege as suas respostas",
-      "quem vê todos os seus relatórios escolhe a sua",
-    ],
-  ],
-];
 
 const LETTERS = new Map(
   Object.entries(ALIKE).flatMap(([letter, signs]) =>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
@@ -18,6 +17,7 @@ from deniable.attack.results import (
 )
 from deniable.attack.values import MOST_COLLECTIONS
 from deniable.formatting import (
+    Printed,
     fill_paragraph,
     format_count,
     format_percent,
@@ -52,7 +52,7 @@ _EVENLY = (
 
 @final
 @dataclass(frozen=True)
-class Examination:
+class Examination(Printed):
     """What an attacker learns from the reports of a plan."""
 
     plan: str
@@ -105,9 +105,6 @@ class Examination:
 
     def __str__(self) -> str:
         return self.text()
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text())}</pre>"
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how often each answer is guessed, and how often a person is found."""

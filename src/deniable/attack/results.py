@@ -6,7 +6,6 @@ simulation, or in `bounds`.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -19,9 +18,9 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import clopper_pearson, normal_quantile
 from deniable.exact import number, whole_number
 from deniable.formatting import (
+    Printed,
     fill_paragraph,
     format_count,
-    format_html_table,
     format_percent,
     format_percent_range,
     format_points,
@@ -214,7 +213,7 @@ def _plain(success: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
 
 @final
 @dataclass(frozen=True)
-class Success(Mapping[str, AttributeSuccess]):
+class Success(Printed, Mapping[str, AttributeSuccess]):
     """How often an attacker who sees reports of one person is right; by attribute, `success["town"]`."""
 
     attributes: tuple[AttributeSuccess, ...]
@@ -281,11 +280,6 @@ class Success(Mapping[str, AttributeSuccess]):
         lines = ["how often the best guess of each answer is right", *format_table(*self._table())]
         return "\n".join([*lines, *map(fill_paragraph, self._notes())])
 
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        table = format_html_table(headers, rows, "how often the best guess is right", headers[:1])
-        return table + "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
-
     def _notes(self) -> list[str]:
         """What to know about the figures, in sentences."""
         return [*([self.describe_alone()] if self.alone else []), *name_left_out(self.left_out)]
@@ -347,7 +341,7 @@ class Success(Mapping[str, AttributeSuccess]):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reidentification:
+class Reidentification(Printed):
     """Where each target's own record stands among all records of the background."""
 
     above: Integers
@@ -426,10 +420,6 @@ class Reidentification:
         by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
         title = f"{self._title}{by}"
         return "\n".join([title, *format_table(*self._table())])
-
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        return format_html_table(headers, rows, self._title, headers[:1])
 
     @property
     def _title(self) -> str:

@@ -27,7 +27,7 @@ from deniable.attack.likelihoods import (
 )
 from deniable.attack.results import LEVEL, Columns, find_share_interval
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count, format_html_table, format_percent, format_table
+from deniable.formatting import Printed, format_count, format_percent, format_table
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.likelihood.supports import compute_fake_likelihoods
 from deniable.mechanisms.base import BLOCK
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ValueAttack:
+class ValueAttack(Printed):
     """An attacker's best guess of every answer of n people, and how likely it is to be right; a row per
     attribute.
     """
@@ -116,12 +116,6 @@ class ValueAttack:
     def __str__(self) -> str:
         title = f"best guesses of answers, {format_count(self.n, 'person')}"
         return "\n".join([title, *format_table(*self._table())])
-
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        return format_html_table(
-            headers, rows, f"best guesses of answers, {format_count(self.n, 'person')}", headers[:1]
-        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """How often the attacker expects to be right about each answer."""

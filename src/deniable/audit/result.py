@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from deniable.audit.bound import Event, lower_epsilon
 from deniable.audit.setting import Setting
-from deniable.formatting import format_count, format_html_table
+from deniable.formatting import Printed, format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +25,7 @@ _FEASIBLE = 10**8  # devices for each answer: no audit has more
 
 @final
 @dataclass(frozen=True)
-class Audit:
+class Audit(Printed):
     """A lower bound on the epsilon of a client's reports, next to its claim.
 
     The bound is above the true epsilon with a probability of at most `1 - level`, whatever the client is.
@@ -274,15 +273,6 @@ class Audit:
 
     def __str__(self) -> str:
         return self.summary
-
-    def _repr_html_(self) -> str:
-        headers = ["guess", "guesses", "right", "lower bound", "claim"]
-        rows = [
-            [event.name, f"{event.guesses:,}", f"{event.right:,}", f"{event.bound:.4f}", f"{event.claim:.4f}"]
-            for event in self.events
-        ]
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary.splitlines())
-        return lines + format_html_table(headers, rows, left=headers[:1])
 
     def plot(self) -> Figure:
         """A figure of matplotlib: for each way to guess, the lower bound on epsilon next to the claim."""

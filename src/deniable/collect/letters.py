@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
+from string import Template
 from typing import Literal, NamedTuple, final
 
 from deniable.collect.schedule import Times
@@ -35,26 +36,7 @@ _PLACING = (("street",), ("address",), ("postcode", "zip", "town", "city"), ("co
 _LANGUAGE = "language"
 _RATINGS: Mapping[Level, str] = {"well": "rate_well", "a little": "rate_little", "hardly": "rate_hardly"}
 """The messages of the survey page that say how well a plan protects answers."""
-_STYLE = """
-@page { margin: 20mm }
-* { box-sizing: border-box }
-body { margin: 0; color: #000; background: #fff; font: 11.5pt/1.5 Georgia, "Times New Roman", serif }
-.one { break-inside: avoid; padding: 20mm; max-width: 210mm; margin: 0 auto }
-.one + .one { border-top: 1px dashed #999 }
-.one p { margin: 0 0 1em; white-space: pre-line; overflow-wrap: anywhere }
-.one b { font: 600 1em/1.5 ui-monospace, Menlo, Consolas, monospace }
-.one b.code { font-size: 1.25em; overflow-wrap: normal; white-space: nowrap }
-.qr { display: block; width: 45mm; height: 45mm; margin: 6mm 0 0 -3mm }
-.cards { display: grid; grid-template-columns: 1fr 1fr; max-width: 210mm; margin: 0 auto }
-.cards .one { padding: 6mm; border: 1px dashed #999; font-size: 9pt; line-height: 1.35 }
-.cards .one p { margin-bottom: .6em }
-.cards .qr { width: 34mm; height: 34mm; margin-top: 2mm }
-@media print {
-  .letters .one { padding: 0; border: 0; break-after: page }
-  .letters .one:last-child { break-after: auto }
-}
-@media screen and (max-width: 640px) { .one { padding: 8mm } .cards { grid-template-columns: 1fr } }
-"""
+_PAGE = Template(Path(__file__).with_name("letters.html").read_text(encoding="utf-8"))
 
 
 class LetterText(NamedTuple):
@@ -367,14 +349,9 @@ def write_page(
         )
         if progress is not None:
             progress(position + 1, len(tokens))
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        f'<!doctype html>\n<html lang="{letters[0].language}">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html.escape(title)}: {format_count(len(tokens), 'invitation')}</title>\n"
-        f'<style>{_STYLE}</style>\n</head>\n<body>\n<main class="{layout}">\n'
-        + "\n".join(parts)
-        + "\n</main>\n</body>\n</html>\n"
+    return _PAGE.substitute(
+        language=letters[0].language,
+        title=f"{html.escape(title)}: {format_count(len(tokens), 'invitation')}",
+        layout=layout,
+        letters="\n".join(parts),
     )

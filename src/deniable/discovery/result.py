@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -15,9 +14,9 @@ from deniable.discovery.decide import Decision
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import (
+    Printed,
     fill_paragraph,
     format_count,
-    format_html_table,
     format_percent,
     format_table,
     say_found,
@@ -48,7 +47,7 @@ class Query:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Discovery:
+class Discovery(Printed):
     """Values that nobody listed and that many people have, the most common first.
 
     `low` and `high` are 95 % intervals of single values, given that they are shown. `low_at_once` and
@@ -244,12 +243,6 @@ class Discovery:
     def __str__(self) -> str:
         table = format_table(_HEADERS, self._rows) if self.names else []
         return "\n".join([self._heading, *table, *map(fill_paragraph, self.sentences)])
-
-    def _repr_html_(self) -> str:
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
-        if not self.names:
-            return f"<p>{escape(self._heading)}</p>{said}"
-        return format_html_table(_HEADERS, self._rows, self._heading, left=("value",)) + said
 
 
 def _percent(share: float) -> str:

@@ -6,122 +6,22 @@ scripts that look like Latin ones are taken for these; so are digits. A small l 
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from pathlib import Path
 
 from deniable.errors import InvalidParameter
 
-ALIKE = {
-    "a": "аɑαᴀ4@ꓮᎪ",
-    "b": "вʙƅьβꓐᏴ",
-    "c": "сᴄ¢ꓚᏟ",
-    "d": "ԁɗᴅđꓓᎠ",
-    "e": "еєεᴇҽ3€ꓰᎬ",
-    "f": "ғƒϝꓝ",
-    "g": "ɡɢց9ꓖᏀ",
-    "h": "нһհʜħꓧᎻ",
-    "i": "іιıɩɪlӏ1|!łʟꓲꓡᎥᏞ",
-    "j": "јϳᴊꓙᎫ",
-    "k": "кκᴋꓗᏦ",
-    "m": "мᴍꓟᎷ",
-    "n": "ηոɴпиꓠ",
-    "o": "оοօᴏ0øσөꓳ",
-    "p": "рρᴘꓑᏢ",
-    "q": "ԛզ",
-    "r": "гʀꓣᎡ",
-    "s": "ѕꜱ5$ƽꓢᏚ",
-    "t": "тτᴛ7ŧꓔᎢ",
-    "u": "υսᴜцʋꓴ",
-    "v": "νѵᴠꓦᏙ",
-    "w": "ԝωᴡшաꓪᎳ",
-    "x": "хχ×ꓫ",
-    "y": "уγʏүчꓬ",
-    "z": "ᴢ2ʐꓜᏃ",
-}
+_TABLE = json.loads(Path(__file__).with_name("imitation.json").read_text(encoding="utf-8"))
+ALIKE: dict[str, str] = _TABLE["alike"]
 """Characters that look like a Latin letter, by that letter."""
-
+FORMS: list[list[list[str]]] = _TABLE["forms"]
+"""What the box of a survey page says, in its languages, and what is taken for that: one word of each."""
 _ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6)
 """Where letters in black circles, in black squares and in flags begin, from A to Z."""
 _PAIRS = (("rn", "m"), ("vv", "w"), ("ci", "d"))
 """Two letters that look like one; the last is c and l."""
-
-FORMS: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (
-        ("verified", "confirmed", "certified", "proved", "proven"),
-        ("", "locally"),
-        ("on", "by"),
-        ("this", "your"),
-        ("device", "phone", "browser", "computer"),
-    ),
-    (("checked",), ("on", "by"), ("this", "your"), ("device",)),
-    (
-        (
-            "verified by Deniable",
-            "von Deniable geprüft",
-            "geprüft von Deniable",
-            "vérifié par Deniable",
-            "verificado por Deniable",
-        ),
-    ),
-    (("protects your answers",), ("well", "a little")),
-    (("hardly protects your answers", "anyone who sees all your reports picks yours"),),
-    (
-        ("auf", "von"),
-        ("diesem", "Ihrem", "deinem"),
-        ("Gerät", "Telefon", "Handy", "Browser"),
-        ("geprüft", "überprüft", "verifiziert", "bestätigt"),
-    ),
-    (
-        ("geprüft", "überprüft", "verifiziert", "bestätigt"),
-        ("auf", "von"),
-        ("diesem", "Ihrem", "deinem"),
-        ("Gerät", "Telefon", "Handy", "Browser"),
-    ),
-    (("schützt Ihre Antworten",), ("gut", "ein wenig", "kaum")),
-    (("wählt jemand, der alle Ihre Berichte sieht",),),
-    (
-        ("vérifié", "vérifiée", "contrôlé", "contrôlée", "confirmé", "confirmée"),
-        ("sur", "par"),
-        (
-            "cet appareil",
-            "votre appareil",
-            "ce téléphone",
-            "votre téléphone",
-            "ce navigateur",
-            "votre navigateur",
-        ),
-    ),
-    (("protège",), ("bien", "un peu", "guère"), ("vos réponses",)),
-    (("une personne qui voit tous vos rapports choisit la vôtre",),),
-    (
-        ("verificado", "verificada", "comprobado", "comprobada", "confirmado", "confirmada"),
-        ("en", "por"),
-        ("este", "su", "tu"),
-        ("dispositivo", "teléfono", "móvil", "navegador"),
-    ),
-    (
-        (
-            "protege bien sus respuestas",
-            "protege un poco sus respuestas",
-            "apenas protege sus respuestas",
-            "quien ve todos sus informes elige la suya",
-        ),
-    ),
-    (
-        ("verificado", "verificada", "comprovado", "comprovada", "confirmado", "confirmada"),
-        ("neste", "no seu", "no teu", "por este", "pelo seu"),
-        ("dispositivo", "aparelho", "telemóvel", "telefone", "navegador"),
-    ),
-    (
-        (
-            "protege bem as suas respostas",
-            "protege um pouco as suas respostas",
-            "quase não protege as suas respostas",
-            "quem vê todos os seus relatórios escolhe a sua",
-        ),
-    ),
-)
-"""What the box of a survey page says, in its languages, and what is taken for that: one word of each."""
 
 _LETTERS = (
     {ord(sign.lower()): letter for letter, signs in ALIKE.items() for sign in signs}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency, intervals
 from deniable.exact import number
-from deniable.formatting import format_count, format_digits
+from deniable.formatting import Printed, format_count, format_digits
 from deniable.frames import Backend, frame_of
 from deniable.law import Law, Marginal, Moments
 from deniable.law.law import Convention
@@ -70,7 +69,7 @@ class Interval(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Printed):
     """Estimates how frequent each value is, (count / n - q) / (p - q), from n reports, with the errors.
 
     Nothing is clipped or rescaled: an estimate may be negative, and its interval may reach below 0 or above
@@ -298,35 +297,6 @@ class Estimate:
         if self.k > limit:
             lines.append(f"{'...':>{wide}} and {self.k - limit} more; frame() has them all")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """A table with a bar and an interval for each value, drawn to one scale."""
-        low, high = self.interval()
-        left, right = min(0.0, float(low.min())), max(float(high.max()), 1e-12)
-        width, limit = 240, 100
-
-        def x(share: float) -> float:
-            return round((share - left) / (right - left) * width, 1)
-
-        rows = []
-        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
-            :limit
-        ]:
-            start, end = sorted((x(0.0), x(share)))
-            rows.append(
-                f"<tr><td>{html.escape(str(label))}</td><td>{share:.4f}</td><td>{least:.4f} to "
-                f"{most:.4f}</td>"
-                f'<td><svg width="{width}" height="14" role="img" aria-label="{share:.4f}">'
-                f'<rect x="{start}" y="3" width="{end - start:.1f}" height="8" fill="#7aa6d8"/>'
-                f'<line x1="{x(least)}" x2="{x(most)}" y1="7" y2="7" stroke="#1d3557" '
-                f'stroke-width="2"/></svg></td></tr>'
-            )
-        more = f"<p>and {self.k - limit} more; frame() has them all</p>" if self.k > limit else ""
-        return (
-            f"<table><caption>{format_count(self.n, 'report')}</caption>"
-            "<thead><tr><th>value</th><th>share</th>"
-            f"<th>95 % interval</th><th></th></tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
-        )
 
 
 @final

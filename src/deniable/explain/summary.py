@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
-from deniable.formatting import format_count, format_html_table, format_percent
+from deniable.formatting import format_count
 from deniable.plan.losses import NANO
 from deniable.plan.metric_losses import describe_unit_loss
 
@@ -22,26 +21,6 @@ def describe_plan(document: PlanDocument) -> str:
     groups = "" if known is None else f"Known and sent as it is: {known.describe()}\n"
     described = document.mechanism.describe(document.names, losses)
     return f"Plan {document.id[:12]}{title}: {size}\n{groups}{described}"
-
-
-def write_html(document: PlanDocument) -> str:
-    """For a notebook: a table of attributes, and the losses."""
-    headers = ["attribute", "values", "mechanism", "a report is", "best guess", "blind", "bytes"]
-    rows = [
-        [
-            name,
-            part.describe_values(),
-            part.describe_name(),
-            part.phrase,
-            format_percent(part.success()),
-            format_percent(part.blind),
-            f"{part.report_bytes:,}",
-        ]
-        for name, part in zip(document.names, document.mechanism.mechanisms, strict=True)
-    ]
-    heading = describe_plan(document).split("\n  ", 1)[0].replace("\n", ". ")
-    table = format_html_table(headers, rows, left=["attribute", "mechanism", "a report is"])
-    return f"<p>{html.escape(heading)}</p>{table}{document.loss._repr_html_()}"
 
 
 def _list_rounds(document: PlanDocument) -> list[str]:

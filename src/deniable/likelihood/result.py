@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Interval, reach_of
 from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count, format_html_table
+from deniable.formatting import Printed, format_count
 from deniable.frames import frame_of
 from deniable.likelihood import smoothing
 from deniable.likelihood.certificate import Solution, Stop, gap_bound, rounding
@@ -38,7 +37,7 @@ _PART = 1e-3
 
 @final
 @dataclass(frozen=True, eq=False)
-class Likelihood:
+class Likelihood(Printed):
     """What n reports make most likely: a distribution, so biased where unbiased estimates are negative."""
 
     n: int
@@ -255,16 +254,6 @@ class Likelihood:
         how = "" if level is None else f" with {100 * level:g} % intervals"
         title = f"{format_count(self.n, 'report')}: most likely shares{how}"
         return plot_bars(self._labels(), [Bars(self.frequencies, "", *ends)], title, "share of people")
-
-    def _repr_html_(self) -> str:
-        limit = 100
-        rows = [
-            [str(label), f"{share:.4f}"]
-            for label, share in list(zip(self._labels(), self.frequencies, strict=True))[:limit]
-        ]
-        more = f"<p>and {self.k - limit} more; frame() has them all</p>" if self.k > limit else ""
-        about = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
-        return about + format_html_table(["value", "most likely share"], rows) + more
 
     def _notes(self) -> list[str]:
         """How the shares were found, and what to be careful of."""

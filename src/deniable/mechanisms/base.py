@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import wraps
-from html import escape
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, final
 
 import numpy as np
@@ -21,16 +20,13 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up, times_up, whole_number
-from deniable.formatting import format_count, format_loss, format_percent
+from deniable.formatting import Printed, format_count, format_loss, format_percent
 from deniable.law.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
 from deniable.mechanisms.losses import Losses
 from deniable.mechanisms.tally import Tally
 from deniable.randomness import Words, checked_source
 from deniable.randomness.words import Rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Per = Literal["record", "attribute"]
 """Whose answers are compared: those of any two people, or of two who differ in one attribute only."""
@@ -41,7 +37,7 @@ _AT_ONCE = 1 << 21  # reports times values whose support is computed at once
 M = TypeVar("M", bound="ExactMechanism")
 
 
-class Mechanism(ABC):
+class Mechanism(Printed, ABC):
     """Turns a value and some words into a report, read-only and with a law that is known exactly."""
 
     if TYPE_CHECKING:  # read-only here, so that a mechanism may store it or compute it
@@ -149,26 +145,6 @@ class Mechanism(ABC):
 
     def __str__(self) -> str:
         return self.describe()
-
-    def _repr_html_(self) -> str:
-        name, facts = self.describe().split(": ", 1)
-        return f"<p><b>{escape(name)}</b>: {escape(facts)}</p>"
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: how often the best guess is right, and a blind one."""
-        return self._plot_shares({})
-
-    @final
-    def _plot_shares(self, shares: Mapping[str, float]) -> Figure:
-        """Bars for these shares, and for guesses."""
-        from deniable.plot.charts import Bars, plot_bars
-
-        bars_by_name = {**shares, "best guess is right": self.success(), "blind guess is right": self.blind}
-        bars = Bars(
-            np.array(list(bars_by_name.values())),
-            numbers=[format_percent(share) for share in bars_by_name.values()],
-        )
-        return plot_bars(list(bars_by_name), [bars], self.describe(), "how often")
 
     @property
     def outline(self) -> str:

@@ -13,9 +13,6 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.shapes.common import smallest
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 
 
@@ -28,18 +25,9 @@ class ChannelMechanism(Blockwise):
         def outputs(self) -> int:
             """The number of different reports; they are 0 to outputs - 1."""
 
-    rows_are = "value"
-    """What a row of its table is for."""
-
     @abstractmethod
     def table(self) -> Floats:
         """How likely every output is: a row for each value, or for each cell where values are too many."""
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: how likely every output is, a row for each value."""
-        from deniable.plot.charts import plot_matrix
-
-        return plot_matrix(self.table(), self.describe(), "output", self.rows_are)
 
     def likelihoods(self, reports: Array) -> Floats:
         return _columns(self)[np.asarray(reports, dtype=np.int64)]

@@ -6,22 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
-
-import numpy as np
+from typing import final
 
 from deniable.exact import round_up
-from deniable.formatting import format_count, format_html_table, format_up
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from deniable.formatting import Printed, format_count, format_up
 
 MOST_REPORTS = 10_000  # of one value: powers of more have too many digits, and lose what any number does
 
 
 @final
 @dataclass(frozen=True)
-class Losses:
+class Losses(Printed):
     """What a person who answers again and again gives away, rounded up, and what each number assumes."""
 
     one_report: float
@@ -52,10 +47,6 @@ class Losses:
     def __str__(self) -> str:
         return self.explain()
 
-    def _repr_html_(self) -> str:
-        what = "reports of one person"
-        return format_html_table([what, "loss"], self._rows(), left=[what])
-
     def _rows(self) -> list[tuple[str, str]]:
         """What is reported, and its loss."""
         if math.isinf(self.changing_values):
@@ -72,22 +63,6 @@ class Losses:
                 changing,
             ),
         ]
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: a bar for each loss that has a bound."""
-        from deniable.plot.charts import Bars, plot_bars
-
-        losses = {
-            "one report": self.one_report,
-            f"{self.reports} of one value": self.same_value,
-            "any number of one value": self.one_value_forever,
-            f"{self.rounds} of changing values": self.changing_values,
-        }
-        bounded = {name: loss for name, loss in losses.items() if math.isfinite(loss)}
-        numbers = [format_up(loss) for loss in bounded.values()]
-        bars = [Bars(np.array(list(bounded.values())), numbers=numbers)]
-        title = "What one person's reports give away together"
-        return plot_bars(list(bounded), bars, title, "privacy loss (nats)", ticks=None)
 
 
 def add_losses(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast, final
+from typing import cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,6 @@ from deniable.mechanisms.base import ExactMechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
 from deniable.randomness.words import Rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Naming = Callable[[ExactMechanism], str | None]
 """Says what a mechanism is called, or None where it has no name of its own."""
@@ -53,14 +49,6 @@ class SetMechanism(ExactMechanism):
 
     def likelihoods(self, reports: Array) -> Floats:
         return np.where(self.support(reports), self.odds, 1.0)
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: how often a report supports each value, and how often guesses are right."""
-        supported = {
-            "report supports the true value": self.law.p,
-            "report supports another value": self.law.q,
-        }
-        return self._plot_shares(supported)
 
     def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
         """Which values each report supports, as bits: eight values to a row, a column for each report."""

@@ -18,7 +18,7 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate, clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
-from deniable.formatting import format_count, format_loss, format_percent
+from deniable.formatting import Printed, format_count, format_loss, format_percent
 from deniable.law.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Tally, checked_words
 from deniable.mechanisms.calibrate import largest
@@ -28,9 +28,6 @@ from deniable.metric.waves import MOST_BINS, best_keep, checked_window, in_windo
 from deniable.randomness import FULL, Words, checked_source
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LAST_POSITION = 1 << 32
 """A number is a position from 0 to this, which stand for -1 to 1: far closer than any noise."""
@@ -53,7 +50,7 @@ MEANS = ("duchi", "piecewise", "hybrid")
 """The protocols of a mean, by name."""
 
 
-class Mean(ABC):
+class Mean(Printed, ABC):
     """A mechanism for one number from -1 to 1, whose report stands for an unbiased number."""
 
     words: int
@@ -96,19 +93,6 @@ class Mean(ABC):
 
     def __str__(self) -> str:
         return self.describe()
-
-    def _repr_html_(self) -> str:
-        name, facts = self.describe().split(": ", 1)
-        return f"<p><b>{name}</b>: {facts}</p>"
-
-    @final
-    def plot(self) -> Figure:
-        """A figure of matplotlib: the standard deviation of a report, for each number from -1 to 1."""
-        from deniable.plot.charts import plot_curve
-
-        numbers = np.linspace(-1.0, 1.0, 201)
-        names = ("true number", "standard deviation of a report")
-        return plot_curve(numbers, np.sqrt(self.variance(numbers)), self.describe(), names)
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
@@ -379,7 +363,6 @@ class Averaged(ChannelMechanism):
             )
 
     phrase = "one noisy number"
-    rows_are = "part of the range"
 
     @property
     def title(self) -> str:

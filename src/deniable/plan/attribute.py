@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final, get_args
+from typing import Literal, final, get_args
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from deniable.mechanisms import ExactMechanism, Tally
 from deniable.plan.metric_losses import describe_unit_loss
 from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.randomness import Words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NO_ANSWER_LABEL = "no answer"
 NOT_APPLICABLE = "not applicable"
@@ -403,7 +400,3 @@ class LabeledMechanism:
 
     def __str__(self) -> str:
         return self.describe()
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: what reports look like."""
-        return self.mechanism.plot()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple, final
 
-from deniable.formatting import format_html_table, format_loss
+from deniable.formatting import Printed, format_loss
 from deniable.mechanisms import Losses
 from deniable.plan.metric_losses import UnitLoss
 from deniable.plan.strict_json import (
@@ -47,7 +47,7 @@ _RATED: Mapping[Level, str] = {
 
 @final
 @dataclass(frozen=True)
-class Loss:
+class Loss(Printed):
     """What one report gives away, exactly and rounded up: of the whole record, and of one attribute of it."""
 
     record: float
@@ -73,11 +73,6 @@ class Loss:
         if self.repeated is None:
             return "\n".join(lines)
         return "\n".join([*lines, "many reports of one person together:", str(self.repeated)])
-
-    def _repr_html_(self) -> str:
-        what = "what one report gives away, at most"
-        table = format_html_table([what, "loss"], self._rows(), left=[what])
-        return table if self.repeated is None else table + self.repeated._repr_html_()
 
     def _rows(self) -> list[tuple[str, str]]:
         """Each guarantee with its loss."""

@@ -139,45 +139,6 @@ def _draw_bars(axes: Axes, bars: Sequence[Bars], indices: np.typing.NDArray[np.i
             write_noisy(axes, at)
 
 
-def plot_matrix(matrix: Floats, title: str, across: str, down: str) -> Figure:
-    """A table of probabilities as a map: a row for each value, a column for each report."""
-    require_matplotlib()
-    from matplotlib.ticker import MaxNLocator
-
-    from deniable.plot.picture import Picture
-
-    rows, columns = matrix.shape
-    with style():
-        figure = Picture(figsize=(5.4, max(2.4, min(5.2, 1.2 + 3.6 * rows / columns))), layout="constrained")
-        axes = figure.subplots()
-        image = axes.imshow(matrix, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-        figure.colorbar(image, ax=axes, label="probability", format=format_tick)
-        axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
-        axes.set_xlabel(across)
-        axes.set_ylabel(down)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(visible=False)
-    return figure
-
-
-def plot_curve(across: Floats, down: Floats, title: str, names: tuple[str, str]) -> Figure:
-    """A curve from 0 up, with the names of its two axes."""
-    require_matplotlib()
-    from deniable.plot.picture import Picture
-
-    with style():
-        figure = Picture(figsize=(5.4, 3.2), layout="constrained")
-        axes = figure.subplots()
-        axes.plot(across, down, color=TRUTH)
-        axes.set_xlim(float(across[0]), float(across[-1]))
-        axes.set_ylim(0.0, 1.1 * float(down.max()))
-        axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
-        axes.set_xlabel(names[0])
-        axes.set_ylabel(names[1])
-    return figure
-
-
 def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float], title: str) -> Figure:
     """A mean and its interval, on the line of all numbers that it may be."""
     require_matplotlib()

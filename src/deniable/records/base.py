@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.exact import log_up, whole_number
-from deniable.formatting import format_count, format_html_table, format_loss
+from deniable.formatting import Printed, format_count, format_loss
 from deniable.law import Marginal
 from deniable.law.law import ReportLaw
 from deniable.mechanisms import ExactMechanism, Losses, Tally, checked_values
@@ -32,16 +32,13 @@ from deniable.randomness.words import Rows
 from deniable.records.fakes import Fake
 from deniable.records.reports import Cut, Records, Span, cut_evenly, join_pieces
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 Figure = TypeVar("Figure", int, float, Fraction)
 _DESCRIBED = 12  # attributes with a line each
 _NAMED = 6  # attributes that a sentence names
 _ROWS = 128  # rows of a table that are compared at a time
 
 
-class RecordMechanism(ABC):
+class RecordMechanism(Printed, ABC):
     """A read-only recipe for records: one mechanism per attribute, and a guarantee that is computed."""
 
     kind: ClassVar[str]
@@ -255,27 +252,8 @@ class RecordMechanism(ABC):
             return ", if reported"
         return ", if real" if self.chance_real(attribute) < 1 else ""
 
-    def _repr_html_(self) -> str:
-        rows = []
-        for name, part in zip(self._names(None), self.mechanisms, strict=True):
-            sizes = [f"{part.k:,}", format_loss(part.loss()), f"{part.report_bytes:,}"]
-            rows.append([name, part.describe_name(), *sizes])
-        headers = ["attribute", "mechanism", "values", "loss", "bytes"]
-        caption = self.describe().split("\n", 1)[0]
-        return format_html_table(headers, rows, caption, left=["attribute", "mechanism"])
-
     def __str__(self) -> str:
         return self.describe()
-
-    def plot(self, names: Sequence[str] | None = None) -> Drawing:
-        """A figure of matplotlib: what a report loses about each attribute that it holds, and per record."""
-        from deniable.plot.charts import Bars, Line, plot_bars
-
-        losses = [part.loss() for part in self.mechanisms]
-        bars = Bars(np.array(losses), "an attribute that is reported", numbers=list(map(format_loss, losses)))
-        record = Line(self.loss(), f"the whole record, {format_loss(self.loss())}")
-        title = self.describe(names).split("\n", 1)[0]
-        return plot_bars(self._names(names), [bars], title, "privacy loss (nats)", ticks=None, line=record)
 
     def _names(self, names: Sequence[str] | None) -> Sequence[str]:
         if names is not None and len(names) != self.d:

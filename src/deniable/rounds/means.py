@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, cast, final
+from typing import cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,6 @@ from deniable.metric.means import LAST_POSITION, Averages
 from deniable.randomness import FULL
 from deniable.randomness.words import Rows
 from deniable.rounds.memoized import Memoized, ReportedOnce
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _HALF = np.uint64(32)
 
@@ -95,10 +92,6 @@ class MemoizedMean(ReportedOnce):
     @property
     def tallied(self) -> int:
         return self.one_round.tallied
-
-    def plot(self) -> Figure:
-        """A figure of matplotlib: how likely every output is, a row for each part of the range."""
-        return self.one_round.plot()
 
     def encode(self, values: Integers, rows: Rows) -> Array:
         line = rows.columns(0, 1).recall().array()[:, 0] >> _HALF

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,8 +33,6 @@ _PHRASES: dict[Method, str] = {
     "projected": "nearest possible shares",
     "unbiased": "unbiased shares",
 }
-_MOST_ROWS = 100  # of an attribute in a notebook
-_BAR = 240  # pixels
 
 
 def write_text(
@@ -322,69 +319,6 @@ def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
     for name, nothing in estimates.unreported.items():
         lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
     return lines
-
-
-def write_html(findings: Findings) -> str:
-    """For a notebook: a table with bars for each attribute, and its mean and median below."""
-    estimates = findings.estimates
-    records = format_count(estimates.n, "record")
-    about = f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"
-    parts = [f"<p>{about}</p>"]
-    for question, options in _list_several(findings).items():
-        table = _write_table(_option_rows(findings, options), "all that apply: who chose each")
-        parts.append(f"<h4>{html.escape(question)}</h4>{table}")
-        parts += [_paragraph(f"noise: {text}") for text in _option_noise(findings, options)]
-        parts += [_paragraph(f"fit: {text}") for text in _option_fits(findings, options)]
-        parts += [_write_table(mine, f"of {people}") for people, mine in _option_answers(findings, options)]
-    for name in _list_alone(findings):
-        rows = _rows_of(findings, name, bins=False)
-        phrase = f"{_count_reports(findings, name)}, {_phrase(findings, name, False)}"
-        parts.append(f"<h4>{html.escape(name)}</h4>{_write_table(rows[:_MOST_ROWS], phrase)}")
-        if len(rows) > _MOST_ROWS:
-            parts.append(f"<p>and {len(rows) - _MOST_ROWS:,} more; frame() has them all</p>")
-        parts += [_paragraph(f"{what}: {text}") for what, text in _summary(findings, name, unbiased=False)]
-        for people, mine in _list_answers(findings, name):
-            parts.append(_write_table(mine[:_MOST_ROWS], f"of {people}"))
-    for name in estimates.means:
-        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(_count_reports(findings, name))}")
-        mean = _format_summary(findings.means[name], name in findings.noisy_means)
-        moved = "" if name in findings.noisy_means else _note_moved_mean(findings, name)
-        parts.append(_paragraph(f"{MEAN}: {mean}{_whose(findings, name)}{moved}"))
-        parts += [_paragraph(str(noise)) for noise in findings.noise if noise.attribute == name]
-    for name, nothing in estimates.unreported.items():
-        parts.append(f"<h4>{html.escape(name)}</h4>{_paragraph(nothing.why)}")
-    tables = _name_tables(findings, shell=False)
-    return "".join([*parts, *([_paragraph(tables)] if tables else [])])
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{html.escape(text.removeprefix(': '))}</p>"
-
-
-def _write_table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
-    """A bar and an interval for each value, drawn to one scale from 0."""
-    scale = _BAR / max(max(row["high"] for row in rows), 1e-12)
-    counted = "reports" in rows[0]
-    lines = []
-    for row in rows:
-        low, share, high = (row[of] for of in ("low", "share", "high"))
-        bar = "" if row["noisy"] else f'<rect y="3" width="{share * scale:.1f}" height="8" fill="#7aa6d8"/>'
-        text = NOISY if row["noisy"] else f"{100 * share:.1f} %"
-        text += "" if row["noisy"] else _note_move(row).replace("  ", ", ")
-        reports = f"<td>{row['reports']:,}</td>" if counted else ""
-        lines.append(
-            f"<tr><td>{html.escape(str(row['value']))}</td><td>{text}</td>"
-            f"<td>{100 * low:.1f} to {100 * high:.1f} %</td>"
-            f"{reports}"
-            f'<td><svg width="{_BAR}" height="14" role="img" aria-label="{text}">{bar}'
-            f'<line x1="{low * scale:.1f}" x2="{high * scale:.1f}" y1="7" y2="7" stroke="#1d3557" '
-            'stroke-width="2"/></svg></td></tr>'
-        )
-    return (
-        f"<table><caption>{html.escape(caption)}</caption><thead><tr><th>value</th><th>share</th>"
-        f"<th>interval</th>{'<th>reports</th>' if counted else ''}<th></th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
 
 
 def _how(likelihood: Likelihood) -> str:

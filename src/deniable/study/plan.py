@@ -17,7 +17,8 @@ from deniable.domain.parsed import as_domain
 from deniable.engines import TableForm, is_source, is_spark_frame, parquet
 from deniable.errors import InvalidParameter
 from deniable.explain import references
-from deniable.explain.summary import describe_plan, summarize_plan, write_html
+from deniable.explain.summary import describe_plan, summarize_plan
+from deniable.formatting import Printed
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
 from deniable.mechanisms import ExactMechanism
@@ -52,7 +53,7 @@ __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Talli
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class Plan(Printed):
     """What is asked, how a record becomes a report, and what that gives away.
 
     Plans are made by `Study.plan`, read from a file, or put together from mechanisms of your own by
@@ -518,14 +519,8 @@ class Plan:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""
         return describe_plan(self.document)
 
-    def _repr_html_(self) -> str:
-        return write_html(self.document)
-
     def plot(self) -> Figure:
-        """A figure of matplotlib: how well everything will be known that is read of the answers.
-
-        What reports lose is drawn by `plan.mechanism.plot(plan.names)`.
-        """
+        """A figure of matplotlib: how well everything will be known that is read of the answers."""
         from deniable.explain.choice_reasons import plot_precisions
 
         return plot_precisions(self.precisions(), self.document.title)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.formatting import Printed
 from deniable.frames import Backend, frame_of_rows
 from deniable.reports.reports import Tallies
 from deniable.results.estimates import Estimates, Unreported
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Result(Mapping[str, Any]):
+class Result(Printed, Mapping[str, Any]):
     """Estimates by attribute, with the values' names: an `Estimate` of shares, or a `MeanEstimate`."""
 
     numbers: Estimates
@@ -278,11 +279,6 @@ class Result(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self.numbers)
-
-    def _repr_html_(self) -> str:
-        from deniable.show.text import write_html
-
-        return write_html(self.find())
 
 
 @final

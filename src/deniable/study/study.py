@@ -39,7 +39,7 @@ from deniable.explain.consent import complete_texts
 from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.references import name_protocol
 from deniable.explain.turnout import count_answered, infer_answered, read_answered
-from deniable.formatting import format_count, format_html_table
+from deniable.formatting import Printed, format_count
 from deniable.frames import require_file
 from deniable.mechanisms import ExactMechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
@@ -83,7 +83,7 @@ _ROUNDS = 10
 
 @final
 @dataclass(frozen=True)
-class Study:
+class Study(Printed):
     """Attributes by name, each a list of values, a `Range`, a `Grid`, a `Number`, `Several` options, a `Text`
     or a `Code`, and the loss that a report may have.
 
@@ -189,10 +189,6 @@ class Study:
 
     def __str__(self) -> str:
         return "\n".join([self._heading, *(f"  {name}: {text}" for name, text in self._describe())])
-
-    def _repr_html_(self) -> str:
-        rows = [[name, text] for name, text in self._describe()]
-        return format_html_table(["attribute", "values"], rows, self._heading, left=["attribute", "values"])
 
     def _describe(self) -> list[tuple[str, str]]:
         """What each question asks for, in words."""
