@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests import statistics
 
 import deniable as dn
 from deniable import attack
-from deniable.attack.page import in_bars
+from deniable import attack, data
 from deniable.cli import commands
 from deniable.commands.shared import console
 from deniable.simulate import plot
@@ -906,38 +905,6 @@ def test_the_page(planned: tuple[Path, Path], tmp_path: Path) -> None:
     without = run("attack", str(plan))
     assert "Find a person" not in without
     assert "whole record" in without
-
-
-def test_the_page_has_bars(planned: tuple[Path, Path]) -> None:
-    """As long as what they show, in letters that every log can hold."""
-    plan, people = planned
-    for asked in ((), ("--data", str(people), "--users", "50"), ("--collections", "1")):
-        text = run("attack", str(plan), *asked)
-        heading, *lines = text.split("\n\nIn bars")[1].split("\n\n")[0].splitlines()
-        assert ("knowing nothing else" in heading) == ("--data" not in asked)
-        assert all(line.isascii() and len(line) <= 100 for line in lines)
-        assert len(f"In bars{heading}") <= 100
-        assert [line.split()[0] for line in lines if not line.startswith("   ")] == ["town", "smokes", "age"]
-        assert len(lines) == 3 * (2 if asked == ("--collections", "1") else 3)
-        for line in lines:
-            (bar,) = re.findall(r" (-+#*) ", line)
-            share = float(line.split()[-2].lstrip("<=~"))
-            assert len(bar) == pytest.approx(0.4 * share, abs=0.52)
-    exact = attack.success(dn.Plan.read(plan), collections=5).attributes[1]
-    blind, whole = round(40 * exact.blind), round(40 * exact.reported)
-    assert f"known to hold it  {'-' * blind}{'#' * (whole - blind)} " in run("attack", str(plan))
-
-
-def test_bars_of_many_attributes_are_the_most_telling() -> None:
-    many = []
-    for i in range(30):
-        right = 0.5 + i / 100
-        name = f"{i} a very long name of an attribute"
-        many.append(attack.AttributeSuccess(name, 2, 0.5, right, right, right, right, right, right))
-    *lines, last = in_bars(many, False, {"one report": "report"}).splitlines()[1:]
-    assert [int(line.split()[0]) for line in lines] == list(range(18, 30))
-    assert last == "  and 18 more, of which reports tell less"
-    assert all(" a very long name o...  one report  ----" in line and len(line) <= 100 for line in lines)
 
 
 def test_the_page_for_machines(planned: tuple[Path, Path]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -160,15 +159,10 @@ def test_the_line_that_a_refusal_shows_is_enough(lake: Path, right: dict[str, Ta
     check(right, connection.sql(line.replace("...", files)))
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis calls what DuckDB renamed
-def test_a_table_of_ibis(lake: Path, right: dict[str, Tallies]) -> None:
-    check(right, ibis.duckdb.connect().create_table("reports", read_rows(lake)))
-    address = services.cluster().url()
-    with psycopg.connect(address, autocommit=True) as connection:
-        copy_table(connection, read_rows(lake))
-    there = ibis.connect(address)
-    check(right, there.table("t").filter(ibis._["plan"] == PLAN.id))
-    there.disconnect()
+def test_a_table_of_ibis_is_refused_in_a_sentence() -> None:
+    table = type("Table", (), {"__module__": "ibis.expr.types.relations"})()
+    with pytest.raises(dn.InvalidParameter, match="tables of Ibis are retired; write their rows to Parquet"):
+        PLAN.tally(table)
 
 
 def test_a_table_of_postgresql(lake: Path, right: dict[str, Tallies]) -> None:

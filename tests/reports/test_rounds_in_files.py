@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -33,7 +32,6 @@ Read = Callable[[Path], object]
 TABLES: dict[str, Read] = {
     "a file": lambda path: path,
     "DuckDB": lambda path: duckdb.sql(f"SELECT * FROM '{path}'"),
-    "Ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
     "Polars": pl.read_parquet,
     "Polars, lazy": pl.scan_parquet,
     "pandas": lambda path: parquet.read_table(path).to_pandas(),
@@ -55,7 +53,6 @@ def write_without_round(path: Path, number: int = 2) -> Path:
     return path
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis calls what DuckDB renamed
 def test_every_table_says_its_round_or_is_refused(tmp_path: Path) -> None:
     old = write_without_round(tmp_path / "old.parquet")
     PLAN.write_reports(tmp_path / "new.parquet", reports(2))

@@ -40,7 +40,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.explain.guesses import list_related_guesses
 from deniable.law import checked_prior
-from deniable.law.law import binomial
+from deniable.law.law import binomial_law
 from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
 from deniable.metric import Averaged
 from deniable.plan.attribute import list_related
@@ -492,7 +492,7 @@ def _sum_fresh_reports(part: SetMechanism, reports: int, memoized: bool) -> floa
     law = part.law
     if part.names_value:
         return _plurality(part.k, law.p, law.q, reports)
-    return _most_supported(_binomial_law(reports, law.p), _binomial_law(reports, law.q), part.k)
+    return _most_supported(binomial_law(reports, law.p), binomial_law(reports, law.q), part.k)
 
 
 @_sum_reports.register
@@ -503,7 +503,7 @@ def _sum_kept_reports(part: Memoized, reports: int, memoized: bool) -> float | N
     if part.names_value:
         return _find_kept_value(part, reports)
     first, second = part.first.law, part.second.law
-    ones, zeros = _binomial_law(reports, second.p), _binomial_law(reports, second.q)
+    ones, zeros = binomial_law(reports, second.p), binomial_law(reports, second.q)
     return _most_supported(
         first.p * ones + (1 - first.p) * zeros, first.q * ones + (1 - first.q) * zeros, part.k
     )
@@ -567,14 +567,6 @@ def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers
         return cells
     size = (part.k - 1) // CELLS
     return np.asarray(cells * size + draws.integers(0, size, cells.size))
-
-
-def _binomial_law(trials: int, chance: float) -> Floats:
-    """How likely every number of successes is, from 0 to all."""
-    counts, chances = binomial(trials, chance)
-    law = np.zeros(trials + 1)
-    law[counts] = chances
-    return law
 
 
 def _most_supported(true: Floats, other: Floats, k: int) -> float:

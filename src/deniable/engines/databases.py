@@ -1,4 +1,4 @@
-"""Counts reports inside engines that take SQL: DuckDB, PostgreSQL, Spark, and whatever Ibis reaches.
+"""Counts reports inside engines that take SQL: DuckDB, PostgreSQL and Spark.
 
 One text, in DuckDB's words, is translated by sqlglot. Nothing but counts comes back, unless rows are fetched.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 from uuid import uuid4
 
-from deniable.engines.query import KEY, quote
+from deniable.engines.query import quote
 from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidValue, suggest_install
 
 if TYPE_CHECKING:
@@ -182,57 +182,6 @@ class SparkTable:
                 session.catalog.dropTempView(self.view)
 
 
-@final
-@dataclass(frozen=True)
-class IbisTable:
-    """A table of Ibis, of whichever backend."""
-
-    table: Any
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        return {name: _name_ibis(kind) for name, kind in self.table.schema().items()}
-
-    @property
-    def source(self) -> str:
-        return '"reports"'
-
-    def run(self, sql: str) -> Iterable[Sequence[Any]]:
-        with self._plain_errors():
-            return [tuple(row.values()) for row in self._ask(sql).to_pyarrow().to_pylist()]
-
-    def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        with self._plain_errors():  # all at once: not every backend of Ibis has blocks
-            table = self._ask(sql).to_pyarrow()
-        yield from table.cast(schema).to_batches(FETCHED)
-
-    def _ask(self, sql: str) -> Any:
-        """What the backend makes of a query."""
-        import ibis
-        import sqlglot
-
-        backend = self.table.get_backend()
-        parse: Any = sqlglot.parse_one
-        tree = parse(translate(sql, backend.dialect), read=backend.dialect)
-        inside = parse(str(ibis.to_sql(self.table)), read=backend.dialect)
-        first = tree.ctes[0].this  # reads the reports
-        first.find(sqlglot.exp.Table).replace(inside.subquery("reports"))
-        types = self.table.schema()
-        # Ibis would ask DuckDB for these types by a name that DuckDB 2 no longer has
-        schema = {name: types.get(name.removeprefix(KEY), "int64") for name in tree.named_selects}
-        return backend.sql(tree.sql(dialect=backend.dialect), schema=schema)
-
-    @contextmanager
-    def _plain_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except DeniableError:
-            raise
-        except Exception as problem:  # of whichever backend
-            name = self.table.get_backend().name
-            raise DeniableError(f"{name} refused to count: {_first_line(problem)}") from None
-
-
 @contextmanager
 def plain_spark_errors() -> Iterator[None]:
     """Say in one line what Spark says on pages."""
@@ -266,15 +215,6 @@ def to_batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch
     import pyarrow as pa
 
     return pa.record_batch([*map(list, zip(*rows, strict=True))], schema=schema)
-
-
-def _name_ibis(kind: Any) -> str:
-    if kind.is_array():
-        return "list" if _name_ibis(kind.value_type) == "integer" else "other"
-    if kind.is_integer():
-        return "other" if kind.is_uint64() else "integer"
-    holding = {"text": kind.is_string, "date": kind.is_date, "bool": kind.is_boolean}
-    return next((name for name, holds in holding.items() if holds()), "other")
 
 
 def name_kind(kind: str, dialect: str) -> str:

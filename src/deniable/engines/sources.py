@@ -22,7 +22,6 @@ from deniable.engines.databases import (
     DuckTable,
     Engine,
     EngineRows,
-    IbisTable,
     SparkTable,
     find_duckdb,
     open_duckdb,
@@ -314,7 +313,9 @@ def _recognize(source: object) -> Engine | None:
         require("pyspark", "spark")
         return SparkTable(table)
     if library == "ibis":
-        return IbisTable(table)
+        raise InvalidParameter(
+            "tables of Ibis are retired; write their rows to Parquet (table.to_parquet) and count the file"
+        )
     return None
 
 

@@ -22,7 +22,7 @@ from deniable.explain.level_precision import name_levels
 from deniable.explain.text_questions import list_unlisted
 from deniable.formatting import format_count, format_percent, format_points, format_table
 from deniable.law import Law, checked_prior
-from deniable.law.law import binomial
+from deniable.law.law import binomial_law
 from deniable.mechanisms import ExactMechanism, SetMechanism, SubsetShape, olh
 from deniable.mechanisms.shapes import Hadamard, Pooled, Unary
 from deniable.metric import MetricMechanism
@@ -454,7 +454,7 @@ def _expect_most(answers: int, cells_per_answer: int, beside: int, sizes: Intege
         return sizes.astype(np.float64)
     expected = np.zeros(len(sizes))
     chance = min(max(middle, 1 / (2 * k)), 1 - 1 / (2 * k))
-    total, outside = _list_chances(k, chance), _list_chances(beside, chance)
+    total, outside = binomial_law(k, chance), binomial_law(beside, chance)
     for below in _list_powers(answers, cells_per_answer, chance):
         within = np.zeros(k + 1)
         joint = np.convolve(below, outside)
@@ -464,16 +464,9 @@ def _expect_most(answers: int, cells_per_answer: int, beside: int, sizes: Intege
     return np.minimum(expected, cells_per_answer)
 
 
-def _list_chances(trials: int, chance: float) -> Floats:
-    counts, chances = binomial(trials, chance)
-    by_count = np.zeros(trials + 1)
-    by_count[counts] = chances
-    return by_count
-
-
 def _list_powers(answers: int, cells_per_answer: int, chance: float) -> Iterator[Floats]:
     """How likely some cells are in a set, by their number, with at most 0, 1, 2, ... of each answer."""
-    single = _list_chances(cells_per_answer, chance)
+    single = binomial_law(cells_per_answer, chance)
     for most in range(cells_per_answer):
         power, square, left = np.ones(1), single[: most + 1], answers
         while left:

@@ -345,6 +345,14 @@ def binomial(trials: int, chance: float) -> tuple[Integers, Floats]:
     return np.arange(low, high + 1), weights / weights.sum()
 
 
+def binomial_law(trials: int, chance: float) -> Floats:
+    """How likely every number of successes is, from 0 to all."""
+    counts, chances = binomial(trials, chance)
+    law = np.zeros(trials + 1)
+    law[counts] = chances
+    return law
+
+
 def _log_choose(n: int, r: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(r + 1) - math.lgamma(n - r + 1)
 

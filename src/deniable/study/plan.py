@@ -341,9 +341,9 @@ class Plan(Printed):
 
         Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/wire.md): Parquet
         files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
-        a dataframe of Spark, Polars, pandas or pyarrow, or a table of Ibis. Engines count their tables
-        themselves. `by` names columns of a table, whose values are windows that are counted by themselves;
-        `number` is the one round that counts.
+        or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables themselves. `by` names
+        columns of a table, whose values are windows that are counted by themselves; `number` is the one round
+        that counts.
         """
         if is_source(reports):
             from deniable.results.windows import tally_source

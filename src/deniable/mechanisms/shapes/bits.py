@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
+from deniable.mechanisms.sets import SetShape
 
 
 def count_bytes(k: int) -> int:
@@ -68,3 +69,29 @@ def count_members(reports: Array, k: int, compiled: bool) -> Integers:
         coins.count_bits(rows, columns)
         counts += columns.reshape(8, at_once, width).sum(axis=1).T.reshape(-1)
     return np.asarray(counts[:k])
+
+
+class Packed(SetShape):
+    """A report of k bits, packed: one for each value, set where the value is supported."""
+
+    @property
+    def report_bytes(self) -> int:
+        return count_bytes(self.k)
+
+    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
+        return unpack_members(reports, self.k)
+
+    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return hold_values(reports, values)
+
+    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
+        return hold_each_value(reports, values)
+
+    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
+        return np.ascontiguousarray(reports.T)
+
+    def blank(self, n: int) -> Array:
+        return np.empty((n, self.report_bytes), dtype=np.uint8)
+
+    def _count(self, reports: Array, compiled: bool) -> Integers:
+        return count_members(reports, self.k, compiled)

@@ -181,34 +181,15 @@ class Subset(SubsetShape):
 
 @final
 @dataclass(frozen=True)
-class PackedSubset(SubsetShape):
+class PackedSubset(bits.Packed, SubsetShape):
     """The report of `Subset` as k bits, packed: those of the `size` members are set.
 
     It is shorter where a set holds more than an eighth of the values (a sixteenth of more than 256).
     """
 
     @property
-    def report_bytes(self) -> int:
-        return bits.count_bytes(self.k)
-
-    @property
     def packed(self) -> bool:
         return True
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return bits.unpack_members(reports, self.k)
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return bits.hold_values(reports, values)
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return bits.hold_each_value(reports, values)
-
-    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
-        return np.ascontiguousarray(reports.T)
-
-    def blank(self, n: int) -> Array:
-        return np.empty((n, self.report_bytes), dtype=np.uint8)
 
     def write_members(self, members: npt.NDArray[np.bool_]) -> Array:
         return bits.pack_members(members)
@@ -225,6 +206,3 @@ class PackedSubset(SubsetShape):
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         sized = bits.count_set(reports) == self.size
         return np.asarray(sized & bits.leave_unused(reports, self.k))
-
-    def _count(self, reports: Array, compiled: bool) -> Integers:
-        return bits.count_members(reports, self.k, compiled)

@@ -27,7 +27,7 @@ from deniable.randomness.words import DrawnRows, Rows, System, SystemRows
 
 @final
 @dataclass(frozen=True)
-class Unary(RoundShape):
+class Unary(bits.Packed, RoundShape):
     """The report is k bits, packed: the true value's is 1 with probability one / 2^64, each other's with zero
     / 2^64.
 
@@ -59,10 +59,6 @@ class Unary(RoundShape):
         return 64 * self._groups
 
     @property
-    def report_bytes(self) -> int:
-        return bits.count_bytes(self.k)
-
-    @property
     def _groups(self) -> int:
         return (self.k + 63) // 64
 
@@ -82,21 +78,6 @@ class Unary(RoundShape):
     @property
     def bitwise(self) -> bool:
         return True
-
-    def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        return bits.unpack_members(reports, self.k)
-
-    def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return bits.hold_values(reports, values)
-
-    def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        return bits.hold_each_value(reports, values)
-
-    def packed_support(self, reports: Array) -> npt.NDArray[np.uint8]:
-        return np.ascontiguousarray(reports.T)
-
-    def blank(self, n: int) -> Array:
-        return np.empty((n, self.report_bytes), dtype=np.uint8)
 
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         """Each bit that is set counts as true."""
@@ -180,9 +161,6 @@ class Unary(RoundShape):
 
     def canonical(self, reports: Array) -> npt.NDArray[np.bool_]:
         return bits.leave_unused(reports, self.k)
-
-    def _count(self, reports: Array, compiled: bool) -> Integers:
-        return bits.count_members(reports, self.k, compiled)
 
 
 @lru_cache(maxsize=4096)
