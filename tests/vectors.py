@@ -1,7 +1,7 @@
 """Makes the test vectors of the wire: words in, bytes out, for every mechanism; and what must be refused.
 
-`python -m tests.vectors` writes spec/vectors/*.json and spec/api.json anew; tests assert that they are what
-this file makes. Both the Python and the TypeScript client must reproduce them.
+`python -m tests.vectors` writes spec/vectors/*.json anew; tests assert that they are what this file makes.
+Both the Python and the TypeScript client must reproduce them.
 """
 
 from __future__ import annotations
@@ -1145,19 +1145,7 @@ def read_plan(text: str) -> Plan:
     return Plan.from_json(text)
 
 
-API = FOLDER.parent / "api.json"
-"""The description of the collector's API."""
-
-
-def api_text() -> str:
-    """That file, as the collector describes itself."""
-    from deniable.collect.openapi import describe
-
-    return json.dumps(describe(), indent=1, ensure_ascii=False) + "\n"
-
-
 if __name__ == "__main__":
-    API.write_text(api_text(), encoding="utf-8")
     (FOLDER / "metric").mkdir(parents=True, exist_ok=True)
     for kind in FILES:
         (FOLDER / f"{kind}.json").write_text(text_of(kind), encoding="utf-8")

@@ -69,6 +69,7 @@ for (const language of LANGUAGES) {
   const messages = JSON.parse(await readFile(join(here, `kit/messages/${language}.json`), "utf8"));
   await writeFile(join(folder, `${language}.json`), JSON.stringify(messages));
 }
+await writeFile(join(folder, "openapi.json"), JSON.stringify(api)); // a collector hands it out
 for (const page of PAGES) await writeFile(join(folder, `${page}.html`), await composePage(page));
 await writeFile(join(folder, "notices.txt"), await composeNotices([pages.metafile, tickets.metafile]));
 

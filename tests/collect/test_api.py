@@ -1,6 +1,6 @@
 """The API as spec/api.json describes it: every operation, status and reason, asked of a running collector.
 
-After a change of operations, `python -m tests.vectors` writes spec/api.json again; a new operation, status or
+After a change of operations, `python spec/make_api.py` writes spec/api.json again; a new operation, status or
 reason needs a row in `exchanges`.
 """
 
@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 import deniable as dn
+import make_api
 from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import open_store
@@ -47,7 +48,7 @@ BATCHED = Plan.from_json(vectors.read_file("batches")[0][1]["plan"])
 MANY = 60
 TOKENS = {"reader": "a-token-of-a-reader", "metrics": "a-token-of-metrics"}
 
-DESCRIPTION: dict[str, Any] = json.loads(vectors.API.read_text("utf-8"))
+DESCRIPTION: dict[str, Any] = json.loads(make_api.FILE.read_text("utf-8"))
 ELSEWHERE = {"rate", "busy", "fault", "store"}
 """Reasons of a collector in trouble, which every operation has: test_serve, test_store_faults and others make
 them.
@@ -98,8 +99,8 @@ def collector() -> Iterator[Running]:
 
 def test_the_description_is_in_the_specification(collector: Running) -> None:
     served = HTTP.get(f"{collector.url}/openapi.json").json()
-    assert served == DESCRIPTION, "write spec/api.json again: python -m tests.vectors"
-    assert vectors.api_text() == vectors.API.read_text("utf-8"), "run: python -m tests.vectors"
+    assert make_api.write_text() == make_api.FILE.read_text("utf-8"), "run: python spec/make_api.py"
+    assert served == DESCRIPTION, "run: make pages"
 
 
 def test_every_status_and_reason_of_the_description_is_given(collector: Running) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -202,15 +202,6 @@ class ProfileSuccess:
         return frame_of_rows(self.rows(level), backend)
 
 
-def _plain(success: AttributeSuccess | ProfileSuccess) -> dict[str, Any]:
-    values = {member.name: getattr(success, member.name) for member in fields(success)}
-    return (
-        values
-        | {"stderr": dict(success.stderr)}
-        | ({"bounds": list(success.bounds)} if isinstance(success, AttributeSuccess) else {})
-    )
-
-
 @final
 @dataclass(frozen=True)
 class Success(Printed, Mapping[str, AttributeSuccess]):
@@ -245,14 +236,7 @@ class Success(Printed, Mapping[str, AttributeSuccess]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is not known is None."""
-        return {
-            "attributes": [_plain(attribute) for attribute in self.attributes],
-            "profiles": [_plain(profile) for profile in self.profiles],
-            "blind_record": self.blind_record,
-            "seed": self.seed,
-            "alone": list(self.alone),
-            "left_out": list(self.left_out),
-        }
+        return asdict(self)
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """A row per attribute and figure, as a dataframe of the library you already have; each of `profiles`

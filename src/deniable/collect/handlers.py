@@ -26,7 +26,7 @@ from deniable.collect.health import Key, Looks, MinuteCounts
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
-from deniable.collect.openapi import CSV, PARQUET, Operation, describe
+from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
@@ -83,7 +83,6 @@ class Handlers:
         self._queue = runtime.queue
         self._check_readiness = runtime.check_readiness
         self._files = read_files()
-        self._openapi = msgspec.json.encode(describe())
         self._exporting = asyncio.Lock()
         self._finding = asyncio.Lock()
         self._signatures = Signatures()
@@ -342,7 +341,8 @@ class Handlers:
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 
     async def show_openapi(self, _: Request) -> Response:
-        return Response(self._openapi, media_type="application/json", headers={"cache-control": "no-cache"})
+        described = self._files["openapi.json"]
+        return Response(described.content, media_type=described.kind, headers={"cache-control": "no-cache"})
 
     async def show_survey(self, request: Request) -> Response:
         return self._file(request, "survey.html")

@@ -1,4 +1,7 @@
-"""Lists what can be asked of the collector: one table for the routes and their OpenAPI description."""
+"""Lists what can be asked of the collector: one table for the routes and their OpenAPI description.
+
+`spec/make_api.py` writes that description to spec/api.json, and `make pages` puts it beside the pages.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-import msgspec
-
 from deniable.collect import messages
 from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
-from deniable.collect.messages import REASONS
 from deniable.estimate.consistency import NAMES
 
-VERSION = "1"
-"""The version of the API, which changes less often than that of the package."""
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"
 
-_HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_ROUND = {"type": "integer", "minimum": 1, "maximum": 1000}
+HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+ROUND = {"type": "integer", "minimum": 1, "maximum": 1000}
 _BYTES: dict[str, Any] = {}  # in OpenAPI 3.1 bytes are a body without a schema
 _REPORT = {
     "type": "object",
@@ -31,27 +29,12 @@ _REPORT = {
         "id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
         "plan": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         "report": {"type": "object"},
-        "round": _ROUND,
+        "round": ROUND,
         "version": {"const": 1},
     },
 }
 _PLAN = {"type": "object", "description": "A plan in its canonical form; spec/plan.schema.json describes it."}
-_SECURITY = {
-    "token": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "The token of an operator, a reader (results alone) or of metrics (/metrics alone)",
-    },
-    "invitation": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "Authorization",
-        "description": "`Invitation <token>`, for a plan that takes invited reports only; `Ticket <ticket>`, "
-        "for reports of a plan that has a ticket key",
-    },
-}
 _MOST = Limits()
-_EVERYWHERE = ("rate", "busy", "fault")
 _OPERATORS: tuple[Role, ...] = ("operator",)
 _READERS: tuple[Role, ...] = ("operator", "reader")
 
@@ -87,21 +70,22 @@ class Operation:
         return self.route.partition(" ")[2]
 
 
-def _json(message: Any) -> dict[str, Any]:
+def as_json(message: Any) -> dict[str, Any]:
+    """The content of a body in JSON."""
     return {"application/json": message}
 
 
 _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 _SMOOTH: dict[str, Any] = {"enum": ["false", "true"], "default": "false"}
-_TEXT = {"type": "string"}
-_FIRST_ROUND = {**_ROUND, "default": 1}
+TEXT = {"type": "string"}
+_FIRST_ROUND = {**ROUND, "default": 1}
 _REPORTED = (
     *("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "ticket"),
     *("large", "type", "store"),
 )
 _READ = ("plan", "parameter", "few", "store")
-_HTML = {200: {"text/html; charset=utf-8": _TEXT}}
-_ESTIMATES = {**_json(messages.Estimates), CSV: _TEXT, PARQUET: _BYTES}
+_HTML = {200: {"text/html; charset=utf-8": TEXT}}
+_ESTIMATES = {**as_json(messages.Estimates), CSV: TEXT, PARQUET: _BYTES}
 
 OPERATIONS = (
     Operation("list_plans", "GET /plans", "The plans that are collected here", messages.Plans, ("store",)),
@@ -109,14 +93,14 @@ OPERATIONS = (
         "show_plan",
         "GET /plans/{id}",
         "A plan: what a device needs",
-        {200: _json(_PLAN), 304: {}},
+        {200: as_json(_PLAN), 304: {}},
         ("plan",),
     ),
     Operation(
         "add_report",
         "POST /reports",
         "Send a report; it is on disk when the answer comes, and counted once however often it is sent",
-        {201: _json(messages.Receipt), 200: _json(messages.Receipt)},
+        {201: as_json(messages.Receipt), 200: as_json(messages.Receipt)},
         _REPORTED,
         takes={"application/octet-stream": _BYTES, "application/json": _REPORT},
         invitation=True,
@@ -150,7 +134,7 @@ OPERATIONS = (
         messages.Rounds,
         ("plan", "round", "parameter", "large", "store"),
         _OPERATORS,
-        takes=_json(messages.Times),
+        takes=as_json(messages.Times),
     ),
     Operation(
         "show_estimates",
@@ -160,7 +144,7 @@ OPERATIONS = (
         _READ,
         _READERS,
         query={
-            "round": _ROUND,
+            "round": ROUND,
             "level": _LEVEL,
             "project": {"enum": list(NAMES)},
             "smooth": _SMOOTH,
@@ -174,7 +158,7 @@ OPERATIONS = (
         messages.Between,
         _READ,
         _READERS,
-        query={"name": _TEXT, "low": _TEXT, "high": _TEXT, "round": _ROUND, "level": _LEVEL},
+        query={"name": TEXT, "low": TEXT, "high": TEXT, "round": ROUND, "level": _LEVEL},
     ),
     Operation(
         "show_cross",
@@ -183,7 +167,7 @@ OPERATIONS = (
         messages.Cross,
         _READ,
         _READERS,
-        query={"of": _TEXT, "by": _TEXT, "round": _ROUND, "level": _LEVEL},
+        query={"of": TEXT, "by": TEXT, "round": ROUND, "level": _LEVEL},
     ),
     Operation(
         "show_cross_change",
@@ -193,10 +177,10 @@ OPERATIONS = (
         _READ,
         _READERS,
         query={
-            "of": _TEXT,
-            "by": _TEXT,
+            "of": TEXT,
+            "by": TEXT,
             "round": _FIRST_ROUND,
-            "since": _ROUND,
+            "since": ROUND,
             "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
             "level": _LEVEL,
         },
@@ -217,7 +201,7 @@ OPERATIONS = (
         messages.Counted,
         _READ,
         _OPERATORS,
-        query={"round": _ROUND},
+        query={"round": ROUND},
     ),
     Operation(
         "show_report_health",
@@ -226,7 +210,7 @@ OPERATIONS = (
         messages.ReportHealth,
         _READ,
         _READERS,
-        query={"round": _ROUND},
+        query={"round": ROUND},
     ),
     Operation(
         "export_reports",
@@ -244,7 +228,7 @@ OPERATIONS = (
         messages.TextLimits,
         _READ,
         _READERS,
-        query={"round": _ROUND},
+        query={"round": ROUND},
     ),
     Operation(
         "discover_values",
@@ -253,8 +237,8 @@ OPERATIONS = (
         messages.Discovered,
         (*_READ, "large"),
         _OPERATORS,
-        takes=_json(messages.Sought),
-        query={"round": _FIRST_ROUND, "name": _TEXT},
+        takes=as_json(messages.Sought),
+        query={"round": _FIRST_ROUND, "name": TEXT},
         limits="A public list of at most 1,048,576 bytes, or none.",
     ),
     Operation(
@@ -274,94 +258,14 @@ OPERATIONS = (
         "show_metrics",
         "GET /metrics",
         "Counters, in the text format of Prometheus",
-        {200: {"text/plain; version=0.0.4; charset=utf-8": _TEXT}},
+        {200: {"text/plain; version=0.0.4; charset=utf-8": TEXT}},
         ("store",),
         ("operator", "metrics"),
     ),
-    Operation("show_openapi", "GET /openapi.json", "This description", {200: _json({"type": "object"})}),
+    Operation("show_openapi", "GET /openapi.json", "This description", {200: as_json({"type": "object"})}),
     Operation("show_survey", "GET /", "The survey, in a browser", _HTML, ("path",)),
     Operation("show_dashboard", "GET /dashboard", "The dashboard, in a browser", _HTML, ("path",)),
     Operation(
         "show_asset", "GET /assets/{name}", "A file of the pages", {200: {"*/*": _BYTES}, 304: {}}, ("path",)
     ),
 )
-
-
-def describe() -> dict[str, Any]:
-    """The OpenAPI 3.1 description of the table; spec/api.json is its copy."""
-    subclasses = sorted(messages.Message.__subclasses__(), key=lambda message: message.__name__)
-    _, schemas = msgspec.json.schema_components(subclasses, ref_template="#/components/schemas/{name}")
-    paths: dict[str, dict[str, Any]] = {}
-    for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe_operation(operation)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Deniable collector",
-            "version": VERSION,
-            "description": "Collects reports that were randomized on people's devices, and says what they "
-            "add up to.",
-        },
-        "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": _SECURITY},
-    }
-
-
-def _describe_operation(operation: Operation) -> dict[str, Any]:
-    responses: dict[str, Any] = {}
-    answers = operation.answers
-    for status, content in ({200: _json(answers)} if isinstance(answers, type) else answers).items():
-        responses[str(status)] = {"description": "Done" if status != 304 else "As before"} | (
-            {"content": _content(content)} if content else {}
-        )
-    reasons = dict.fromkeys((*operation.refuses, *_EVERYWHERE, *_needed(operation)))
-    for status in sorted({REASONS[reason][0] for reason in reasons}):
-        why = " ".join(
-            f"`{reason}`: {REASONS[reason][1]}" for reason in reasons if REASONS[reason][0] == status
-        )
-        responses[str(status)] = {"description": why, "content": _content(_json(messages.Problem))}
-    described: dict[str, Any] = {
-        "operationId": operation.name,
-        "summary": operation.summary,
-        "responses": responses,
-        "parameters": _parameters(operation),
-    }
-    if operation.takes:
-        described["requestBody"] = {"required": True, "content": _content(operation.takes)}
-        if operation.limits:
-            described["requestBody"]["description"] = operation.limits
-    if operation.roles:
-        described["security"] = [{"token": [role]} for role in operation.roles]
-    elif operation.invitation:
-        described["security"] = [{}, {"invitation": []}]
-    return described
-
-
-def _needed(operation: Operation) -> tuple[str, ...]:
-    """Why a token may be refused; a token's owner is looked up in the store."""
-    if not operation.roles:
-        return ()
-    return ("token", *(("role",) if operation.roles != ROLES else ()), "store")
-
-
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    in_path = {"id": _HEX, "number": _ROUND, "name": {**_TEXT, "pattern": "^[A-Za-z0-9._-]+$"}}
-    return [
-        *(
-            {"name": name, "in": "path", "required": True, "schema": schema}
-            for name, schema in in_path.items()
-            if f"{{{name}}}" in operation.path
-        ),
-        *({"name": name, "in": "query", "schema": schema} for name, schema in operation.query.items()),
-    ]
-
-
-def _content(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        kind: {
-            "schema": {"$ref": f"#/components/schemas/{what.__name__}"} if isinstance(what, type) else what
-        }
-        if what
-        else {}
-        for kind, what in content.items()
-    }
