@@ -17,7 +17,7 @@ from typing import ClassVar, final
 import pytest
 
 import deniable as dn
-from deniable.collect import database, sweeping
+from deniable.collect import sweeping
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, StoreUnavailable, open_store
@@ -412,44 +412,6 @@ def test_what_a_sweep_of_sqlite_must_not_forget(tmp_path: Path, monkeypatch: pyt
     assert found.find_ordered(crowd.tickets).keys() == {"pages"}
     assert found.find_ordered(crowd.invitations).keys() == {"pages"}
     assert found.indexed > 80
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_store_of_an_earlier_version_is_rewritten(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It had reports in the order of their arrival, and earlier tallies."""
-    cluster = services.cluster() if kind == "postgres" else None
-    url = cluster.url() if cluster else f"sqlite:///{tmp_path}/a.db"
-    names, tallies = (
-        [one.ids[0] for one in arrivals(SPLIT, 300, next(_seeds))],
-        b"earlier tallies, as they were",
-    )
-
-    def seize() -> Evidence:
-        if cluster is None:
-            return seizure.read_sqlite(seizure.seize_sqlite(tmp_path / "a.db"))
-        return seizure.read_postgres(seizure.seize_postgres(cluster, url))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(database, "MIGRATIONS", database.MIGRATIONS[:4])
-        old = open_store(url)
-        for name in names:
-            with old._database.transaction(write=True):
-                old._database.run("INSERT INTO reports VALUES (1, 1, ?, ?)", name, b"a body")
-        with old._database.transaction(write=True):
-            old._database.run("INSERT INTO snapshots VALUES (1, 1, 64, ?)", tallies)
-        old._database.clear(reports=True)
-        before = seize()
-        old._database.close()
-    with closing(open_store(url)) as store:
-        assert store.sweep()
-        assert len(list(store._database.run("SELECT id FROM reports"))) == 300
-        after = seize()
-        raw = (tmp_path / "a.db").read_bytes() if cluster is None else after.elsewhere
-    assert before.ordered(names) >= 200
-    assert after.find_ordered(names) == {}
-    assert tallies not in raw
 
 
 def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:

@@ -582,7 +582,7 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
         new = open_store(url)
         with new._database.transaction():
             assert new._database.run("SELECT note FROM rounds") == [(None,)] * 3
-            assert new._database.run("SELECT version FROM deniable") == [(len(later),)]
+            assert new._database.run("SELECT version FROM deniable") == [(database.FIRST + len(later),)]
         assert new.add(arrivals(SPLIT, 10, 1), 0.0) == ["counted before"] * 10
         new.close()
         patched.setattr(database, "MIGRATIONS", (*later, ("ALTER TABLE nothing ADD COLUMN broken {bytes}",)))
@@ -590,39 +590,22 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
             open_store(url)
         patched.setattr(database, "MIGRATIONS", later)
         open_store(url).close()
-    known = len(database.MIGRATIONS)
+    known = database.FIRST + len(database.MIGRATIONS)
     message = rf"newer Deniable \(store version {known + 1}; this one knows {known}\)"
     with pytest.raises(database.NewerStore, match=message):
         open_store(url)
 
 
-def test_a_store_of_the_first_version_keeps_its_tallies(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It had one row of tallies in each round."""
-    url, some = make(), arrivals(SPLIT, 100, 1)
-    known, found = counting.Known(1, SPLIT), [one.bodies[0] for one in some]
-    with monkeypatch.context() as patched:
-        patched.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
-        old = open_store(url)
-        nothing = known.sums.write(known.sums.zero())
-        tallies = known.sums.write(known.count(known.wire.reports(found)))
-        with old._database.transaction(write=True):
-            new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, 0)"
-            old._database.run(new, SPLIT.id, SPLIT.to_json())
-            new = (
-                "INSERT INTO rounds (plan, number, opens, closes, sums, scrubbed, snapshot) VALUES (1, 1, "
-                "NULL, NULL, ?, ?, 0)"
-            )
-            old._database.run(new, tallies, nothing)
-            new = "INSERT INTO reports (plan, round, id, body) VALUES (1, 1, ?, ?)"
-            old._database.many(new, [(one.ids[0], one.bodies[0]) for one in some])
-        old.close()
-    store = open_store(url)
-    assert store.tallies(SPLIT.id) == counted(SPLIT, found)
-    more = arrivals(SPLIT, 50, 2)
-    assert store.add([*some, *more], 0.0) == ["counted before"] * 100 + ["counted"] * 50
-    assert store.tallies(SPLIT.id) == counted(SPLIT, [*found, *(one.bodies[0] for one in more)])
-    assert store.check() == []
+def test_a_store_from_before_the_first_release_is_left_as_it_is(make: Make) -> None:
+    url = make()
+    store = prepared(url)
+    with store._database.transaction(write=True):
+        store._database.run(f"UPDATE deniable SET version = {database.FIRST - 1}")
     store.close()
+    with pytest.raises(
+        DeniableError, match=r"before 0\.1 \(store version 5; .* export its reports"
+    ):
+        open_store(url)
 
 
 @pytest.mark.parametrize(

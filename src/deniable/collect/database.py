@@ -27,64 +27,40 @@ from typing import Any, ClassVar, NamedTuple, final
 
 from deniable.errors import DeniableError
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE plans ({key}, id TEXT NOT NULL UNIQUE, document TEXT NOT NULL, invited INTEGER NOT "
-        "NULL)",
-        "CREATE TABLE rounds (plan INTEGER NOT NULL, number INTEGER NOT NULL, opens {real}, closes {real}, "
-        "sums {bytes} NOT NULL, scrubbed {bytes} NOT NULL, snapshot BIGINT NOT NULL, PRIMARY KEY (plan, "
-        "number)){sorted}",
-        "CREATE TABLE reports (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
-        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
-        "CREATE TABLE snapshots (plan INTEGER NOT NULL, round INTEGER NOT NULL, n BIGINT NOT NULL, sums "
-        "{bytes} NOT NULL, PRIMARY KEY (plan, round, n)){sorted}",
-        "CREATE TABLE invitations (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
-        "hash)){sorted}",
-    ),
-    (
-        "CREATE TABLE tallies (plan INTEGER NOT NULL, round INTEGER NOT NULL, collector INTEGER NOT NULL, "
-        "sums {bytes} NOT NULL, PRIMARY KEY (plan, round, collector)){sorted}",
-        "INSERT INTO tallies (plan, round, collector, sums) SELECT plan, number, 0, sums FROM rounds",
-        "ALTER TABLE rounds DROP COLUMN sums",
-    ),
-    (
-        "CREATE TABLE exchanges (plan INTEGER NOT NULL, hash {bytes} NOT NULL, blinded {bytes} NOT NULL, "
-        "PRIMARY KEY (plan, hash)){sorted}",
-        "CREATE TABLE tickets (plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, "
-        "hash)){sorted}",
-    ),
-    (
-        "CREATE TABLE arrivals (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
-        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
-        # an earlier version, which would not find duplicates among arrivals, can count nothing from now on
-        "ALTER TABLE rounds RENAME COLUMN snapshot TO last_snapshot",
-    ),
-    (
-        # beside the bodies of reports, earlier tallies are equations that tell which reports came first
-        "DROP TABLE snapshots",
-        "ALTER TABLE rounds DROP COLUMN last_snapshot",
-        # up to version 3, reports lay in the order of their arrival
-        "CREATE TABLE written (plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body "
-        "{bytes}, PRIMARY KEY (plan, round, id)){sorted}",
-        "INSERT INTO written SELECT * FROM reports ORDER BY plan, round, id",
-        "DROP TABLE reports",
-        "ALTER TABLE written RENAME TO reports",
-        # so that the planner's statistics keep no samples of rows that were there earlier
-        "{server}ALTER TABLE arrivals ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
-        "{server}ALTER TABLE reports ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
-        "{server}ALTER TABLE tallies ALTER sums SET STATISTICS 0",
-        "{server}ALTER TABLE invitations ALTER hash SET STATISTICS 0",
-        "{server}ALTER TABLE exchanges ALTER hash SET STATISTICS 0, ALTER blinded SET STATISTICS 0",
-        "{server}ALTER TABLE tickets ALTER hash SET STATISTICS 0",
-    ),
-    (
-        "CREATE TABLE access (name TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, hash {bytes} NOT NULL "
-        "UNIQUE, added {real} NOT NULL)",
-        "CREATE TABLE actions ({key}, time {real} NOT NULL, who TEXT NOT NULL, through TEXT NOT NULL, what "
-        "TEXT NOT NULL, plan TEXT, detail TEXT NOT NULL)",
-    ),
+_REPORTS = (
+    "(plan INTEGER NOT NULL, round INTEGER NOT NULL, id {bytes} NOT NULL, body {bytes}, PRIMARY KEY (plan, "
+    "round, id)){sorted}"
 )
-"""What makes version i + 1 from version i, beginning with an empty database; released steps never change."""
+_HASHES = "(plan INTEGER NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (plan, hash)){sorted}"
+SCHEMA = (
+    "CREATE TABLE plans ({key}, id TEXT NOT NULL UNIQUE, document TEXT NOT NULL, invited INTEGER NOT NULL)",
+    "CREATE TABLE rounds (plan INTEGER NOT NULL, number INTEGER NOT NULL, opens {real}, closes {real}, "
+    "scrubbed {bytes} NOT NULL, PRIMARY KEY (plan, number)){sorted}",
+    f"CREATE TABLE arrivals {_REPORTS}",
+    f"CREATE TABLE reports {_REPORTS}",
+    "CREATE TABLE tallies (plan INTEGER NOT NULL, round INTEGER NOT NULL, collector INTEGER NOT NULL, sums "
+    "{bytes} NOT NULL, PRIMARY KEY (plan, round, collector)){sorted}",
+    f"CREATE TABLE invitations {_HASHES}",
+    "CREATE TABLE exchanges (plan INTEGER NOT NULL, hash {bytes} NOT NULL, blinded {bytes} NOT NULL, PRIMARY "
+    "KEY (plan, hash)){sorted}",
+    f"CREATE TABLE tickets {_HASHES}",
+    "CREATE TABLE access (name TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, hash {bytes} NOT NULL UNIQUE, "
+    "added {real} NOT NULL)",
+    "CREATE TABLE actions ({key}, time {real} NOT NULL, who TEXT NOT NULL, through TEXT NOT NULL, what TEXT "
+    "NOT NULL, plan TEXT, detail TEXT NOT NULL)",
+    # so that the planner's statistics keep no samples of rows that were there earlier
+    "{server}ALTER TABLE arrivals ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
+    "{server}ALTER TABLE reports ALTER id SET STATISTICS 0, ALTER body SET STATISTICS 0",
+    "{server}ALTER TABLE tallies ALTER sums SET STATISTICS 0",
+    "{server}ALTER TABLE invitations ALTER hash SET STATISTICS 0",
+    "{server}ALTER TABLE exchanges ALTER hash SET STATISTICS 0, ALTER blinded SET STATISTICS 0",
+    "{server}ALTER TABLE tickets ALTER hash SET STATISTICS 0",
+)
+"""What makes the tables of FIRST, from an empty database."""
+FIRST = 6
+"""The first version of a store that was released."""
+MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+"""What makes each later version from the one before; released steps never change."""
 
 
 class StoreUnavailable(DeniableError):
@@ -290,7 +266,7 @@ class Database(ABC):
 
     @final
     def _is_current(self) -> bool:
-        return self._version() == len(MIGRATIONS)
+        return self._version() == FIRST + len(MIGRATIONS)
 
 
 def find_stored(database: Database, plan: int, number: int, ids: Sequence[bytes]) -> set[bytes]:
@@ -301,15 +277,20 @@ def find_stored(database: Database, plan: int, number: int, ids: Sequence[bytes]
 
 def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:
     """The statements that bring a store of this version to the newest, in its database's dialect."""
-    if version > len(MIGRATIONS):
+    newest = FIRST + len(MIGRATIONS)
+    if version > newest:
         raise NewerStore(
-            f"{where} was written by a newer Deniable (store version {version}; this one knows "
-            f"{len(MIGRATIONS)}); install that version, or use another store"
+            f"{where} was written by a newer Deniable (store version {version}; this one knows {newest}); "
+            "install that version, or use another store"
         )
-    statements = [
-        statement.format_map(words) for migration in MIGRATIONS[version:] for statement in migration
-    ]
-    return [*statements, f"UPDATE deniable SET version = {len(MIGRATIONS)}"] if statements else []
+    if 0 < version < FIRST:
+        raise DeniableError(
+            f"{where} was written by a Deniable before 0.1 (store version {version}; the first is {FIRST}); "
+            "export its reports with that version, and use another store"
+        )
+    migrations = MIGRATIONS[version - FIRST :] if version else (SCHEMA, *MIGRATIONS)
+    statements = [statement.format_map(words) for migration in migrations for statement in migration]
+    return [*statements, f"UPDATE deniable SET version = {newest}"] if statements else []
 
 
 class NewerStore(DeniableError):
