@@ -19,7 +19,6 @@ from tests import statistics
 
 import deniable as dn
 from deniable import attack
-from deniable import attack, data
 from deniable.cli import commands
 from deniable.commands.shared import console
 from deniable.simulate import plot
