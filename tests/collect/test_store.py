@@ -602,9 +602,7 @@ def test_a_store_from_before_the_first_release_is_left_as_it_is(make: Make) -> N
     with store._database.transaction(write=True):
         store._database.run(f"UPDATE deniable SET version = {database.FIRST - 1}")
     store.close()
-    with pytest.raises(
-        DeniableError, match=r"before 0\.1 \(store version 5; .* export its reports"
-    ):
+    with pytest.raises(DeniableError, match=r"before 0\.1 \(store version 5; .* export its reports"):
         open_store(url)
 
 
