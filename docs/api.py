@@ -21,6 +21,7 @@ from types import ModuleType
 
 import deniable as dn
 from deniable import choose, plan, reports, study
+from deniable.formatting import Printed
 from deniable.mechanisms import protocols
 
 IMPORTED = {
@@ -348,7 +349,7 @@ def shared_bases() -> tuple[type, ...]:
     """Return the classes without a public name that several public classes share."""
     public = [one for one in names().values() if isinstance(one, type) and not issubclass(one, Exception)]
     counted = Counter(base for one in public for base in one.__mro__ if is_mine(base) and base not in public)
-    return tuple(base for base, times in counted.items() if times > 1)
+    return tuple(base for base, times in counted.items() if times > 1 and base is not Printed)
 
 
 def extra_classes() -> frozenset[type]:

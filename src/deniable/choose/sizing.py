@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Protocol
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.objective import FOUND, Objective
@@ -40,20 +39,10 @@ _FEW = 4  # a mean that is known only to within a quarter of its range either wa
 _PLAIN = 2.0  # steps times epsilon below which randomized response has the smaller error
 
 
-class Sized(Protocol):
-    """A study, which knows its own values and budget."""
-
-    def people_needed(self, error: float) -> int:
-        """How many people an error takes."""
-
-    def epsilon_needed(self, people: int, error: float) -> float:
-        """What epsilon an error takes."""
-
-
 def people_needed(
-    ks: Sizes | Sized,
-    target: float | Sequence[float] | None = None,
-    epsilon: float | None = None,
+    ks: Sizes,
+    target: float | Sequence[float],
+    epsilon: float,
     objective: Objective | None = None,
     mechanisms: Names | None = None,
     protocols: Protocols | None = None,
@@ -63,20 +52,13 @@ def people_needed(
     each).
 
     The best choice is the one that `consider` puts first. It depends on n only where that is so large that
-    reports are to be counted at once. A study in place of the numbers of values has an epsilon of its own.
+    reports are to be counted at once. `Study.people_needed` is for a study.
 
     >>> people_needed([3, 5, 4], target=0.01, epsilon=1.0)
     71779
     """
-    if not isinstance(ks, Mapping | Sequence):
-        error = _one_error(ks, target)
-        return ks.people_needed(error)
-    if target is None or epsilon is None:
-        raise InvalidParameter(
-            "give sizes, the standard error and epsilon, as in people_needed([3, 5], 0.01, epsilon=1.0)"
-        )
-    targets = _targets(target, len(ks))
     task = checked_task(ks, epsilon, 1, objective, Allowed(mechanisms, protocols), per)
+    targets = _targets(target, len(ks))
     n, most = _count_people(best_of(task), targets), max(question.k for question in task.questions)
     return _count_people(best_of(replace(task, n=n)), targets) if n * most >= LARGE else n
 
@@ -94,7 +76,7 @@ def _count_people(best: Considered, targets: Sequence[float]) -> int:
 
 
 def epsilon_needed(
-    ks: Sizes | Sized,
+    ks: Sizes,
     target: float | Sequence[float],
     n: int,
     objective: Objective | None = None,
@@ -109,9 +91,6 @@ def epsilon_needed(
     >>> epsilon_needed([3, 5, 4], target=0.01, n=68579)
     1.02
     """
-    if not isinstance(ks, Mapping | Sequence):
-        error = _one_error(ks, target)
-        return ks.epsilon_needed(n, error)
     task = checked_task(ks, _LARGEST, n, objective, Allowed(mechanisms, protocols), per)
     return _epsilon(task, tuple(_targets(target, len(ks))))
 
@@ -305,20 +284,6 @@ def _priors(mechanism: RecordMechanism) -> tuple[Prior, ...] | None:
     fakes = [mechanism.fake(j) for j in range(mechanism.d)]
     known = tuple(fake.belief for fake in fakes if fake is not None)
     return known if len(known) == len(fakes) else None
-
-
-def _one_error(study: object, target: float | Sequence[float] | None) -> float:
-    """The standard error that a study is to reach in every attribute."""
-    if not hasattr(study, "people_needed"):
-        raise InvalidParameter(
-            f"give a study, or the numbers of values as a list or by name, got {type(study).__name__}"
-        )
-    if target is None or isinstance(target, Sequence):
-        raise InvalidParameter(
-            "say which standard error all shares of a study may have, such as 0.01 for a point: "
-            f"people_needed(study, 0.01); got {target!r}"
-        )
-    return target
 
 
 def _targets(target: float | Sequence[float], d: int) -> tuple[float, ...]:

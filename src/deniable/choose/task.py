@@ -220,6 +220,11 @@ def checked_task(
     priors: Sequence[npt.ArrayLike] | None = None,
 ) -> Task:
     """A task, or what is wrong with it."""
+    if not isinstance(ks, Mapping | Sequence):
+        raise InvalidParameter(
+            f"give the numbers of values as a list or by name, got {type(ks).__name__}; a study has "
+            "people_needed of its own"
+        )
     mechanisms, protocols = allowed.mechanisms, allowed.protocols
     names = tuple(ks) if isinstance(ks, Mapping) else None
     attributes = list(ks.values()) if isinstance(ks, Mapping) else ks

@@ -23,7 +23,6 @@ from deniable.choose import (
     advise_epsilon,
     consider,
     consider_repeated,
-    epsilon_needed,
     list_readings,
     people_needed,
 )
@@ -322,34 +321,6 @@ class Study(Printed):
             ks,
             _checked_error(error),
             self.inquiry.budget,
-            self.objective,
-            mechanism,
-            protocols,
-            self.per,
-        )
-
-    def epsilon_needed(self, people: int, error: float) -> float:
-        """The smallest epsilon, in thousandths, at which this many people err by at most `error`."""
-        if self.repeated:
-            raise InvalidParameter(
-                "a study that asks again has two epsilons; try some, and look at plan(people).explain()"
-            )
-        if self.inquiry.leveled:
-            raise InvalidParameter(
-                f"{next(iter(self.inquiry.leveled))!r} is reported in levels: try some epsilons, and look at "
-                "plan(people).explain()"
-            )
-        ks, protocols, mechanism = self.inquiry.build_task()
-        if not self.inquiry.sharing:
-            raise InvalidParameter(
-                "all attributes have metric privacy and epsilons of their own; try some, and look at "
-                "explain()"
-            )
-        people = checked_people(people)
-        return epsilon_needed(
-            ks,
-            _checked_error(error),
-            people,
             self.objective,
             mechanism,
             protocols,
