@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Before anything is imported that reads it: threads of XGBoost and BLAS wait for each other by spinning.
 # Under load, with tests side by side, that takes many times as long as one thread.
@@ -17,6 +19,9 @@ import pytest
 from hypothesis import settings
 
 from tests.running import Run, run_with
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # And each process of each run would rewrite the assertions of all tests again, which takes 9 seconds.
 sys.dont_write_bytecode = False
@@ -45,3 +50,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     """Run a command in this process, in an empty directory."""
     monkeypatch.chdir(tmp_path)
     return run_with(capsys)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The one Chromium of this process."""
+    from tests.collect.journeys import launch
+
+    yield from launch()

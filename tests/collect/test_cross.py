@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
 import deniable as dn
-from deniable.wire import Report, Wire
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import visiting
-from tests.collector import BINARY, HTTP, JSON, OPERATOR, TOKEN, collecting
+from tests.collect.journeys import DESK, PHONE, post_people, set_round, visiting
+from tests.collector import TOKEN, Running
 from tests.running import Run
 
 PEOPLE = 3000
@@ -27,92 +25,80 @@ PLAN = dn.Study(
     together=[("age", "smoker"), ("sex", "smoker")],
     survey=dn.Texts(questions={"smoker": {"en": "Do you smoke?", "de": "Rauchen Sie?"}}),
 ).plan(people=PEOPLE)
+PLANS = [PLAN]
 
 
-def make_reports(number: int) -> bytes:
-    """A batch: half of the young smoke and no others, so that any test finds it; later nobody does.
+def draw_people(number: int) -> dict[str, Any]:
+    """Half of the young smoke and no others, so that any test finds it; later nobody does.
 
     Chi-squares were at least 81 with 60 other seeds, and 36 has p = 1e-6.
     """
     draw = np.random.default_rng(1)
     ages = draw.integers(18, 78, PEOPLE)
     smokes = (ages < 38) & (draw.random(PEOPLE) < 0.5) & (number == 1)
-    people = {
-        "age": ages,
-        "smoker": np.where(smokes, "yes", "no"),
-        "sex": draw.choice(["f", "m"], PEOPLE),
-    }
-    wire = Wire(PLAN)
-    bodies = wire.bodies(PLAN.privatize(people, dn.remembering(1, dn.seeded(number))))
-    reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in bodies]
-    return b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
+    return {"age": ages, "smoker": np.where(smokes, "yes", "no"), "sex": draw.choice(["f", "m"], PEOPLE)}
 
 
 def test_a_table_from_the_survey_to_the_dashboard(
-    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And its change from the first round to the second."""
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     PLAN.write(Path("plan.json"))
-    with collecting(tmp_path, [PLAN]) as running:
-        opened = f"{running.url}/plans/{PLAN.id}/rounds/2"
-        assert HTTP.put(opened, content=b"{}", headers={**OPERATOR, **JSON}).is_success
-        for number in (1, 2):
-            batch = make_reports(number)
-            assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
-        phone = {"width": 390, "height": 844}
-        with visiting(browser, running, viewport=phone, locale="de-DE") as visit:
-            page = visit.page
-            visit.allow(1000)
-            page.goto(running.url)
-            page.get_by_label("age", exact=True).fill("44")
-            page.get_by_role("group", name="Rauchen Sie?").get_by_label("Nein").check()
-            page.get_by_label("m", exact=True).check()
-            page.get_by_role("button", name="Meine Antworten prüfen").click()
-            page.get_by_role("button", name="Meinen Bericht erstellen").click()
-            leaves = page.locator(".leaves")
-            expect(leaves).to_contain_text("age \N{MULTIPLICATION SIGN} Rauchen Sie?")
-            expect(leaves.locator("dd").filter(has_text=re.compile("zeigt auf"))).to_have_count(1)
-            page.get_by_role("button", name="Senden").click()
-            expect(page.locator(".receipt")).to_be_visible()
-            visit.check()
-        table = ["cross", "plan.json", "--from", running.url, "--of", "smoker", "--by", "age", "--json"]
-        told = json.loads(run(*table, "--round", "1").out)
-        assert told["test"]["p"] < 1e-6
-        with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
-            page = visit.dashboard(PLAN)
-            page.locator("#round").select_option("Round 1")
-            panel = page.get_by_role("region", name="Two answers at once")
-            expect(panel).to_contain_text("smoker by age")
-            expect(panel.locator(".test")).to_have_text(re.compile("^Dependence is found at 5 % .p < 0.001"))
-            page.get_by_text("Tables", exact=True).click()
-            row = panel.get_by_role("row", name=re.compile("^18 to under 38"))
-            expect(row).to_contain_text(f"{100 * told['cells'][0]['shown']:.1f} %")
-            expect(panel).to_contain_text(told["note"][1:])  # where a cell is estimated below 0
-            panel.get_by_label("Table").select_option("smoker by sex")
-            expect(panel.get_by_role("row", name=re.compile("^f "))).to_be_visible()
-            expect(panel.get_by_label("Compare with")).to_have_count(0)
-            panel.get_by_label("Table").select_option("smoker by age")
-            page.locator("#round").select_option("Round 2")
-            panel.get_by_label("Compare with").select_option("Round 1")
-            change = panel.locator(".change")
-            expect(change).to_contain_text("The intervals hold whoever answered in each round")
-            expect(change.locator(".test")).to_have_text(re.compile("^A change is found at 5 %"))
-            row = change.get_by_role("row", name=re.compile("^18 to under 38 yes"))
-            before = row.inner_text().split("\t")
-            panel.get_by_label("Who answered").select_option("others")
-            expect(change).to_contain_text("The intervals hold if other people answered in each round")
-            now = row.inner_text().split("\t")
-            assert now[:3] == before[:3]
-            wide, narrow = ([read_points(one) for one in ends[3:]] for ends in (before, now))
-            assert wide[0] <= narrow[0] < narrow[1] <= wide[1]
-            assert narrow[1] - narrow[0] < wide[1] - wide[0]
-            told = json.loads(run(*table, "--round", "2", "--change-from", "1", "--people", "others").out)
-            ends = [told["cells"][0][name] for name in ("difference", "low", "high")]
-            assert [round(100 * one, 1) for one in ends] == [read_points(text) for text in now[2:]]
-            panel.get_by_label("Who answered").select_option("same")
-            expect(panel).to_contain_text("so not the same people answered")  # one more has, in the browser
-            visit.check()
+    set_round(collector, PLAN, 2, None)
+    for number in (1, 2):
+        post_people(collector, PLAN, draw_people(number), number)
+    with visiting(browser, collector, viewport=PHONE, locale="de-DE") as visit:
+        visit.allow(1000)
+        page = visit.survey(PLAN)
+        page.get_by_label("age", exact=True).fill("44")
+        page.get_by_role("group", name="Rauchen Sie?").get_by_label("Nein").check()
+        page.get_by_label("m", exact=True).check()
+        page.get_by_role("button", name="Meine Antworten prüfen").click()
+        page.get_by_role("button", name="Meinen Bericht erstellen").click()
+        leaves = page.locator(".leaves")
+        expect(leaves).to_contain_text("age \N{MULTIPLICATION SIGN} Rauchen Sie?")
+        expect(leaves.locator("dd").filter(has_text=re.compile("zeigt auf"))).to_have_count(1)
+        page.get_by_role("button", name="Senden").click()
+        expect(page.locator(".receipt")).to_be_visible()
+        visit.check()
+    table = ["cross", "plan.json", "--from", collector.url, "--of", "smoker", "--by", "age", "--json"]
+    told = json.loads(run(*table, "--round", "1").out)
+    assert told["test"]["p"] < 1e-6
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.dashboard(PLAN)
+        page.locator("#round").select_option("Round 1")
+        panel = page.get_by_role("region", name="Two answers at once")
+        expect(panel).to_contain_text("smoker by age")
+        expect(panel.locator(".test")).to_have_text(re.compile("^Dependence is found at 5 % .p < 0.001"))
+        page.get_by_text("Tables", exact=True).click()
+        row = panel.get_by_role("row", name=re.compile("^18 to under 38"))
+        expect(row).to_contain_text(f"{100 * told['cells'][0]['shown']:.1f} %")
+        expect(panel).to_contain_text(told["note"][1:])  # where a cell is estimated below 0
+        panel.get_by_label("Table").select_option("smoker by sex")
+        expect(panel.get_by_role("row", name=re.compile("^f "))).to_be_visible()
+        expect(panel.get_by_label("Compare with")).to_have_count(0)
+        panel.get_by_label("Table").select_option("smoker by age")
+        page.locator("#round").select_option("Round 2")
+        panel.get_by_label("Compare with").select_option("Round 1")
+        change = panel.locator(".change")
+        expect(change).to_contain_text("The intervals hold whoever answered in each round")
+        expect(change.locator(".test")).to_have_text(re.compile("^A change is found at 5 %"))
+        row = change.get_by_role("row", name=re.compile("^18 to under 38 yes"))
+        before = row.inner_text().split("\t")
+        panel.get_by_label("Who answered").select_option("others")
+        expect(change).to_contain_text("The intervals hold if other people answered in each round")
+        now = row.inner_text().split("\t")
+        assert now[:3] == before[:3]
+        wide, narrow = ([read_points(one) for one in ends[3:]] for ends in (before, now))
+        assert wide[0] <= narrow[0] < narrow[1] <= wide[1]
+        assert narrow[1] - narrow[0] < wide[1] - wide[0]
+        told = json.loads(run(*table, "--round", "2", "--change-from", "1", "--people", "others").out)
+        ends = [told["cells"][0][name] for name in ("difference", "low", "high")]
+        assert [round(100 * one, 1) for one in ends] == [read_points(text) for text in now[2:]]
+        panel.get_by_label("Who answered").select_option("same")
+        expect(panel).to_contain_text("so not the same people answered")  # one more has, in the browser
+        visit.check()
 
 
 def read_points(text: str) -> float:

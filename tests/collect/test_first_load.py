@@ -6,7 +6,6 @@ import gzip
 import http.client
 import secrets
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -16,9 +15,8 @@ from playwright.sync_api import Browser, Route, expect
 import deniable as dn
 from deniable.collect.files import FOLDER, accepts_gzip, read_files
 from tests.cases import check_each
-from tests.collect.test_pages import Visit, visiting
-from tests.collect.test_pages import browser as browser
-from tests.collector import HTTP, OPERATOR, Running, collecting
+from tests.collect.journeys import Visit, visiting
+from tests.collector import HTTP, OPERATOR, Running
 
 MOST = 120_000
 """Bytes of all that a survey loads, as they are sent."""
@@ -70,6 +68,7 @@ PLACES = dn.Study(
 TEXT = dn.Study(
     {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
 ).plan(people=10_000)
+PLANS = [PLAIN, MANY, PLACES, WEEKLY, TEXT]
 
 
 @final
@@ -93,12 +92,6 @@ def load(visit: Visit, plan: dn.Plan, *others: dn.Plan) -> Load:
     )
     names = tuple(sorted(name.rpartition("/")[2] for name, _, _ in entries))
     return Load(names, sum(sent for _, sent, _ in entries), sum(raw for _, _, raw in entries))
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("first"), [PLAIN, MANY, PLACES, WEEKLY, TEXT]) as running:
-        yield running
 
 
 @pytest.mark.parametrize(("plan", "language"), [(MANY, "de"), (PLACES, "en"), (TEXT, "en")])

@@ -12,12 +12,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import deniable as dn
 from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.store import open_store
-from tests.collect.test_pages import COLORS, check_access, counted, post, visiting
-from tests.collect.test_pages import browser as browser
+from tests.collect.journeys import COLORS, DESK, PHONE, check_access, counted, post, visiting
 from tests.collector import Running, collecting
 
-PHONE = {"width": 360, "height": 640}
-DESK = {"width": 1200, "height": 800}
 FARTHEST = 30
 """Times that Tab is pressed to reach something: no page here has more to stop at."""
 
@@ -49,6 +46,7 @@ STUDY = dn.Study(
         },
     ),
 ).plan(people=1000)
+PLANS = [STUDY]
 
 WORDS = {
     "en": {
@@ -105,12 +103,6 @@ class Keys:
         assert found == {"inside": True, "drawn": True}, self.page.evaluate(
             "document.activeElement.outerHTML"
         )
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("keyboard"), [STUDY]) as running:
-        yield running
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", DESK), ("de", PHONE)], ids=["en-desk", "de-phone"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,8 @@ from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.wire import Report, Wire
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import visiting
-from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
+from tests.collect.journeys import DESK, PHONE, post_people, visiting
+from tests.collector import BINARY, HTTP, TOKEN, Running
 from tests.keys import signing_key
 from tests.running import Run
 
@@ -33,10 +32,13 @@ KINDS = dn.Study(
     known=["arm"],
     only_if={"hours": {"works": "yes"}},
 ).plan(people=PEOPLE)
+PLANS = [PLAN, KINDS]
+TICKETED = PLAN.with_ticket_key(signing_key(1).public)
+CLOSED = [TICKETED]
 
 
 def test_a_known_group_from_the_link_to_the_dashboard(
-    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of arm A smokes and nobody else, so that any test finds it."""
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
@@ -44,63 +46,56 @@ def test_a_known_group_from_the_link_to_the_dashboard(
     draw = np.random.default_rng(1)
     arms = draw.choice(["A", "B"], PEOPLE)
     smokers = np.where((arms == "A") & (draw.random(PEOPLE) < 0.5), "yes", "no")
+    people = {"arm": arms, "smoker": smokers}
     wire = Wire(PLAN)
-    bodies = wire.bodies(PLAN.privatize({"arm": arms, "smoker": smokers}, dn.seeded(1)))
-    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
-    wrong = Report(wire.prefix, 1, bytes(16), bytes([2]) + bodies[0][1:]).to_bytes()
-    with collecting(tmp_path, [PLAN, KINDS]) as running:
-        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-        assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
-        assert HTTP.post(f"{running.url}/reports", content=wrong, headers=BINARY).status_code == 400
-        phone = {"width": 390, "height": 844}
-        with visiting(browser, running, viewport=phone, locale="en-US") as visit:
-            page = visit.page
-            page.goto(f"{running.url}/#plan={PLAN.id}&group=A")
-            expect(page.locator("p.notice.known")).to_have_text("Known and sent as it is: arm = A")
-            expect(page.get_by_role("group", name="Which letter")).to_have_count(0)
-            expect(page.locator(".promise .known")).to_contain_text("It is sent as it is")
-            page.get_by_label("no", exact=True).check()
-            page.get_by_role("button", name="Review my answers").click()
-            expect(page.locator(".review")).to_contain_text("Which letter is on your invitation?")
-            page.get_by_role("button", name="Make my report").click()
-            expect(page.locator(".stays")).not_to_contain_text("Which letter")
-            expect(page.locator(".leaves dd").first).to_have_text("Known and sent as it is: A")
-            page.get_by_role("button", name="Send").click()
-            expect(page.locator(".receipt")).to_be_visible()
-            visit.check()
-        with visiting(browser, running, viewport=phone, locale="de-DE") as visit:
-            page = visit.page
-            page.goto(f"{running.url}/#plan={PLAN.id}&group=C")  # there is none: so it is asked
-            asked = page.get_by_role("group", name="Which letter")
-            expect(asked).to_contain_text("Diese Antwort wird so gesendet, wie sie ist.")
-            asked.get_by_label("B").check()
-            visit.check()
-        found = run("cross", "plan.json", "--from", running.url, "--of", "smoker", "--by", "arm", "--json")
-        told = json.loads(found.out)
-        assert told["n"] == PEOPLE + 1
-        assert told["test"]["p"] < 1e-6
-        with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
-            page = visit.dashboard(PLAN)
-            panel = page.get_by_role("region", name="Two answers at once")
-            expect(panel).to_contain_text("smoker by arm")
-            expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
-            visit.check()
-        check_kinds(browser, running)
+    [body] = wire.bodies(PLAN.privatize({name: each[:1] for name, each in people.items()}, dn.seeded(1)))
+    wrong = Report(wire.prefix, 1, bytes(16), bytes([2]) + body[1:]).to_bytes()
+    post_people(collector, PLAN, people)
+    assert HTTP.post(f"{collector.url}/reports", content=wrong, headers=BINARY).status_code == 400
+    with visiting(browser, collector, viewport=PHONE, locale="en-US") as visit:
+        page = visit.page
+        page.goto(f"{collector.url}/#plan={PLAN.id}&group=A")
+        expect(page.locator("p.notice.known")).to_have_text("Known and sent as it is: arm = A")
+        expect(page.get_by_role("group", name="Which letter")).to_have_count(0)
+        expect(page.locator(".promise .known")).to_contain_text("It is sent as it is")
+        page.get_by_label("no", exact=True).check()
+        page.get_by_role("button", name="Review my answers").click()
+        expect(page.locator(".review")).to_contain_text("Which letter is on your invitation?")
+        page.get_by_role("button", name="Make my report").click()
+        expect(page.locator(".stays")).not_to_contain_text("Which letter")
+        expect(page.locator(".leaves dd").first).to_have_text("Known and sent as it is: A")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator(".receipt")).to_be_visible()
+        visit.check()
+    with visiting(browser, collector, viewport=PHONE, locale="de-DE") as visit:
+        page = visit.page
+        page.goto(f"{collector.url}/#plan={PLAN.id}&group=C")  # there is none: so it is asked
+        asked = page.get_by_role("group", name="Which letter")
+        expect(asked).to_contain_text("Diese Antwort wird so gesendet, wie sie ist.")
+        asked.get_by_label("B").check()
+        visit.check()
+    found = run("cross", "plan.json", "--from", collector.url, "--of", "smoker", "--by", "arm", "--json")
+    told = json.loads(found.out)
+    assert told["n"] == PEOPLE + 1
+    assert told["test"]["p"] < 1e-6
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.dashboard(PLAN)
+        panel = page.get_by_role("region", name="Two answers at once")
+        expect(panel).to_contain_text("smoker by arm")
+        expect(panel.locator(".test")).to_have_text(re.compile("p < 0.001"))
+        visit.check()
+    check_kinds(browser, collector)
 
 
-def check_kinds(browser: Browser, running: Running) -> None:
+def check_kinds(browser: Browser, collector: Running) -> None:
     """Options have tables by the group, and so has a question that applies only to some."""
     people = [
         {"arm": "A", "works": "yes", "hours": "few", "media": ["tv"]},
         {"arm": "B", "works": "no", "media": ["web"]},
         {"arm": "B", "works": "yes", "hours": "many", "media": []},
     ] * 200
-    wire = Wire(KINDS)
-    bodies = wire.bodies(KINDS.privatize(people, dn.seeded(2)))
-    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
-    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-    assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
-    with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
+    post_people(collector, KINDS, people)
+    with visiting(browser, collector, viewport=DESK) as visit:
         page = visit.dashboard(KINDS)
         panel = page.get_by_role("region", name="Two answers at once")
         tables = panel.get_by_label("Table")
@@ -114,23 +109,22 @@ def check_kinds(browser: Browser, running: Running) -> None:
         visit.check()
 
 
-def test_a_ticket_does_not_hide_the_group(browser: Browser, run: Run, tmp_path: Path) -> None:
+def test_a_ticket_does_not_hide_the_group(
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
+) -> None:
     """The report names the group, which whoever sent the link knows; and losses compare people of one."""
-    plan = PLAN.with_ticket_key(signing_key(0).public)
-    signing_key(0).write(tmp_path / "tickets.key", plan.id)
-    with collecting(tmp_path, [plan], "--ticket-key", "tickets.key") as running:
-        made = run("tokens", "plan-0.json", "--count", "1", "--url", running.url, "--group", "arm=A")
-        with visiting(browser, running, viewport={"width": 390, "height": 844}, locale="en-US") as visit:
-            page = visit.page
-            page.goto(made.out.split(",")[-1].strip())
-            page.get_by_text("How your invitation is kept apart").click()
-            told = page.locator(".kept-apart")
-            expect(told).to_contain_text("Your report names the group.")
-            expect(told).not_to_contain_text("Nothing that is sent links")
-            page.get_by_text("The promise in full").click()
-            page.get_by_text("The exact loss", exact=True).click()
-            expect(page.get_by_text("compared with people of your group only")).to_be_visible()
-            visit.check()
+    [made] = tokens(closed, [TICKETED], "--count", "1", "--url", closed.url, "--group", "arm=A")
+    with visiting(browser, closed, viewport=PHONE, locale="en-US") as visit:
+        page = visit.page
+        page.goto(made.split(",")[-1])
+        page.get_by_text("How your invitation is kept apart").click()
+        told = page.locator(".kept-apart")
+        expect(told).to_contain_text("Your report names the group.")
+        expect(told).not_to_contain_text("Nothing that is sent links")
+        page.get_by_text("The promise in full").click()
+        page.get_by_text("The exact loss", exact=True).click()
+        expect(page.get_by_text("compared with people of your group only")).to_be_visible()
+        visit.check()
 
 
 def test_links_name_the_group(run: Run) -> None:

@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
 from deniable.wire import Report, Wire
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access, visiting
+from tests.collect.journeys import DESK, EXAMPLES, PHONE, check_access, visiting
 from tests.collector import BINARY, TOKEN, Running, collecting
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
-PHONE = {"width": 360, "height": 640}
-DESK = {"width": 1200, "height": 900}
 DRAWN = dn.Study(
     {
         "vote": ["left", "right", "none"],
@@ -34,12 +28,7 @@ DRAWN = dn.Study(
     importance={"vote": 20},
     ask="sampled",
 ).plan(people=1000)
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("map"), [ISLAND, DRAWN]) as running:
-        yield running
+PLANS = [ISLAND, DRAWN]
 
 
 def boxes(found: Locator) -> list[dict[str, float]]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import re
-import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, Page, Route, expect
 
 import deniable as dn
-from deniable.client import DEFAULT_CAP
 from deniable.client.client import WAIT
 from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.files import FOLDER, read_files
@@ -28,44 +25,36 @@ from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import open_store
 from deniable.estimate import consistency
 from deniable.explain.device_limit import round_limit
-from deniable.plan import NANO, metric_mechanism
+from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
-from deniable.study import Plan
 from deniable.wire import Report, Wire
+from tests.collect.journeys import (
+    COLOR_RULES,
+    COLORS,
+    PATIENCE,
+    SOURCES,
+    Visit,
+    check_access,
+    counted,
+    entries,
+    look,
+    look_through,
+    make,
+    open_all,
+    post,
+    send,
+    set_round,
+    unfold,
+    visiting,
+)
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all
-from tests.collector import BINARY, OPERATOR, TOKEN, Running, collecting
+from tests.collector import BINARY, TOKEN, Running, collecting
 from tests.keys import signing_key
 from tests.running import Run
-from tests.services import chromium, missing
+from tests.services import missing
 
-if find_spec("playwright") is None and os.environ.get("CI") != "true":
-    pytest.skip("playwright is not installed", allow_module_level=True)
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    ConsoleMessage,
-    Page,
-    Request,
-    Route,
-    expect,
-    sync_playwright,
-)
-
-SOURCES = Path(__file__).parents[2] / "js" / "pages"
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-PATIENCE = 20_000  # milliseconds: a busy machine is slow, and nothing waits that long where it works
-expect.set_options(timeout=PATIENCE)
 PHONE = {"width": 390, "height": 844}
-COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
 CODE = "an_invitation_of_-32-_characters"  # in the form of those that `deniable tokens` makes
 LABEL = "<img src=x onerror=alert(1)> & co"
 
@@ -131,180 +120,6 @@ BINNED: dict[str, Any] = {
 BINS = dn.Study(BINNED, epsilon=4.0, mechanism="split", title="Bins").plan(people=1000)
 
 
-@final
-class Visit:
-    """A browser of its own, and what must not happen in it."""
-
-    def __init__(self, context: BrowserContext, url: str) -> None:
-        self.context, self.url = context, url
-        self.problems: list[str] = []
-        self.sent: list[Request] = []
-        self.page = self.open()
-
-    def open(self) -> Page:
-        page = self.context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", self._said)
-        page.on("pageerror", lambda problem: self.problems.append(str(problem)))
-        page.on("request", lambda request: self.sent.append(request))
-        return page
-
-    def _said(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            self.problems.append(message.text)
-
-    def survey(self, plan: Plan, more: str = "") -> Page:
-        self.page.goto("about:blank")
-        if max(plan.stated.record, (plan.stated.repeated or (0, 0, 0))[2] or 0) > DEFAULT_CAP * NANO:
-            self.allow(1000)
-        self.page.goto(f"{self.url}/#plan={plan.id}{more}")
-        return self.page
-
-    def allow(self, cap: float) -> None:
-        """Set the limit of this browser, from the next page on."""
-        set_cap = f"localStorage.setItem('deniable.cap', '{cap}')"
-        self.context.add_init_script(f"if (location.protocol !== 'about:') {set_cap}")
-
-    def dashboard(self, plan: Plan) -> Page:
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.url}/dashboard#plan={plan.id}&token={TOKEN}")
-        return self.page
-
-    def check(self) -> None:
-        """Refusals that the collector answers with a 4xx are the only complaints, and nothing was asked of
-        anybody else.
-        """
-        assert [
-            text
-            for text in self.problems
-            if not re.match(r"Failed to load resource.* (4\d\d|ERR_INTERNET)", text)
-        ] == []
-        assert [
-            one.url for one in self.sent if not one.url.startswith((self.url, "about:", "blob:", "data:"))
-        ] == []
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One for all tests that need no other settings; a test that counts or closes something has a plan of
-    its own.
-    """
-    asked = [
-        ONCE,
-        AGAIN,
-        WEEKS,
-        MONTHS,
-        TWICE,
-        FILLED,
-        MIXED,
-        TOWNS,
-        BINS,
-        NUMBERED,
-        ORDERED,
-        NESTED,
-        MIXTURE,
-    ]
-    with collecting(tmp_path_factory.mktemp("pages"), asked, "--minimum", "50") as running:
-        post(running, FILLED, 400)
-        yield running
-
-
-@pytest.fixture(scope="module")
-def invited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A collector that takes reports only with invitations."""
-    with collecting(tmp_path_factory.mktemp("invited"), [FILLED, ONCE], "--invited") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def ticketed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A collector that takes reports only with tickets."""
-    folder = tmp_path_factory.mktemp("ticketed")
-    signing_key(0).write(folder / "tickets.key", TICKETED.id)
-    with collecting(folder, [TICKETED], "--ticket-key", "tickets.key") as running:
-        yield running
-
-
-@pytest.fixture
-def tokens(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Rows of `deniable tokens` for the first plan of a collector, in its folder."""
-
-    def make_tokens(running: Running, *options: str) -> list[str]:
-        with monkeypatch.context() as patched:
-            patched.chdir(running.folder)
-            made = run("tokens", "plan-0.json", *options)
-        assert made.code == 0, made.err
-        return made.out.split()[1:]
-
-    return make_tokens
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def visit(browser: Browser, collector: Running) -> Iterator[Visit]:
-    with visiting(browser, collector) as visit:
-        yield visit
-
-
-@contextmanager
-def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[Visit]:
-    with browser.new_context(**options) as context:
-        visit = Visit(context, collector.url)
-        yield visit
-        for page in context.pages:  # what a route still answers would fail in the next test
-            page.unroute_all(behavior="wait")
-        context.unroute_all(behavior="wait")
-        visit.check()
-
-
-def post(collector: Running, plan: Plan, n: int, number: int = 1, **numbers: float) -> None:
-    """Reports of n people, all of whom give the first answer to everything, or these numbers."""
-    wire = Wire(plan)
-    answers: dict[str, Any] = {one.name: [*one.domain.labels[:1]] * n for one in plan.document.attributes}
-    answers |= {name: [number] * n for name, number in numbers.items()}
-    if plan in (MIXED, TOWNS):
-        answers |= {"Age": [20 + i % 60 for i in range(n)], "Home": [(47.64, 6.86), (47.66, 6.9)] * (n // 2)}
-        answers |= {"Income": [100.0 * (i % 60) for i in range(n)]}
-    made = plan.privatize(answers, dn.remembering(n, dn.seeded(n)))
-    reports = [
-        Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)
-    ]
-    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-    answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
-    assert answer.json()["counted"] == n
-
-
-def look(page: Page) -> None:
-    """As when the tab is shown again: the dashboard does not wait for its next turn."""
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-
-
-def look_through(page: Page) -> None:
-    """The same, until the page has drawn what it found."""
-    page.evaluate(
-        "() => new Promise(shown => { const updated = document.querySelector('#session span');"
-        " new MutationObserver(() => requestAnimationFrame(shown)).observe(updated, {childList: true});"
-        " document.dispatchEvent(new Event('visibilitychange')) })"
-    )
-
-
-def counted(collector: Running, plan: Plan, number: int = 1) -> int:
-    return int(collector.metrics().get(f'deniable_reports{{plan="{plan.id}",round="{number}"}}', 0))
-
-
-def set_round(collector: Running, plan: Plan, number: int, closes: str | None) -> None:
-    body = json.dumps({"opens": None, "closes": closes})
-    answer = httpx.put(f"{collector.url}/plans/{plan.id}/rounds/{number}", content=body, headers=OPERATOR)
-    assert answer.status_code == 200, answer.text
-
-
 def fill_in(page: Page) -> None:
     """All of ONCE."""
     page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
@@ -312,28 +127,13 @@ def fill_in(page: Page) -> None:
     page.get_by_label("Age", exact=True).fill("42")
 
 
-def make(page: Page) -> None:
-    page.get_by_role("button", name="Review my answers").click()
-    expect(page.get_by_role("heading", name="Your answers", exact=True)).to_be_focused()
-    page.get_by_role("button", name="Make my report").click()
-    expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
-
-
-def unfold(page: Page) -> None:
-    """Show the promise in full."""
-    more = page.locator(".promise .more")
-    if more.get_attribute("open") is None:
-        more.locator("summary").first.click()
-
-
-def send(page: Page) -> None:
-    page.get_by_role("button", name=re.compile("^Send")).click()
-    expect(page.get_by_role("heading", name="Received")).to_be_focused()
-
-
-def entries(page: Page) -> list[dict[str, Any]]:
-    found = page.evaluate("localStorage.getItem('deniable')")
-    return list(json.loads(found)["entries"]) if found else []
+PLANS = [ONCE, AGAIN, WEEKS, MONTHS, TWICE, FILLED, MIXED, TOWNS, BINS, HONEST, POISONED]
+CLOSED = [FILLED, TICKETED, ONCE]
+IN_TOWN: dict[str, Any] = {
+    "Age": [*range(20, 80)],
+    "Home": [(47.64, 6.86), (47.66, 6.9)],
+    "Income": [100.0 * i for i in range(60)],
+}
 
 
 def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit, collector: Running) -> None:
@@ -735,11 +535,11 @@ def test_forgetting_is_confirmed(visit: Visit) -> None:
 
 
 def test_an_invitation_lets_one_report_in(
-    browser: Browser, invited: Running, tokens: Callable[..., list[str]]
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
-    before = counted(invited, FILLED)
-    [invitation] = tokens(invited, "--count", "1")
-    with visiting(browser, invited) as visit:
+    before = counted(closed, FILLED)
+    [invitation] = tokens(closed, [FILLED], "--count", "1")
+    with visiting(browser, closed) as visit:
         page = visit.survey(FILLED)
         page.get_by_role("button", name="Continue").click()
         expect(page.get_by_text("Without an invitation the report would be refused.")).to_be_visible()
@@ -753,7 +553,7 @@ def test_an_invitation_lets_one_report_in(
         assert not [one for one in visit.sent if one.method == "POST"]
         page.get_by_role("button", name="Send").click()
         expect(page.get_by_text("the invitation is unknown or was used already")).to_be_visible()
-        page.get_by_label("Your invitation").fill(f"  {invited.url}/#invitation={invitation} ")
+        page.get_by_label("Your invitation").fill(f"  {closed.url}/#invitation={invitation} ")
         page.keyboard.press("Enter")
         page.get_by_role("button", name="Send").click()
         expect(page.get_by_role("heading", name="Received, and counted")).to_be_visible()
@@ -769,19 +569,19 @@ def test_an_invitation_lets_one_report_in(
         send(page)
         expect(page.get_by_text("It is counted once.")).to_be_visible()
         assert not [one for one in visit.sent if "tickets" in one.url], "what this plan does not need"
-    assert counted(invited, FILLED) == before + 1
+    assert counted(closed, FILLED) == before + 1
 
 
 def test_a_ticket_is_exchanged_waited_for_and_sent(
-    browser: Browser, ticketed: Running, tokens: Callable[..., list[str]]
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
     """The invitation and the report leave at different times, by different connections; a page that is opened
     again goes on where it was.
     """
-    before = counted(ticketed, TICKETED)
-    made = tokens(ticketed, "--count", "2", "--url", ticketed.url)
+    before = counted(closed, TICKETED)
+    made = tokens(closed, [TICKETED], "--count", "2", "--url", closed.url)
     (first, _, link), (_, _, second) = (row.split(",") for row in made)
-    with visiting(browser, ticketed) as visit:
+    with visiting(browser, closed) as visit:
         page = visit.page
         page.goto(link)
         told = page.get_by_text("That you take part can be known")
@@ -802,7 +602,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
         assert leaving.value.type == "beforeunload"
         leaving.value.accept()
         page = visit.open()
-        page.goto(f"{ticketed.url}/#plan={TICKETED.id}")
+        page.goto(f"{closed.url}/#plan={TICKETED.id}")
         page.get_by_role("button", name="Send now").click()
         expect(page.get_by_role("heading", name="Received, and counted")).to_be_focused()
         assert page.evaluate("localStorage.getItem('deniable.tickets')") == "{}"
@@ -812,7 +612,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
         page.reload()
         page.get_by_role("button", name="Send again").click()
         expect(page.get_by_role("heading", name="it was counted before")).to_be_focused()
-    with visiting(browser, ticketed) as visit:
+    with visiting(browser, closed) as visit:
         visit.page.clock.install()
         connections = watch_connections(visit)
         visit.page.goto(second)
@@ -825,7 +625,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
         expect(visit.page.get_by_role("heading", name="Received, and counted")).to_be_focused()
         by = {name: connections[name] for name in ("rounds", "signatures", "reports")}
         assert by["reports"] not in (by["rounds"], by["signatures"]), "another connection"
-    with visiting(browser, ticketed) as visit:
+    with visiting(browser, closed) as visit:
         visit.page.goto(link)
         make_drinks(visit.page)
         visit.page.get_by_role("button", name="Send", exact=True).click()
@@ -833,17 +633,17 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
         visit.page.reload()
         expect(visit.page.get_by_label("Your invitation")).to_be_visible()
         assert [one.method for one in visit.sent].count("POST") == 1, "it is not sent again unasked"
-    assert counted(ticketed, TICKETED) == before + 2
+    assert counted(closed, TICKETED) == before + 2
 
 
 def test_a_report_that_waits_for_its_time_is_stopped(
-    browser: Browser, ticketed: Running, tokens: Callable[..., list[str]]
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
     """By its own button, also on a page that is opened again; and by forgetting in another tab."""
-    before = counted(ticketed, TICKETED)
-    made = tokens(ticketed, "--count", "2", "--url", ticketed.url)
+    before = counted(closed, TICKETED)
+    made = tokens(closed, [TICKETED], "--count", "2", "--url", closed.url)
     links = [row.split(",")[2] for row in made]
-    with waiting(browser, ticketed, links[0]) as visit:
+    with waiting(browser, closed, links[0]) as visit:
         page = visit.page
         page.get_by_role("button", name="Do not send").click()
         expect(page.get_by_text("Nothing was sent. Your report and its ticket wait")).to_be_visible()
@@ -853,9 +653,9 @@ def test_a_report_that_waits_for_its_time_is_stopped(
         assert reports_posted(visit) == 0
         send(page)
         assert reports_posted(visit) == 1, "the person asked for it, and its time has passed"
-    with waiting(browser, ticketed, links[1]) as visit:
+    with waiting(browser, closed, links[1]) as visit:
         page, other = visit.page, visit.open()
-        other.goto(f"{ticketed.url}/#plan={TICKETED.id}")
+        other.goto(f"{closed.url}/#plan={TICKETED.id}")
         other.get_by_role("button", name="Forget me").click()
         other.get_by_role("button", name="Forget everything").click()
         expect(page.get_by_label("Your invitation")).to_be_visible()
@@ -864,7 +664,7 @@ def test_a_report_that_waits_for_its_time_is_stopped(
         page.reload()  # a warning would keep the page here
         expect(page.get_by_label("Your invitation")).to_be_visible()
         assert reports_posted(visit) == 0
-    assert counted(ticketed, TICKETED) == before + 1
+    assert counted(closed, TICKETED) == before + 1
 
 
 SLOW = """
@@ -962,9 +762,9 @@ def make_drinks(page: Page) -> None:
     make(page)
 
 
-def invite_one(invited: Running, tokens: Callable[..., list[str]]) -> tuple[str, str]:
+def invite_one(closed: Running, tokens: Callable[..., list[str]]) -> tuple[str, str]:
     """An invitation, and its link."""
-    [made] = tokens(invited, "--count", "1", "--url", invited.url)
+    [made] = tokens(closed, [FILLED], "--count", "1", "--url", closed.url)
     invitation, _, link = made.split(",")
     return invitation, link
 
@@ -979,13 +779,13 @@ def open_drinks(page: Page, link: str) -> None:
 
 
 def test_a_missing_invitation_is_reported_before_anything_is_answered(
-    browser: Browser, invited: Running, tokens: Callable[..., list[str]]
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
-    before = counted(invited, FILLED)
-    invitation, link = invite_one(invited, tokens)
-    with visiting(browser, invited) as visit:
+    before = counted(closed, FILLED)
+    invitation, link = invite_one(closed, tokens)
+    with visiting(browser, closed) as visit:
         open_drinks(visit.page, link)
-    with visiting(browser, invited) as visit:
+    with visiting(browser, closed) as visit:
         page = visit.survey(FILLED, f"&invitation={invitation[:-1]}")
         expect(page.get_by_text("Your link is damaged")).to_be_visible()
         page.get_by_label("Your invitation").fill(f"<{link}>.")
@@ -993,9 +793,9 @@ def test_a_missing_invitation_is_reported_before_anything_is_answered(
         expect(page.get_by_label("two")).to_be_visible()
         expect(page.get_by_text("Your link is damaged")).to_have_count(0)
         assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
-    with visiting(browser, invited) as visit:
+    with visiting(browser, closed) as visit:
         page = visit.survey(FILLED)
-        page.get_by_label("Your invitation").fill(f"{invited.url}/#plan={FILLED.id}")  # a link without one
+        page.get_by_label("Your invitation").fill(f"{closed.url}/#plan={FILLED.id}")  # a link without one
         page.keyboard.press("Enter")
         expect(page.get_by_text("This link has no invitation.")).to_be_visible()
         page.get_by_label("Your invitation").fill(link)
@@ -1005,24 +805,24 @@ def test_a_missing_invitation_is_reported_before_anything_is_answered(
         make(page)
         expect(page.get_by_label("Your invitation")).to_be_hidden()
         send(page)
-    assert counted(invited, FILLED) == before + 1
+    assert counted(closed, FILLED) == before + 1
 
 
 def test_an_invitation_opens_its_own_plan_and_no_other(
-    browser: Browser, invited: Running, tokens: Callable[..., list[str]]
+    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
     """Of two plans at one collector; the code of one is never sent with a report of the other."""
-    before = counted(invited, FILLED)
-    invitation, link = invite_one(invited, tokens)
-    with visiting(browser, invited) as visit:
+    before = counted(closed, FILLED)
+    invitation, link = invite_one(closed, tokens)
+    with visiting(browser, closed) as visit:
         page = visit.page
         open_drinks(page, link)
         page.get_by_role("link", name="All studies").click()
         expect(page.get_by_role("heading", name="Choose a study")).to_be_visible()
-        page.get_by_role("link", name="Habits").click()
+        page.get_by_role("link", name=f"Habits {LABEL}").click()
         expect(page.get_by_label("Your invitation")).to_be_visible()
         page.get_by_role("link", name="All studies").click()
-        page.get_by_role("link", name="Drinks").click()
+        page.get_by_role("link", name="Drinks").first.click()
         expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
         expect(page.get_by_label("Your invitation")).to_have_count(0)
         make_drinks(page)
@@ -1030,7 +830,7 @@ def test_an_invitation_opens_its_own_plan_and_no_other(
         stored = page.evaluate("JSON.stringify({...sessionStorage})")
         assert invitation not in stored
         assert FILLED.id not in stored
-    assert counted(invited, FILLED) == before + 1
+    assert counted(closed, FILLED) == before + 1
 
 
 YEARS = dn.Range(0, 100, step=10, privacy="metric", epsilon=0.5, open_high=True)
@@ -1388,8 +1188,8 @@ def test_a_location_is_where_the_device_is(browser: Browser, collector: Running)
 
 
 def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
-    post(collector, TOWNS, 400)
-    post(collector, TOWNS, 402)
+    post(collector, TOWNS, 400, **IN_TOWN)
+    post(collector, TOWNS, 402, **IN_TOWN)
     found = collector.get(f"/plans/{TOWNS.id}/estimates", round=1, level=0.95).json()
     page = visit.dashboard(TOWNS)
     expect(page.get_by_role("img", name="Estimates of Age")).to_be_visible()
@@ -1485,8 +1285,8 @@ def test_what_is_rounded_to_zero_has_no_minus(visit: Visit) -> None:
 def test_a_border_on_the_map_takes_the_intervals_of_all_cells_at_once(
     visit: Visit, collector: Running
 ) -> None:
-    post(collector, MIXED, 70)
-    post(collector, MIXED, 400)
+    post(collector, MIXED, 70, **IN_TOWN)
+    post(collector, MIXED, 400, **IN_TOWN)
     page = visit.dashboard(MIXED)
     paths = page.get_by_role("region", name="Age", exact=True).locator(".steps path")
     expect(paths.first).to_be_visible()
@@ -1868,32 +1668,6 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
         assert files[name].read_bytes()[:4] == b"PAR1"
 
 
-def check_access(page: Page, only: Sequence[str] = ()) -> None:
-    """Whoever uses a screen reader or sees little contrast can use the page, by all rules or by some."""
-    axe = SOURCES / "node_modules" / "axe-core" / "axe.min.js"
-    if not axe.exists():
-        missing("axe-core is not installed", "make test-js installs it")
-    if not page.evaluate("'axe' in window"):  # the page may be the same as before
-        page.add_script_tag(path=axe)
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    options |= {"runOnly": {"type": "rule", "values": list(only)}} if only else {}
-    found = page.evaluate("async options => (await axe.run(options)).violations", options)
-    assert [
-        (one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"
-    ] == []
-
-
-def open_all(page: Page) -> None:
-    """All that is folded, once the page has all of it."""
-    expect(page.locator("#device")).to_be_visible()
-    for one in page.locator("summary").all():
-        one.click()
-
-
-COLOR_RULES = ("color-contrast", "link-in-text-block")
-"""Rules of axe that are about colors. All others are the same in the dark."""
-
-
 @pytest.mark.parametrize(("scheme", "rules"), [("light", ()), ("dark", COLOR_RULES)])
 def test_everybody_can_use_the_pages(
     browser: Browser, collector: Running, scheme: Any, rules: Sequence[str]
@@ -1915,7 +1689,7 @@ def test_everybody_can_use_the_pages(
             page.get_by_role("button", name="Review my answers").click()
             open_all(page)
             check_access(page, rules)
-        post(collector, MIXED, 60)
+        post(collector, MIXED, 60, **IN_TOWN)
         page = visit.dashboard(MIXED)
         expect(page.get_by_role("img", name="Estimates of Home")).to_be_visible()
         page.set_viewport_size({"width": 1280, "height": 900})
@@ -1951,3 +1725,6 @@ def test_the_pages_are_few_files() -> None:
     languages = {"en.json", "de.json", "fr.json", "es.json", "pt.json"}
     others = {"pages.css", "tickets.js", "client.mjs", "notices.txt"}
     assert {file.name for file in FOLDER.iterdir()} == pages | languages | others
+
+
+PLANS += [NUMBERED, ORDERED, NESTED, MIXTURE]

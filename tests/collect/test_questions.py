@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access, visiting
-from tests.collector import Running, collecting
+from tests.collect.journeys import DESK, PHONE, check_access, visiting
+from tests.collector import Running
 
 STUDY = dn.Study(
     {
@@ -36,14 +32,7 @@ STUDY = dn.Study(
         pages=[["works", "hours"], ["media", "mood", "age", "moved"]],
     ),
 ).plan(people=5000)
-PHONE = {"width": 360, "height": 640}
-DESK = {"width": 1200, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("questions"), [STUDY]) as running:
-        yield running
+PLANS = [STUDY]
 
 
 def find(page: Page, name: str) -> str:

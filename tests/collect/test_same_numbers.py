@@ -18,9 +18,8 @@ from deniable.randomness.simulated import remembering, seeded
 from deniable.results.possible_shares import describe_move
 from deniable.wire import Report, Wire
 from tests.cases import check_each
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import visiting
-from tests.collector import BINARY, HTTP, TOKEN, collecting
+from tests.collect.journeys import DESK, post_people, visiting
+from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
 from tests.random_studies import draw_studies
 from tests.running import Run
 
@@ -43,6 +42,7 @@ PLAN = dn.Study(
     epsilon=1.5,
     only_if={name: {"works": "yes"} for name in ("hours", "pay", "job", "perks")},
 ).plan(people=1000)
+PLANS = [PLAN]
 
 
 def answer(seed: int) -> dict[str, list[Any]]:
@@ -68,34 +68,27 @@ def read_table(page: Page, name: str) -> list[list[str]]:
 
 
 def test_the_page_shows_what_the_shell_prints(
-    browser: Browser, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
     PLAN.write(Path("plan.json"))
-    wire = Wire(PLAN)
-    made = wire.bodies(PLAN.privatize(answer(1), dn.seeded(1)))
-    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
-    with collecting(tmp_path, [PLAN]) as running:
-        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-        assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
-        asked = ["estimate", "plan.json", "--from", running.url]
-        text, told = run(*asked).out, json.loads(run(*asked, "--json").out)
-        with visiting(browser, running, viewport={"width": 1200, "height": 900}) as visit:
-            page = visit.dashboard(PLAN)
-            page.get_by_text("Tables", exact=True).click()
-            expect(
-                page.get_by_role("table", name="Estimates of home", exact=True)
-            ).to_be_visible()  # the last
-            expect(page.get_by_text("Health of the reports: ")).to_be_visible()  # another request
-            tables = {
-                name: read_table(page, f"Estimates of {name}")
-                for name in ("vote", "works", "media", "mood", "hours", "age", "home")
-            }
-            answers = {
-                name: read_table(page, f"Estimates of {name} of those to whom it applies")
-                for name in ("job", "perks")
-            }
-            body = page.locator("main").inner_text()
+    post_people(collector, PLAN, answer(1))
+    asked = ["estimate", "plan.json", "--from", collector.url]
+    text, told = run(*asked).out, json.loads(run(*asked, "--json").out)
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.dashboard(PLAN)
+        page.get_by_text("Tables", exact=True).click()
+        expect(page.get_by_role("table", name="Estimates of home", exact=True)).to_be_visible()  # the last
+        expect(page.get_by_text("Health of the reports: ")).to_be_visible()  # another request
+        tables = {
+            name: read_table(page, f"Estimates of {name}")
+            for name in ("vote", "works", "media", "mood", "hours", "age", "home")
+        }
+        answers = {
+            name: read_table(page, f"Estimates of {name} of those to whom it applies")
+            for name in ("job", "perks")
+        }
+        body = page.locator("main").inner_text()
     grouped = {row["attribute"] for row in told["groups"]}
     rows = [row for row in told["rows"] if row["attribute"] not in grouped] + told["groups"]
     compared = 0

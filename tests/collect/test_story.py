@@ -19,9 +19,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 import deniable as dn
 from deniable.client import Client
 from tests import statistics
-from tests.collect.test_map import EXAMPLES, tap_town
-from tests.collect.test_pages import PATIENCE, Visit, counted
-from tests.collect.test_pages import browser as browser
+from tests.collect.journeys import EXAMPLES, PATIENCE, Visit, counted
+from tests.collect.test_map import tap_town
 from tests.collector import Running, collecting
 from tests.design.test_page import designing, opened
 from tests.running import Outcome, Run

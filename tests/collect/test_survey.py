@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access, visiting
-from tests.collector import Running, collecting
+from tests.collect.journeys import PHONE, check_access, visiting
+from tests.collector import Running
 
 STUDY = dn.Study(
     {"smokes": ["yes", "no"], "income": dn.Number(0, 100_000)},
@@ -30,14 +27,7 @@ STUDY = dn.Study(
     ),
 ).plan(people=1000)
 
-
-PHONE = {"width": 360, "height": 640}
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("survey"), [STUDY]) as running:
-        yield running
+PLANS = [STUDY]
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import pytest
 from playwright.sync_api import Browser, Route, expect
 
 import deniable as dn
 from deniable.study import Plan
 from deniable.wire import Report, Wire
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access, look, visiting
-from tests.collector import BINARY, HTTP, Running, collecting
+from tests.collect.journeys import DESK, PHONE, check_access, look, visiting
+from tests.collector import BINARY, HTTP, Running
 
 SITES = dn.Study(
     {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
@@ -24,14 +22,7 @@ INCOME = dn.Study({"income": dn.Range(0, 4096, step=1, queries="ranges")}, epsil
     people=100_000
 )
 DEVICES = dn.Study({"device": dn.Code(bits=48)}, epsilon=2.0, title="Devices").plan(people=10_000)
-PHONE = {"width": 360, "height": 640}
-DESK = {"width": 1200, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with collecting(tmp_path_factory.mktemp("text"), [SITES, INCOME, WORDS, DEVICES]) as running:
-        yield running
+PLANS = [SITES, INCOME, WORDS, DEVICES]
 
 
 def test_text_is_asked_once_and_cut_where_people_see_it(browser: Browser, collector: Running) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 import deniable as dn
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import post, set_round, visiting
-from tests.collector import Running, collecting
+from tests.collect.journeys import EXAMPLES, post, set_round, visiting
+from tests.collector import Running
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
 MEDIA = dn.Study(
     {
@@ -42,28 +38,27 @@ LONG = dn.Study(
 HOURS = dn.Study({"hours": dn.Range(0, 60, step=5)}, epsilon=2.0, protocol="grr", title="Hours").plan(
     people=1000
 )
+PLANS = [ISLAND, MEDIA, WEEKLY, LONG, HOURS]
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    plans = [ISLAND, MEDIA, WEEKLY, LONG, HOURS]
-    with collecting(tmp_path_factory.mktemp("wording"), plans, "--minimum", "50") as running:
-        set_round(running, WEEKLY, 2, None)
-        post(running, MEDIA, 100, hours=10)
-        post(running, HOURS, 60, hours=10)
-        post(running, WEEKLY, 60, age=40)
-        post(running, WEEKLY, 60, number=2, age=90)
-        post(running, ISLAND, 100, beach=(54.12, 10.55))  # type: ignore[arg-type]
-        yield running
+def collected(collector: Running) -> Running:
+    set_round(collector, WEEKLY, 2, None)
+    post(collector, MEDIA, 100, hours=10)
+    post(collector, HOURS, 60, hours=10)
+    post(collector, WEEKLY, 60, age=40)
+    post(collector, WEEKLY, 60, number=2, age=90)
+    post(collector, ISLAND, 100, beach=(54.12, 10.55))
+    return collector
 
 
 def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_that_apply(
-    browser: Browser, collector: Running
+    browser: Browser, collected: Running
 ) -> None:
     answer = MEDIA.loss.answer
     assert answer is not None
     assert MEDIA.loss.attribute < answer < MEDIA.loss.record
-    with visiting(browser, collector) as visit:
+    with visiting(browser, collected) as visit:
         page = visit.dashboard(MEDIA)
         lines = page.locator(".figures").first
         label = "One report, between people who differ in one answer"
@@ -78,8 +73,8 @@ def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_
         expect(page.get_by_role("region", name="media: tv", exact=True)).to_have_count(0)
 
 
-def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector) as visit:
+def test_smoothed_shares_are_a_switch(browser: Browser, collected: Running) -> None:
+    with visiting(browser, collected) as visit:
         page = visit.dashboard(ISLAND)
         panel = page.get_by_role("region", name="beach", exact=True).first
         expect(panel.get_by_role("heading", name=re.compile("(possible|most likely) shares"))).to_be_visible()
@@ -97,9 +92,9 @@ def test_smoothed_shares_are_a_switch(browser: Browser, collector: Running) -> N
 
 
 def test_what_is_too_noisy_is_flagged_and_no_cell_is_listed_that_may_be_empty(
-    browser: Browser, collector: Running
+    browser: Browser, collected: Running
 ) -> None:
-    with visiting(browser, collector) as visit:
+    with visiting(browser, collected) as visit:
         page = visit.dashboard(WEEKLY)
         cells = page.locator(".change tr", has=page.get_by_role("rowheader", name="Mean")).locator("td")
         expect(cells.first).to_have_text("too noisy to read")
@@ -112,8 +107,8 @@ def test_what_is_too_noisy_is_flagged_and_no_cell_is_listed_that_may_be_empty(
         expect(caption).not_to_contain_text("from \N{MINUS SIGN}")
 
 
-def test_cells_and_towns_are_said_in_the_language_of_the_page(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="de-DE") as visit:
+def test_cells_and_towns_are_said_in_the_language_of_the_page(browser: Browser, collected: Running) -> None:
+    with visiting(browser, collected, locale="de-DE") as visit:
         page = visit.survey(ISLAND)
         page.locator(".typed summary").click()
         page.get_by_label("Breite").fill("54,11")
@@ -124,8 +119,8 @@ def test_cells_and_towns_are_said_in_the_language_of_the_page(browser: Browser, 
         expect(page.locator(".review dd")).to_have_text(f"54,11; 10,54 (bei Southport, die Zelle {cell})")
 
 
-def test_yes_and_no_and_untranslated_questions(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="de-DE") as visit:
+def test_yes_and_no_and_untranslated_questions(browser: Browser, collected: Running) -> None:
+    with visiting(browser, collected, locale="de-DE") as visit:
         page = visit.survey(MEDIA)
         expect(page.get_by_label("Ja", exact=True)).to_be_visible()
         page.get_by_label("Nein", exact=True).check()
@@ -143,11 +138,11 @@ def test_yes_and_no_and_untranslated_questions(browser: Browser, collector: Runn
         expect(page.get_by_label("no", exact=True)).to_be_checked()
 
 
-def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="en-US") as visit:
+def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collected: Running) -> None:
+    with visiting(browser, collected, locale="en-US") as visit:
         page = visit.page
         page.add_init_script("localStorage.setItem('deniable.cap', '6')")  # both together give away 5.3
-        page.goto(f"{collector.url}/#plan={WEEKLY.id}&plan={LONG.id}")
+        page.goto(f"{collected.url}/#plan={WEEKLY.id}&plan={LONG.id}")
         page.locator("main form").get_by_role("textbox").fill("40")
         page.get_by_role("button", name="Next").click()
         back = page.get_by_role("button", name="Back", exact=True)
@@ -166,10 +161,10 @@ def test_one_button_leads_back_from_a_part_with_pages(browser: Browser, collecto
         expect(page.get_by_role("heading", name="Page 1 of 2")).to_be_visible()
 
 
-def test_the_chosen_language_is_read_whole_on_a_phone(browser: Browser, collector: Running) -> None:
+def test_the_chosen_language_is_read_whole_on_a_phone(browser: Browser, collected: Running) -> None:
     """It was cut off after "Português (perg", so that nobody read what the questions are in."""
     phone = {"width": 360, "height": 640}
-    with visiting(browser, collector, locale="pt-BR", viewport=phone) as visit:
+    with visiting(browser, collected, locale="pt-BR", viewport=phone) as visit:
         menu = visit.survey(MEDIA).locator("#language select")
         expect(menu.locator("option:checked")).to_contain_text("perguntas em")
         shown = menu.evaluate("one => one.offsetWidth")

@@ -8,6 +8,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -46,7 +47,8 @@ def one(number: int, body: bytes = b"") -> Arrival:
 
 
 def go(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 60))
+    with ThreadPoolExecutor(1) as apart:  # a browser of other tests has a loop in this thread
+        apart.submit(asyncio.run, asyncio.wait_for(work, 60)).result()
 
 
 async def began(slow: Slow) -> None:

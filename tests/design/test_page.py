@@ -22,8 +22,7 @@ from playwright.sync_api import Browser, Page, expect
 from deniable.collect.serving import listen
 from deniable.commands.design import _open_browser as open_browser
 from deniable.design import app
-from tests.collect.test_pages import PATIENCE, check_access
-from tests.collect.test_pages import browser as browser
+from tests.collect.journeys import PATIENCE, check_access
 from tests.design.samples import KINDS, TEXT
 from tests.running import Run
 

@@ -12,8 +12,7 @@ from deniable.design.draft import Question
 from deniable.design.forecast import forecast
 from deniable.design.preview import preview
 from deniable.design.problems import find_unfinished
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access
+from tests.collect.journeys import check_access
 from tests.design.test_page import DESK, designing, opened
 
 TEXT = """epsilon = 4.0

@@ -15,8 +15,7 @@ from deniable.design.draft import Draft, Question
 from deniable.design.preview import preview
 from deniable.design.problems import check
 from deniable.explain.table_precision import expect_tables
-from tests.collect.test_pages import browser as browser
-from tests.collect.test_pages import check_access
+from tests.collect.journeys import check_access
 from tests.design.test_page import DESK, designing, id_of, opened
 
 TEXT = """\
