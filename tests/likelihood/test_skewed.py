@@ -36,14 +36,6 @@ def skewed(n: int, epsilon: float) -> tuple[metric.Geometric, dn.Tally]:
     return m, m.tally(m.privatize(values, dn.seeded(5)))
 
 
-def corner(side: int, epsilon: float) -> tuple[metric.MetricMechanism, dn.Tally, Floats]:
-    """20,000 people around cell (10, 10) of a large grid, and their shares."""
-    m = metric.planar_geometric((side, side), epsilon, "manhattan")
-    cells = np.clip(np.rint(np.random.default_rng(1).normal(10, 2, (20_000, 2))), 0, side - 1).astype(int)
-    values = cells @ [side, 1]
-    return m, m.tally(m.privatize(values, dn.seeded(2))), np.bincount(values, minlength=m.k) / values.size
-
-
 def assert_distribution(result: Likelihood) -> None:
     assert np.isfinite(result.frequencies).all()
     assert (result.frequencies >= 0).all()
@@ -93,21 +85,6 @@ def test_all_reports_at_one_end(reports: int, method: str) -> None:
     else:
         with pytest.raises(dn.InvalidParameter, match="1 report cannot be dealt to 5 folds"):
             result.smooth()
-
-
-@pytest.mark.parametrize(("side", "epsilon"), [(80, 8.0), (100, 5.0)])
-def test_people_in_a_corner_of_a_large_grid(side: int, epsilon: float) -> None:
-    """These came back as the uniform start, with a gap above 4."""
-    m, tally, truth = corner(side, epsilon)
-    assert m.k > 6000, "too large for the interior point"
-    for method in ("auto", "squarem", "em"):
-        result = mle(m, tally, method=method, iterations=None if method == "auto" else 300)
-        assert_distribution(result)
-        assert result.certified
-        assert np.abs(result.frequencies - truth).sum() < 0.1
-    soft = mle(m, tally).smooth()
-    assert_distribution(soft)
-    assert np.abs(soft.frequencies - truth).sum() < 0.3
 
 
 class _Failing(Rows):

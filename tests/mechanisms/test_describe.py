@@ -17,7 +17,6 @@ MECHANISMS: dict[str, Any] = {
     **{name: row.make(12, 1.0) for name, row in dn.PROTOCOLS.items()},
     "geometric": dn.metric.geometric(11, 0.3),
     "planar": dn.metric.planar_geometric(GRID, 0.0001),
-    "manhattan": dn.metric.planar_geometric(GRID, 0.0001, measure="manhattan"),
     "square wave": dn.metric.square_wave(1.0, 12),
     "exponential": dn.metric.exponential(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))), 1.0),
     "l_sue": dn.rounds.l_sue(12, 1.0, 2.0),

@@ -28,7 +28,6 @@ from deniable.metric import (
     Geometric,
     MetricMechanism,
     PlanarGeometric,
-    ProductGeometric,
     SquareWave,
     Tabled,
     exponential,
@@ -98,12 +97,6 @@ MAKERS: dict[str, tuple[Callable[[], MetricMechanism], Distance, float]] = {
         on_grid(5, "euclidean", (2.5, 1.0)),
         0.6,
     ),
-    "product": (lambda: planar_geometric((3, 4), 0.8, "manhattan"), on_grid(4, "manhattan"), 0.8),
-    "product of oblong cells": (
-        lambda: planar_geometric(Oblong(), 0.6, "manhattan"),
-        on_grid(5, "manhattan", (2.5, 1.0)),
-        0.6,
-    ),
     "square wave": (lambda: square_wave(1.0, 9), anywhere, 1.0),
     "narrow square wave": (lambda: square_wave(5.0, 6), anywhere, 5.0),
 }
@@ -132,8 +125,6 @@ def ends_of(m: MetricMechanism) -> list[list[tuple[int, int, int]]]:
             return [_ranges([0, *{int(end) for end in m._sums.ravel()}])]
         case PlanarGeometric():
             return [_ranges([0, *map(int, m._ascending)])]
-        case ProductGeometric():
-            return [ends_of(m.down)[0], ends_of(m.across)[0]]
         case SquareWave():
             cuts = {-(-FULL * j // bound) for bound in (m.window, m.k - 1) for j in range(bound)}
             return [_ranges([0, m.keep]), _ranges(sorted(cuts))]
@@ -270,7 +261,6 @@ def test_loss_at_every_distance_of_any_table(tails: list[int]) -> None:
 def test_no_distance_loses_more_than_the_worst_case() -> None:
     for m in (
         planar_geometric((3, 4), 1.0),
-        planar_geometric((3, 4), 1.0, "manhattan"),
         exponential(np.abs(np.arange(5)[:, None] - np.arange(5)), 1.0),
     ):
         assert m.loss_at(1e6) == m.loss()
@@ -321,14 +311,6 @@ def test_geometric_is_noise_that_is_clamped() -> None:
     i, j = np.indices((101, 101))
     ideal = np.where((j == 0) | (j == 100), 1 / (1 + a), (1 - a) / (1 + a)) * a ** np.abs(i - j)
     np.testing.assert_allclose(m.law.matrix(), ideal, rtol=0, atol=2.0**-50)
-
-
-def test_product_is_the_kronecker_product() -> None:
-    m = made("product")
-    assert isinstance(m, ProductGeometric)
-    np.testing.assert_allclose(
-        m.law.matrix(), np.kron(m.down.law.matrix(), m.across.law.matrix()), rtol=1e-13
-    )
 
 
 def test_planar_is_noise_that_is_clamped() -> None:
@@ -394,9 +376,8 @@ def test_tight_constraints_exist_or_say_so() -> None:
     weights = tight_constraints(cycle, 0.3).law.matrix()
     np.testing.assert_allclose(weights[0], np.roll(weights[3], -3), rtol=1e-8)
     product = table_of(on_grid(4, "manhattan"), 12)
-    np.testing.assert_allclose(
-        tight_constraints(product, 0.8).law.matrix(), made("product").law.matrix(), rtol=1e-8
-    )
+    sides = (geometric(n, 0.8).law.matrix() for n in (2, 3))
+    np.testing.assert_allclose(tight_constraints(product, 0.8).law.matrix(), np.kron(*sides), rtol=1e-8)
 
 
 @settings(max_examples=25)
@@ -431,7 +412,7 @@ def test_sampler_follows_its_law(name: str) -> None:
     check_law(made(name), dn.seeded(1), made(name))
 
 
-@pytest.mark.parametrize("name", ["geometric", "planar", "product", "exponential on a line", "square wave"])
+@pytest.mark.parametrize("name", ["geometric", "planar", "exponential on a line", "square wave"])
 def test_system_words_follow_the_law(name: str) -> None:
     m, reports = made(name), statistics.SYSTEM_REPORTS
     seen = np.bincount(m.privatize(np.full(reports, 1), dn.randomness.system()), minlength=m.outputs)
@@ -443,7 +424,6 @@ MOVED: dict[str, Callable[[float], MetricMechanism]] = {
     "geometric": lambda by: geometric(5, 0.5 * by),
     "exponential on a line": lambda by: exponential(line, 1.0 * by, 6),
     "planar": lambda by: planar_geometric((3, 4), 0.8 * by),
-    "product": lambda by: planar_geometric((3, 4), 0.8 * by, "manhattan"),
     "square wave": lambda by: SquareWave(9, made("square wave").window, int(made("square wave").keep * by)),  # type: ignore[attr-defined]
 }
 
@@ -528,7 +508,6 @@ def test_batch_equals_one_by_one(name: str) -> None:
         lambda: geometric(70_000, 0.001),
         lambda: exponential(line, 0.5, 40),
         lambda: planar_geometric((20, 17), 0.3),
-        lambda: planar_geometric((20, 17), 0.3, "manhattan"),
         lambda: square_wave(1.0, 300),
     ],
 )
@@ -628,7 +607,6 @@ ESTIMATED = [
     "exponential on a line",
     "exponential on points",
     "planar",
-    "product",
     "square wave",
 ]
 
@@ -698,9 +676,6 @@ def test_any_falling_table_is_estimated_by_itself() -> None:
     inverse = np.linalg.inv(matrix)
     np.testing.assert_allclose(m._squares(shares), inverse.T**2 @ shares, rtol=1e-9)
     np.testing.assert_allclose(m._weighing(points), inverse @ points, rtol=1e-9)
-    grid = ProductGeometric(staircase(3, 2, 1.0), geometric(4, 1.0), (1.0, 1.0))
-    cells = np.random.default_rng(2).dirichlet(np.ones(20))
-    np.testing.assert_allclose(grid._inverse(cells @ grid.law.matrix()), cells, atol=1e-9)
 
 
 def test_tiny_epsilons_keep_their_digits() -> None:
@@ -730,9 +705,7 @@ def test_estimate_of_many_counts() -> None:
         m.law.matrix()
 
 
-@pytest.mark.parametrize(
-    "m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0, "manhattan"), planar_geometric([4, 5], 1.0)]
-)
+@pytest.mark.parametrize("m", [geometric(60, 3.0), planar_geometric([4, 5], 1.0)])
 def test_products_are_those_of_the_matrix(m: MetricMechanism) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(m.k))
     assert np.allclose(m.law.forward(shares), shares @ m.law.matrix(), rtol=1e-12)
@@ -792,7 +765,6 @@ def test_parameters_that_are_refused() -> None:
             lambda: planar_geometric((5, 5), 1e-5),
             "too small for a grid of 5 x 5 cells.* use a larger epsilon",
         ),
-        (lambda: planar_geometric((5, 5), 1.0, "chebyshev"), "euclidean, manhattan"),  # type: ignore[arg-type]
         (lambda: square_wave(1.0, 1), "bins"),
         (lambda: SquareWave(9, 3, 5), "likelier than the rest"),
         (lambda: Tabled(np.full((2, 2), 2**62, dtype=np.uint64), np.array([[0, 1], [1, 0]])), "add up to 2"),

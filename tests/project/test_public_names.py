@@ -73,7 +73,7 @@ ROOMS = {
     "metric": names(
         """
         Averaged Channel ContinuousWave Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism
-        Piecewise PlanarGeometric PlanarLaplace ProductGeometric SquareWave Tabled duchi
+        Piecewise PlanarGeometric PlanarLaplace SquareWave Tabled duchi
         exponential geometric great_circle hybrid optimal_remap per_meter piecewise planar_geometric
         planar_laplace remap_to square_wave tight_constraints
         """

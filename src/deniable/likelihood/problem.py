@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.likelihood.rows import Decay, Dense, Kept, Lattice, Rows, Stacked, Window
+from deniable.likelihood.rows import Decay, Dense, Kept, Rows, Stacked, Window
 from deniable.likelihood.steps import level
 from deniable.metric.line import GeometricChannel
 
@@ -100,38 +100,11 @@ class Table:
 
 
 @final
-class GridChannel:
-    """Geometric noise down and across a grid, whose cells are counted row by row."""
-
-    def __init__(self, down: GeometricChannel, across: GeometricChannel) -> None:
-        self.down, self.across = down, across
-
-    @property
-    def k(self) -> int:
-        """The number of cells."""
-        return self.down.k * self.across.k
-
-    @cached_property
-    def ends(self) -> Floats:
-        """The factor of each output."""
-        return np.outer(self.down.ends, self.across.ends).reshape(-1)
-
-    @cached_property
-    def rows(self) -> Lattice:
-        """All cells, without the outputs' factors, whose logarithms stand beside."""
-        return Lattice(self.down.kernel, self.across.kernel, np.log(self.ends))
-
-    def output(self, shares: npt.ArrayLike) -> Floats:
-        """How likely each output is if the cells have these shares."""
-        return np.asarray(self.rows.forward(np.asarray(shares, dtype=np.float64)) * self.ends)
-
-
-@final
 @dataclass(frozen=True, eq=False)
 class Counted(Listed):
     """How many reports have each output: all that there is to know where the outputs are few."""
 
-    channel: Table | Window | Kept | GeometricChannel | GridChannel
+    channel: Table | Window | Kept | GeometricChannel
     counts: Integers
     shape: tuple[int, ...] = ()
 
@@ -149,8 +122,6 @@ class Counted(Listed):
             return Dense(np.ascontiguousarray(self.channel.matrix.T[self.observed]))
         if isinstance(self.channel, Kept | Window):
             return self.channel
-        if isinstance(self.channel, GridChannel):
-            return self.channel.rows
         return Decay(self.channel.kernel, np.log(self.channel.ends))
 
     @property

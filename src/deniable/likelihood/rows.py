@@ -294,30 +294,6 @@ class Decay(Rows):
 
 
 @final
-class Lattice(Rows):
-    """Outputs at all cells of a grid, decaying down and across it."""
-
-    def __init__(self, down: Decaying, across: Decaying, logs: Floats) -> None:
-        self.down, self.across, self.logs = down, across, logs
-        self.k = self.size = down.k * across.k
-
-    @property
-    def roundings(self) -> int:
-        return 4 * (self.down.k + self.across.k)
-
-    def forward(self, shares: Floats) -> Floats:
-        cells = self.across.times(shares.reshape(*shares.shape[:-1], self.down.k, self.across.k))
-        return np.asarray(self.down.times(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
-
-    def backward(self, weights: Floats) -> Floats:
-        return self.forward(weights)
-
-    def gram(self, weights: Floats) -> Floats:
-        table = np.kron(self.down.table, self.across.table)
-        return np.asarray((table * weights) @ table)
-
-
-@final
 class Window(Rows):
     """Outputs 0 to k + width - 2; those of a value's window, `width` from its own number on, are likelier."""
 

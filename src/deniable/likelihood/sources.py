@@ -18,7 +18,6 @@ from deniable.law import Law, Marginal, Matrix, Moments
 from deniable.likelihood.problem import (
     Celled,
     Counted,
-    GridChannel,
     Problem,
     Reported,
     Table,
@@ -36,7 +35,6 @@ from deniable.metric import (
     Mean,
     MetricMechanism,
     PlanarLaplace,
-    ProductGeometric,
     SquareWave,
 )
 from deniable.metric.base import MOST_ENTRIES
@@ -53,7 +51,6 @@ _FEWEST_BINS, _MOST_BINS = 8, 256
 MOST_ASKED = 1 << 11
 """And the most that can be asked for."""
 _ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
-_DENSE = 1000  # cells whose table is small
 
 
 def build_problem(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
@@ -328,7 +325,7 @@ def _check_tally(k: int, data: Tally | Array) -> Tally:
 
 
 @singledispatch
-def _build_channel(mechanism: MetricMechanism) -> Table | Window | GeometricChannel | GridChannel:
+def _build_channel(mechanism: MetricMechanism) -> Table | Window | GeometricChannel:
     """The channel of a mechanism: a table, unless its rows have a quicker form."""
     return _tabulate(mechanism)
 
@@ -337,8 +334,7 @@ def _tabulate(mechanism: MetricMechanism) -> Table:
     if mechanism.k * mechanism.outputs > MOST_ENTRIES:
         raise InvalidParameter(
             f"the likelihood of {mechanism.k:,} values and {mechanism.outputs:,} outputs takes a table "
-            f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells, or on a grid "
-            "measure='manhattan', which needs none"
+            f"of at most {MOST_ENTRIES:,} numbers; use fewer values or larger cells"
         )
     return Table(mechanism.law.matrix())
 
@@ -346,14 +342,6 @@ def _tabulate(mechanism: MetricMechanism) -> Table:
 @_build_channel.register
 def _build_line(mechanism: Geometric) -> Table | GeometricChannel:
     return _idealize(mechanism) if mechanism.is_geometric else _tabulate(mechanism)
-
-
-@_build_channel.register
-def _build_grid(mechanism: ProductGeometric) -> Table | GridChannel:
-    sides = mechanism.down, mechanism.across
-    if mechanism.k > _DENSE and all(side.is_geometric for side in sides):
-        return GridChannel(*map(_idealize, sides))
-    return _tabulate(mechanism)
 
 
 @_build_channel.register
@@ -372,7 +360,7 @@ def _idealize(mechanism: Geometric) -> GeometricChannel:
 
 
 def _count_outputs(
-    channel: Table | Window | GeometricChannel | GridChannel, data: Tally | Array, shape: tuple[int, ...]
+    channel: Table | Window | GeometricChannel, data: Tally | Array, shape: tuple[int, ...]
 ) -> Counted:
     """How many reports have each output of a channel, from their tally or from the reports themselves."""
     size = channel.size if isinstance(channel, Table | Window) else channel.k

@@ -9,7 +9,7 @@ from deniable.metric.base import Channel, MetricMechanism
 from deniable.metric.globe import PlanarLaplace, great_circle, per_meter, planar_laplace
 from deniable.metric.means import Averaged, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
 from deniable.metric.ordered import Geometric, geometric
-from deniable.metric.planar import PlanarGeometric, ProductGeometric, planar_geometric
+from deniable.metric.planar import PlanarGeometric, planar_geometric
 from deniable.metric.remapping import optimal_remap, remap_to
 from deniable.metric.tabled import Tabled, exponential, tight_constraints
 from deniable.metric.waves import ContinuousWave, SquareWave, square_wave
@@ -27,7 +27,6 @@ __all__ = [
     "Piecewise",
     "PlanarGeometric",
     "PlanarLaplace",
-    "ProductGeometric",
     "SquareWave",
     "Tabled",
     "duchi",

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
@@ -23,7 +22,7 @@ from deniable.formatting import format_count, format_loss, format_up
 from deniable.law import Matrix, Moments, checked_prior, finite
 from deniable.law.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Losses, Tally
-from deniable.metric.certified import divided_up, times_up
+from deniable.metric.certified import times_up
 from deniable.randomness.words import Rows
 
 MOST_ENTRIES = 1 << 24
@@ -430,11 +429,6 @@ def describe_metric(m: MetricMechanism, what: str, unit: str, bounded: bool = Fa
 def loss_by_units(m: MetricMechanism, distance: float) -> float:
     """A loss per unit times the distance, rounded up, and never more than that of the worst case."""
     return min(m.loss_per(distance), log_up(m.ratio))
-
-
-def per_unit(loss: float, distance: Fraction) -> float:
-    """A loss by distance, rounded up."""
-    return divided_up(Fraction(loss), distance)
 
 
 def inverted(matrix: Floats) -> Floats:

@@ -72,25 +72,6 @@ def geometric(values: Array, where: Address, guide: Guide, reports: Array) -> No
 
 
 @compiled
-def product(values: Array, where: Address, down: Guide, across: Guide, reports: Array) -> None:
-    """One word moves the row of a cell, the next its column."""
-    words_drawn = np.empty((2, SPAN), np.uint64)
-    table, low, high, shift = down
-    table_2, low_2, high_2, shift_2 = across
-    last, columns = table.size, table_2.size + 1
-    for first in range(0, values.size, SPAN):
-        block, out = values[first : first + SPAN], reports[first : first + SPAN]
-        draw(where, first, block.size, words_drawn)
-        for i in range(block.size):
-            row = block[i] // columns
-            moved = _moved(row, words_drawn[0, i], last, table, low, high, shift)
-            column = _moved(
-                block[i] - row * columns, words_drawn[1, i], columns - 1, table_2, low_2, high_2, shift_2
-            )
-            out[i] = moved * columns + column
-
-
-@compiled
 def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int, reports: Array) -> None:
     """One word moves a cell in both directions at once."""
     words_drawn = np.empty((1, SPAN), np.uint64)

@@ -8,23 +8,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Literal, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.errors import InvalidParameter, not_among
+from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.metric.base import (
     ROUNDED_UP,
     MetricMechanism,
     describe_metric,
     loss_by_units,
-    per_unit,
     sides_between,
 )
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
-from deniable.metric.ordered import Geometric, geometric, moved
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
@@ -32,8 +30,6 @@ from deniable.randomness.words import Rows
 if TYPE_CHECKING:
     from deniable.metric.loops import Guide
 
-Measure = Literal["euclidean", "manhattan"]
-_MEASURES = ("euclidean", "manhattan")
 _MOST = 1 << 12  # rows or columns
 _LARGEST_STEP = 40.0  # nats from a cell to the next: beyond this nobody moves in a table out of 2^64
 # the least probability of a displacement: rounding one to words changes it by at most 2^-33 of itself
@@ -66,120 +62,6 @@ class Cells(Protocol):
     @property
     def steps(self) -> tuple[float, float]:
         """The distance from one row to the next, and from one column to the next."""
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class ProductGeometric(MetricMechanism):
-    """Geometric noise down and across a grid, a word each: private by the sum of the two distances."""
-
-    down: Geometric
-    across: Geometric
-    steps: tuple[float, float]
-
-    words = 2
-
-    @property
-    def k(self) -> int:
-        return self.down.k * self.across.k
-
-    @property
-    def outputs(self) -> int:
-        return self.k
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.down.k, self.across.k
-
-    def distance(self, one: int, other: int) -> float:
-        return ROUNDED_UP * sum(sides_between(one, other, self.shape, self.steps))
-
-    @property
-    def ratio(self) -> Fraction:
-        return self.down.ratio * self.across.ratio
-
-    def _loss_at(self, distance: float) -> float:
-        return loss_by_units(self, distance)
-
-    @cached_property
-    def _unit_loss(self) -> float:
-        sides = zip((self.down, self.across), self.steps, strict=True)
-        return max(per_unit(axis.loss_at(1), Fraction(step)) for axis, step in sides)
-
-    def _rows(self, start: int, stop: int) -> Floats:
-        rows, columns = np.divmod(np.arange(start, stop), self.across.k)
-        down, across = self.down._rows(0, self.down.k), self.across._rows(0, self.across.k)
-        return (down[rows][:, :, None] * across[columns][:, None, :]).reshape(stop - start, self.k)
-
-    def _forward(self, shares: Floats) -> Floats:
-        moved = np.apply_along_axis(self.down.forward, 0, shares.reshape(self.down.k, self.across.k))
-        return np.apply_along_axis(self.across.forward, 1, moved).reshape(-1)
-
-    def _weights(self, value: int) -> tuple[int, ...]:
-        row, column = divmod(value, self.across.k)
-        return tuple(
-            weight * other for weight in self.down._weights(row) for other in self.across._weights(column)
-        )
-
-    def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        rows, columns = np.divmod(values, self.across.k)
-        reports[:] = moved(rows, words[:, 0], self.down._ascending) * self.across.k + moved(
-            columns, words[:, 1], self.across._ascending
-        )
-
-    def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.metric import loops
-
-        loops.product(values, rows.address(), self.down.guide, self.across.guide, reports)
-
-    @property
-    def contributions(self) -> tuple[float, float]:
-        added = [
-            contribution * other
-            for contribution in self.down.contributions
-            for other in self.across.contributions
-        ]
-        return min(added), max(added)
-
-    def _inverse(self, shares: Floats) -> Floats:
-        return self._by_axis(shares, "_inverse")
-
-    def _squares(self, shares: Floats) -> Floats:
-        return self._by_axis(shares, "_squares")
-
-    def _weighing(self, points: Floats) -> Floats:
-        return self._by_axis(points, "_weighing")
-
-    def _cumulated(self, shares: Floats) -> Floats:
-        """Cells go row by row: each sum is weighed by itself."""
-        weighings = (
-            self._weighing((np.arange(self.k) <= value).astype(np.float64)) for value in range(self.k - 1)
-        )
-        return np.array([shares @ (weights - shares @ weights) ** 2 for weights in weighings])
-
-    @cached_property
-    def _mean_squares(self) -> Floats:
-        return np.outer(self.down._mean_squares, self.across._mean_squares).ravel()
-
-    def _by_axis(self, shares: Floats, step: str) -> Floats:
-        """The inverse of a product is the product of the inverses: down columns, then across rows."""
-        down, across = getattr(self.down, step), getattr(self.across, step)
-        table = np.array([down(column) for column in shares.reshape(self.down.k, self.across.k).T]).T
-        return np.array([across(row) for row in table]).ravel()
-
-    title = "Geometric noise on a grid"
-    phrase = "a noisy cell"
-    unit = "unit of manhattan distance"
-
-    def describe_values(self) -> str:
-        return f"{self.down.k} x {self.across.k} cells"
-
-    def __repr__(self) -> str:
-        return describe_metric(self, f"{self.down.k} x {self.across.k} cells", "unit of manhattan distance")
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        return self.down, self.across, self.steps
 
 
 @final
@@ -321,21 +203,16 @@ def _unfold(noise: WordArray) -> WordArray:
     return np.concatenate([right[:0:-1], right], axis=0)
 
 
-def planar_geometric(
-    grid: Cells | Sequence[int], epsilon: float, measure: Measure = "euclidean"
-) -> PlanarGeometric | ProductGeometric:
+def planar_geometric(grid: Cells | Sequence[int], epsilon: float) -> PlanarGeometric:
     """Noise on a grid: two cells at distance d lose at most d epsilon, in the grid's unit of distance.
 
     `grid` is a `Grid`, whose distances are in meters, or a number of rows and columns with a distance of 1
-    between neighbors. Values are cells, row by row. By the `euclidean` distance, a displacement z has a
-    probability that falls as e^(-epsilon |z|), and one word finds it in one table. By the `manhattan`
-    distance, the sum of both, rows and columns move independently, a word each; for the same protection by
-    the Euclidean distance epsilon / sqrt(2) is needed, and the noise is about a sixth larger, but the
-    estimate takes no longer than the counting.
+    between neighbors. Values are cells, row by row. A displacement z has a probability that falls as
+    e^(-epsilon |z|), and one word finds it in one table.
 
-    On up to 4,096 cells, the euclidean loss by distance is the smallest that holds for all pairs of cells. On
-    more it is the bound that the table was made by. These are next to equal unless epsilon is so large that
-    far cells have all but no words: at 40 per unit, 64 x 64 cells lose 20.3, and 65 x 64 state 40.
+    On up to 4,096 cells, the loss by distance is the smallest that holds for all pairs of cells. On more it
+    is the bound that the table was made by. These are next to equal unless epsilon is so large that far cells
+    have all but no words: at 40 per unit, 64 x 64 cells lose 20.3, and 65 x 64 state 40.
 
     >>> m = planar_geometric((20, 30), epsilon=0.5)
     >>> m
@@ -348,8 +225,6 @@ def planar_geometric(
 
     Reference: andres2013
     """
-    if measure not in _MEASURES:
-        raise InvalidParameter(not_among(str(measure), "a measure", _MEASURES))
     rows, columns, steps = _shape_of(grid)
     budget = positive_epsilon(epsilon)
     if isinstance(grid, Cells) and budget * max(steps) > _LARGEST_STEP:
@@ -357,9 +232,6 @@ def planar_geometric(
             f"epsilon is per meter on a Grid, and its cells are {min(steps):.0f} m wide: {budget:g} per "
             "meter hides nothing; use per_meter(level=2.0, radius=200), or the like"
         )
-    if measure == "manhattan":
-        down, across = (math.nextafter(budget * step, 0.0) for step in steps)
-        return ProductGeometric(geometric(rows - 1, down), geometric(columns - 1, across), steps)
     return PlanarGeometric(planar_noise(rows, columns, steps, budget), steps, budget)
 
 

@@ -25,7 +25,7 @@ from deniable.metric.globe import EARTH, checked_locations
 from deniable.randomness import Words
 
 if TYPE_CHECKING:
-    from deniable.metric import PlanarGeometric, ProductGeometric
+    from deniable.metric import PlanarGeometric
 
 NAMES = ("x", "y", "nearest station", "second station", "station", "area", "density")
 _BLOCK = 1 << 22  # entries of a table of distances at a time
@@ -106,7 +106,7 @@ class NoisyPlaces:
     cells: Integers
     """The reported cells of the grid."""
     grid: Grid
-    mechanism: PlanarGeometric | ProductGeometric
+    mechanism: PlanarGeometric
 
     def __repr__(self) -> str:
         return f"<NoisyPlaces: {format_count(len(self.cells), 'place')}, {self.mechanism!r}>"
