@@ -11,7 +11,8 @@ import pytest
 import deniable as dn
 from deniable import metric
 from deniable.likelihood import intervals as reaching
-from deniable.likelihood import mle, mle_groups, result
+from deniable.likelihood import mle, result
+from deniable.likelihood.fitting import mle_tables
 from deniable.likelihood.intervals import Reach, flat, unrefused
 from deniable.likelihood.problem import Listed
 from deniable.metric.line import GeometricChannel
@@ -78,12 +79,7 @@ def test_what_tells_nothing_says_so() -> None:
     assert "next to nothing" not in str(told)
     bits = dn.oue(4, 1e-5)
     reports = bits.privatize(np.zeros(50, dtype=int), dn.seeded(1))
-    line = metric.geometric(3, 1e-5)
-    both = mle_groups(
-        [(bits, reports), (line, line.tally(line.privatize(np.zeros(50, dtype=int), dn.seeded(1))))]
-    )
     assert mle(bits, reports).flat
-    assert both.flat
 
 
 def test_more_reports_do_not_make_sure_of_what_they_do_not_tell() -> None:
@@ -118,11 +114,9 @@ def test_a_sample_reaches_as_far_as_all_reports(name: str, monkeypatch: pytest.M
     """Of 20,000 reports 4,096; in groups, too."""
     bits = getattr(dn.mechanisms, name)(16, 1.0)
     people = np.minimum(np.random.default_rng(1).geometric(0.3, 20_000) - 1, 15)
-    reports, direct = bits.privatize(people, dn.seeded(1)), dn.grr(16, 1.0)
-    for found in (
-        mle(bits, reports),
-        mle_groups([(bits, reports), (direct, direct.privatize(people[:500], dn.seeded(2)))]),
-    ):
+    reports, direct, every = bits.privatize(people, dn.seeded(1)), dn.grr(16, 1.0), np.arange(16)
+    grouped = [(bits, reports, every), (direct, direct.privatize(people[:500], dn.seeded(2)), every)]
+    for found in (mle(bits, reports), mle_tables(grouped)):
         assert isinstance(found.problem, Listed)
         whole = unrefused(found.problem, found.frequencies, 1.92)
         with monkeypatch.context() as patched:
@@ -232,19 +226,7 @@ def test_sums_of_most_likely_shares() -> None:
     assert np.isnan(sum_of(found.smooth(), [1, 2]).low)
 
 
-def test_empty_groups_are_left_out_and_what_is_no_result_is_named() -> None:
-    m = metric.geometric(5, 1.0)
-    tally, empty = dn.Tally(60, np.full(6, 10)), dn.Tally(0, np.zeros(6, dtype=np.int64))
-    both = mle_groups([(m, tally), (m, empty), (m, np.zeros(0, dtype=np.int64))])
-    assert both.n == 60
-    assert np.allclose(both.frequencies, mle(m, tally).frequencies, atol=1e-6)
-    for other in (dn.grr(4, 1.0), np.eye(4)):
-        with pytest.raises(dn.InvalidParameter, match=r"all groups must have the same values, got \[3, 4\]"):
-            mle_groups([(dn.grr(3, 1.0), dn.Tally(6, np.array([1, 2, 3]))), (other, [])])  # type: ignore[list-item]
-    with pytest.raises(dn.InvalidParameter, match="no reports yet in any group"):
-        mle_groups([(m, empty), (m, empty)])
-    with pytest.raises(dn.InvalidParameter, match=r"groups are a list of pairs.*got int"):
-        mle_groups(5)  # type: ignore[arg-type]
+def test_what_is_no_result_is_named() -> None:
     for call in (mean_of, lambda r: sum_of(r, [1]), lambda r: quantile_of(r, 0.5)):
         with pytest.raises(dn.InvalidParameter, match=r"are of a result.*got ndarray"):
             call(np.array([0.5, 0.5]))  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ import deniable as dn
 from deniable import metric
 from deniable.arrays import Array
 from deniable.estimate import consistency
-from deniable.likelihood import GeometricChannel, Likelihood, mle, mle_groups
+from deniable.likelihood import GeometricChannel, Likelihood, mle
 from deniable.likelihood.certificate import Search, concave_gap, gap_bound
 from deniable.likelihood.fitting import METHODS
 from deniable.likelihood.interior import Columns, column_search
@@ -318,21 +318,6 @@ def test_an_inverse_without_negatives_is_the_maximum() -> None:
     assert checked > 20
 
 
-def test_the_papers_iteration_reaches_the_same_optimum() -> None:
-    for seed in range(5):
-        generator = np.random.default_rng(seed)
-        channel = GeometricChannel(12, float(generator.uniform(0.5, 2)))
-        counts = generator.integers(0, 50, 13)
-        exact, iterated = (
-            mle(channel, dn.Tally(int(counts.sum()), counts), method=m, tolerance=1e-8)
-            for m in ("auto", "iteration")
-        )
-        assert iterated.certified
-        assert abs(exact.log_likelihood - iterated.log_likelihood) <= 1e-8
-    with pytest.raises(dn.InvalidParameter, match="begins at the reported shares"):
-        mle(GeometricChannel(3, 1.0).matrix(), dn.Tally(4, np.array([1, 1, 1, 1])), method="iteration")
-
-
 def test_starting_at_the_counts_is_not_safe_elsewhere() -> None:
     """Reports on a ring of cells: their maximum is in the middle, where none is."""
     cells = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
@@ -464,16 +449,14 @@ def test_what_is_not_certified_warns() -> None:
     assert not mle(channel, tally, method="em", iterations=3).certified
     with pytest.warns(dn.DeniableWarning, match="below the best, where 1e-15 was asked for"):
         mle(channel, tally, tolerance=1e-15)
-    with pytest.warns(dn.DeniableWarning, match="not certified"):
-        mle_groups([(channel, tally), (channel, tally)], tolerance=1e-16)
 
 
 def test_every_method_says_why_it_ended() -> None:
     channel, tally = GeometricChannel(20, 0.3), sample_tally(GeometricChannel(20, 0.3), bimodal(20), 5000)
     exact = mle(channel, tally)
-    for method in ("interior", "squarem", "em", "iteration", "ems"):
+    for method in ("interior", "squarem", "em"):
         short = mle(channel, tally, method=method, iterations=3)
-        assert short.stop in ("iteration limit", "likelihood settled")
+        assert short.stop == "iteration limit"
         assert not short.certified
         assert short.iterations <= 3
         assert exact.log_likelihood <= short.log_likelihood + short.gap + 1e-12
@@ -484,18 +467,6 @@ def test_every_method_says_why_it_ended() -> None:
     mle(channel, tally, progress=lambda step, gap: heard.append((step, gap)))
     assert heard[-1] == (exact.iterations, exact.gap)
     assert [step for step, _ in heard] == list(range(exact.iterations + 1))
-
-
-def test_ems_is_smooth_and_says_what_it_is() -> None:
-    channel = GeometricChannel(100, 0.1)
-    tally = sample_tally(channel, bimodal(100), 10_000)
-    rough, soft = mle(channel, tally), mle(channel, tally, method="ems")
-    assert soft.stop == "likelihood settled"
-    assert soft.gap > 1e-9
-    assert np.abs(np.diff(soft.frequencies)).sum() < 0.2 * np.abs(np.diff(rough.frequencies)).sum()
-    assert ((soft.frequencies - bimodal(100)) ** 2).sum() < 0.1 * (
-        (rough.frequencies - bimodal(100)) ** 2
-    ).sum()
 
 
 def test_smoothing_adapts() -> None:
@@ -534,56 +505,10 @@ def test_only_ordered_values_are_smoothed() -> None:
     tally = dn.Tally(2000, generator.multinomial(2000, np.full(20, 1 / 20)))
     for m in (tabled, dn.grr(20, 1.0)):
         with pytest.raises(dn.InvalidParameter, match="for ordered values"):
-            mle(m, tally, method="ems")
-        with pytest.raises(dn.InvalidParameter, match="for ordered values"):
             mle(m, tally).smooth()
-        assert mle(m, tally, method="ems", ordered=True).k == 20
         assert mle(m, tally, ordered=True).smooth().stop == "passes done"
-    bits = dn.oue(20, 1.0)
-    reports = bits.privatize(generator.integers(0, 20, 500), dn.seeded(1))
     with pytest.raises(dn.InvalidParameter, match="for ordered values"):
-        mle(bits, reports, method="ems")
-    assert mle(bits, reports, method="ems", ordered=True).k == 20
-    line = GeometricChannel(19, 0.5)
-    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
-        mle_groups([(line, tally), (dn.grr(20, 1.0), tally)], method="ems")
-    assert mle_groups([(line, tally), (line.matrix(), tally)], method="ems").k == 20
-    with pytest.raises(dn.InvalidParameter, match="for ordered values"):
-        mle(line, tally, method="ems", ordered=False)
-    wave = metric.square_wave(1.0, 20)
-    assert mle(wave, np.zeros(50, dtype=np.uint8), method="ems").k == 20
-
-
-def test_groups_of_continuous_waves_are_counted_in_the_same_bins() -> None:
-    """They were refused; each group alone was not."""
-    numbers = np.random.default_rng(1).beta(2, 5, 3000)
-    waves = [dn.metric.square_wave(0.5), dn.metric.square_wave(2.0)]
-    groups = [(wave, wave.privatize(numbers, dn.seeded(i))) for i, wave in enumerate(waves)]
-    both = mle_groups(groups, bins=20)
-    assert (both.k, both.n, both.stop) == (20, 6000, "certified")
-    assert dn.summaries.mean_of(both, repeats=20).value == pytest.approx(numbers.mean(), abs=0.03)
-    tables = [wave.matrix(20, 40) for wave in waves]
-    counts = [np.histogram(reports, 40, (-wave.width, 1 + wave.width))[0] for wave, reports in groups]
-    by_hand = mle_groups([(table, dn.Tally(3000, some)) for table, some in zip(tables, counts, strict=True)])
-    assert both.frequencies == pytest.approx(by_hand.frequencies, abs=1e-6)
-    assert mle_groups(groups).k == 77
-    discrete = dn.metric.square_wave(1.0, bins=32)
-    mixed = mle_groups([*groups, (discrete, discrete.privatize((numbers * 32).astype(int), dn.seeded(3)))])
-    assert (mixed.k, mixed.n) == (32, 9000)
-    assert mle_groups([groups[0], (waves[1], np.array([]))], bins=12).n == 3000
-    with pytest.raises(
-        dn.InvalidParameter, match=r"all groups must have the same values, got \[20, 20, 32\]"
-    ):
-        mle_groups([*groups, (discrete, np.array([1], dtype=np.uint8))], bins=20)
-    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
-        mle_groups([(discrete, np.array([1], dtype=np.uint8))], bins=20)
-    with pytest.raises(dn.InvalidParameter, match="there are no reports yet in any group"):
-        mle_groups([(waves[0], np.array([]))])
-
-
-def test_masked_numbers_are_refused() -> None:
-    with pytest.raises(dn.InvalidReport, match="reports are masked"):
-        mle(dn.metric.square_wave(1.0), np.ma.array([0.1, 0.2], mask=[False, True]))
+        mle(GeometricChannel(19, 0.5), tally, ordered=False).smooth()
 
 
 def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
@@ -593,39 +518,6 @@ def test_counts_whose_chances_floats_cannot_tell_apart() -> None:
     assert found.frequencies.tolist() == [0.25] * 4
     assert found.certified
     assert np.isfinite(found.interval(repeats=3).low).all()
-
-
-def test_numbers_of_a_continuous_wave_are_counted_in_bins() -> None:
-    """By itself what the recipe with a histogram and a matrix gives, certified; means are those of the
-    numbers.
-    """
-    wave, truth = metric.square_wave(1.0), np.random.default_rng(1).beta(2, 5, 20_000)
-    reports = wave.privatize(truth, dn.seeded(1))
-    found = mle(wave, reports, bins=64)
-    counts = np.histogram(reports, 128, (-wave.width, 1 + wave.width))[0]
-    assert np.array_equal(
-        found.frequencies, mle(wave.matrix(64, 128), dn.Tally(reports.size, counts)).frequencies
-    )
-    assert found.certified
-    assert found.gap <= 1e-9
-    mean = dn.summaries.mean_of(found, repeats=40)
-    assert mean.low < float(truth.mean()) < mean.high
-    assert mean.high - mean.low < 0.05
-    assert abs(dn.summaries.mean_of(found.smooth()).value - 2 / 7) < 0.02
-    assert [mle(wave, reports[:n]).k for n in (10, 400, 20_000)] == [8, 20, 141]
-    assert mle(wave, reports.tolist(), bins=4).certified
-    for data, bins, message in [
-        (reports + 9, None, "are a list of numbers from -0.256083 to 1.25608"),
-        (np.array([0.5, np.nan]), None, "are a list of numbers"),
-        (["x"], None, "are a list of numbers"),
-        (reports[:0], None, "no reports yet"),
-        (reports, 1, "bins"),
-        (dn.Tally(2, np.array([1, 1])), None, "give the reports of a continuous Square Wave themselves"),
-    ]:
-        with pytest.raises(dn.DeniableError, match=message):
-            mle(wave, data, bins=bins)  # type: ignore[arg-type]
-    with pytest.raises(dn.InvalidParameter, match="bins are for the numbers of a continuous Square Wave"):
-        mle(dn.grr(2, 1.0), dn.Tally(2, np.array([1, 1])), bins=2)
 
 
 def test_what_reports_numbers_has_no_finite_channel() -> None:
@@ -649,45 +541,6 @@ def test_formulas_are_heard_of_and_em_has_another_name() -> None:
     assert heard == [(0, exact.gap), (0, composed.gap)]
     by_name = [mle(m, tally, method=method, tolerance=1e-4) for method in ("ibu", "em")]
     assert np.array_equal(by_name[0].frequencies, by_name[1].frequencies)
-
-
-def test_groups_with_different_budgets() -> None:
-    """Stacked rows are what one likelihood of all groups is; a group without reports of its own
-    is refused.
-    """
-    generator = np.random.default_rng(3)
-    values = np.minimum(generator.geometric(0.3, 6000) - 1, 9)
-    strict, loose, line = dn.grr(10, 0.5), dn.grr(10, 3.0), GeometricChannel(9, 0.7)
-    bits = dn.oue(10, 2.0)
-    tallies = (
-        strict.tally(strict.privatize(values[:2000], dn.seeded(1))),
-        loose.tally(loose.privatize(values[2000:3000], dn.seeded(2))),
-    )
-    outputs = np.clip(values[3000:4500] + generator.integers(-1, 2, 1500), 0, 9)
-    reports = bits.privatize(values[4500:], dn.seeded(3))
-    result = mle_groups(
-        [(strict, tallies[0]), (loose, tallies[1]), (line, outputs), (bits, reports)], tolerance=1e-8
-    )
-    assert result.certified
-    assert result.n == 6000
-    parts = [mle(strict, tallies[0]), mle(loose, tallies[1]), mle(line, outputs), mle(bits, reports)]
-    total = sum(part.n * part.problem.likelihood(result.frequencies) for part in parts) / 6000
-    assert math.isclose(total, result.log_likelihood, rel_tol=1e-12)
-    for part in parts:
-        level = (
-            sum(other.n * other.problem.likelihood(0.9 * part.frequencies + 0.01) for other in parts) / 6000
-        )
-        assert level <= result.log_likelihood + result.gap
-    for method in ("squarem", "em"):
-        again = mle_groups([(strict, tallies[0]), (bits, reports)], method=method, tolerance=1e-6)
-        assert again.certified
-    with pytest.raises(dn.InvalidParameter, match="needs its reports"):
-        mle_groups([(strict, tallies[0]), (bits, bits.tally(reports))])
-    with pytest.raises(dn.InvalidParameter, match="at least one group"):
-        mle_groups([])
-    with pytest.raises(dn.InvalidParameter, match="same values"):
-        mle_groups([(strict, tallies[0]), (dn.grr(3, 1.0), dn.Tally(3, np.array([1, 1, 1])))])
-    assert result.bootstrap(2, 1).shape == (2, 10)
 
 
 def test_results_are_values() -> None:
@@ -731,7 +584,7 @@ def test_refusals_say_what_to_do() -> None:
     for call, message in cases:
         with pytest.raises(dn.DeniableError, match=message):
             call()  # type: ignore[operator]
-    assert METHODS == ("auto", "closed", "composite", "interior", "squarem", "em", "iteration", "ems")
+    assert METHODS == ("auto", "closed", "composite", "interior", "squarem", "em")
 
 
 def test_mechanisms_with_distances() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 import deniable as dn
 from deniable import metric
-from deniable.likelihood import Likelihood, mle, mle_groups
+from deniable.likelihood import mle
 from deniable.likelihood.problem import Counted
 from deniable.likelihood.rows import Window
 from deniable.likelihood.smoothing import PASSES, WEIGHTS
-from deniable.likelihood.steps import along, smoothed_121, smoothed_by
+from deniable.likelihood.steps import along, smoothed_by
 from deniable.metric.line import GeometricChannel
 from deniable.summaries import mean_of, quantile_of
 from tests import statistics
@@ -172,41 +172,6 @@ def test_large_domains_are_smoothed_in_seconds() -> None:
 # ----------------------------------------------------------------------------------------------------
 
 
-def test_groups_with_different_budgets_are_smoothed_together() -> None:
-    """By the held-out likelihood of all of them: nearer than any group alone, and the same steps as those of
-    one matrix.
-    """
-    truth, people = hill(60, 0.4, 0.1), 20_000
-    lines = GeometricChannel(60, 0.1), GeometricChannel(60, 1.0)
-    tallies = [sample_tally(line, truth, people // 2, seed) for seed, line in enumerate(lines)]
-    rough = mle_groups(list(zip(lines, tallies, strict=True)))
-    soft = rough.smooth()
-    assert soft.smoothing is not None
-    assert soft.stop == "passes done"
-    alone = [mle(line, tally).smooth() for line, tally in zip(lines, tallies, strict=True)]
-
-    def off(result: Likelihood) -> float:
-        return float(((result.frequencies - truth) ** 2).sum())
-
-    assert off(soft) < 0.1 * off(rough)
-    assert off(soft) < off(alone[0])
-    both = np.hstack(
-        [line.matrix() / 2 for line in lines]
-    )  # which group one is in is a coin that says nothing
-    counts = np.concatenate([tally.counts for tally in tallies])
-    wanted = plain_steps(both, counts / counts.sum(), soft.smoothing.weight, soft.smoothing.passes)
-    assert np.allclose(soft.frequencies, wanted, rtol=1e-9, atol=1e-15)
-    held = mle(both, dn.Tally(people, counts)).smooth().smoothing
-    assert held is not None
-    best = np.nanmax(np.array(held.held_out)) + math.log(2)  # the coin's own likelihood
-    assert abs(best - np.nanmax(np.array(soft.smoothing.held_out))) < 0.01
-    bits = dn.oue(61, 1.0)
-    reports = bits.privatize(np.arange(61), dn.seeded(1))
-    mixed = mle_groups([(lines[0], tallies[0]), (bits, reports)], ordered=True, method="em", iterations=1)
-    with pytest.raises(dn.InvalidParameter, match="counted outputs"):
-        mixed.smooth()
-
-
 def test_grids_are_smoothed_across_and_down() -> None:
     m = metric.planar_geometric((12, 9), 0.5)
     down, across = hill(11, 0.4, 0.2), hill(8, 0.6, 0.2)
@@ -217,8 +182,6 @@ def test_grids_are_smoothed_across_and_down() -> None:
     soft = rough.smooth()
     squared = [float(((each.frequencies - truth) ** 2).sum()) for each in (rough, soft)]
     assert squared[1] < 0.1 * squared[0]
-    ems = mle(m, m.privatize(values, dn.seeded(3)), method="ems")
-    assert float(((ems.frequencies - truth) ** 2).sum()) < 0.2 * squared[0]
     with pytest.raises(dn.InvalidParameter, match="not on a line"):
         mle(m, m.privatize(values, dn.seeded(3)), ordered=True)
 
@@ -229,9 +192,6 @@ def test_a_blur_of_a_grid_is_one_of_each_side() -> None:
     blurred = along((4, 5), smoothed_by(np.array([0.25, 0.1])))(one).reshape(2, 4, 5)
     assert np.allclose(blurred[0], np.outer([0, 0.25, 0.5, 0.25], [0, 0.25, 0.5, 0.25, 0]))
     assert np.allclose(blurred[1], np.outer([0.9, 0.1, 0, 0], [0.9, 0.1, 0, 0, 0]))
-    soft = along((4, 5), smoothed_121)(one[0]).reshape(4, 5)
-    assert np.allclose(soft, np.outer([0, 1 / 4, 1 / 2, 1 / 3], [0, 1 / 4, 1 / 2, 1 / 4, 0]))
-    assert along((20,), smoothed_121) is smoothed_121
 
 
 # --- error bars
@@ -244,19 +204,19 @@ def test_what_was_smoothed_has_no_error_bars() -> None:
     """
     channel = GeometricChannel(50, 0.2)
     tally = sample_tally(channel, hill(50), 5000)
-    for soft in (mle(channel, tally).smooth(), mle(channel, tally, method="ems")):
-        for asked in ("interval", "standard_errors", "bootstrap"):
-            with pytest.raises(dn.InvalidParameter, match="a smoothed result has no error bars"):
-                getattr(soft, asked)()
-        assert not soft.has_errors
-        mean, median = mean_of(soft), quantile_of(soft, 0.5)
-        assert mean.value == pytest.approx(float(soft.frequencies @ np.arange(51)))
-        assert median.value == int((np.cumsum(soft.frequencies) < 0.5).sum())
-        assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), (
-            "never an interval"
-        )
-        assert soft.frame(backend="polars").columns == ["value", "share", "count"]
-        assert "per report is at most" in str(soft)
+    soft = mle(channel, tally).smooth()
+    for asked in ("interval", "standard_errors", "bootstrap"):
+        with pytest.raises(dn.InvalidParameter, match="a smoothed result has no error bars"):
+            getattr(soft, asked)()
+    assert not soft.has_errors
+    mean, median = mean_of(soft), quantile_of(soft, 0.5)
+    assert mean.value == pytest.approx(float(soft.frequencies @ np.arange(51)))
+    assert median.value == int((np.cumsum(soft.frequencies) < 0.5).sum())
+    assert all(math.isnan(end) for one in (mean, median) for end in (one.stderr, one.low, one.high)), (
+        "never an interval"
+    )
+    assert soft.frame(backend="polars").columns == ["value", "share", "count"]
+    assert "per report is at most" in str(soft)
 
 
 def test_shares_are_inside_their_own_intervals() -> None:
@@ -315,13 +275,3 @@ def test_arguments_at_the_wrong_position_are_named() -> None:
     tally = dn.Tally(6, np.ones(6, dtype=np.int64))
     with pytest.raises(dn.InvalidParameter, match="first the mechanism or channel, then its tally"):
         mle(tally, m)  # type: ignore[arg-type]
-    with pytest.raises(
-        dn.InvalidParameter, match="a group is a pair of a mechanism and its tally or reports, got Geometric"
-    ):
-        mle_groups([m, m])  # type: ignore[list-item]
-    with pytest.raises(dn.InvalidParameter, match="a group is a pair"):
-        mle_groups([(m, tally, tally)])  # type: ignore[list-item]
-    with pytest.raises(dn.InvalidParameter, match="first the mechanism"):
-        mle_groups([(tally, m)])  # type: ignore[list-item]
-    with pytest.raises(dn.InvalidParameter, match="as in mle_groups"):
-        mle_groups((m, tally))  # type: ignore[arg-type]

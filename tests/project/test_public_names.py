@@ -59,7 +59,7 @@ ROOMS = {
     ),
     "likelihood": names(
         """
-        GeometricChannel Likelihood mle mle_groups mle_record mle_rounds
+        GeometricChannel Likelihood mle mle_record
         """
     ),
     "mechanisms": names(
@@ -72,7 +72,7 @@ ROOMS = {
     ),
     "metric": names(
         """
-        Averaged Channel ContinuousWave Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism
+        Averaged Channel Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism
         Piecewise PlanarGeometric PlanarLaplace SquareWave Tabled duchi
         exponential geometric great_circle hybrid optimal_remap per_meter piecewise planar_geometric
         planar_laplace remap_to square_wave tight_constraints

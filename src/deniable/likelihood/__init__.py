@@ -1,6 +1,6 @@
 """Finds the most likely shares behind reports, with a certificate: by formulas, interior points or EM."""
 
-from deniable.likelihood.fitting import mle, mle_groups, mle_record, mle_rounds
+from deniable.likelihood.fitting import mle, mle_record
 from deniable.likelihood.result import Likelihood
 from deniable.metric.line import GeometricChannel
 
@@ -8,9 +8,7 @@ __all__ = [
     "GeometricChannel",
     "Likelihood",
     "mle",
-    "mle_groups",
     "mle_record",
-    "mle_rounds",
 ]
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from deniable.arrays import Floats
 
 _UNIT = 2.0**-53
-Stop = Literal["certified", "iteration limit", "rounding limit", "likelihood settled", "passes done"]
+Stop = Literal["certified", "iteration limit", "rounding limit", "passes done"]
 """Why a search ended. `certified`: the gap is within the tolerance. `iteration limit`: it is not, more steps
-may help. `rounding limit`: it is not, and floats do not carry further. `likelihood settled` and `passes
-done`: methods that are not meant to reach the maximum ended by their own rule.
+may help. `rounding limit`: it is not, and floats do not carry further. `passes done`:
+smoothing, which is not meant to reach the maximum, ended by its own rule.
 """
 Progress = Callable[[int, float], None]
 """Hears how many steps are done, and how far the mean log-likelihood can still be from the best."""

@@ -140,7 +140,7 @@ class Likelihood(Printed):
     @property
     def has_errors(self) -> bool:
         """Whether it has error bars: not if it was smoothed."""
-        return self.smoothing is None and self.method != "ems"
+        return self.smoothing is None
 
     def _found_again(self, problem: Problem) -> Floats:
         method, tolerance, limit = self._settings

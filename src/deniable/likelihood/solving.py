@@ -18,10 +18,9 @@ from deniable.likelihood.problem import (
     Listed,
     Problem,
     Reported,
-    refuse_unordered,
 )
-from deniable.likelihood.rows import Decay, Kept, Window, expand, few_threads, normal
-from deniable.likelihood.steps import along, em, ems, smoothed_121, squarem
+from deniable.likelihood.rows import Kept, Window, expand, few_threads, normal
+from deniable.likelihood.steps import em, squarem
 from deniable.likelihood.whole_reports import BlockNewton, Mixture
 from deniable.metric.line import Decaying, GeometricChannel
 
@@ -32,8 +31,6 @@ LIMITS = {
     "interior": 200,
     "squarem": 100_000,
     "em": 100_000,
-    "iteration": 100_000,
-    "ems": 10_000,
 }
 """The methods, and how many steps each takes at most unless given. On 10,000 reports of 101 noisy
 counts at an epsilon of 0.1 SQUAREM reached 1e-9 within 25,000 steps for 10 of 15 data, within 100,000 (10 s)
@@ -100,11 +97,6 @@ def _on_a_line(problem: Listed) -> TypeGuard[Counted]:
 
 
 def _search(problem: Listed, search: Search, goes_on: bool, initial: Floats | None) -> Solution:
-    if search.method == "iteration":
-        return _iteration(problem, search)
-    if search.method == "ems":
-        refuse_unordered(problem)
-        return ems(problem.rows, problem.outputs, problem.n, search, along(problem.shape, smoothed_121))
     if search.method == "em":
         return em(problem.rows, problem.outputs, search)
     if search.method == "squarem":
@@ -160,19 +152,6 @@ def _interior(problem: Listed, search: Search, goes_on: bool, initial: Floats | 
         problem.rows, problem.outputs, replace(search, method="squarem", limit=_UNASKED), inside
     )
     return further if further.gap < solution.gap else solution
-
-
-def _iteration(problem: Listed, search: Search) -> Solution:
-    """Definition 4.1 of the paper: EM that begins at the reports, for decaying kernels on a line."""
-    if not (isinstance(problem, Counted) and isinstance(problem.channel, GeometricChannel)):
-        raise InvalidParameter(
-            "'iteration' begins at the reported shares, whose zeros would never recover: that is proven "
-            "harmless for the geometric mechanism only; use 'em', which begins uniform"
-        )
-    positions = np.flatnonzero(problem.counts)
-    outputs = problem.counts[positions] / problem.n
-    solution = em(Decay(Decaying(positions, problem.channel.epsilon)), outputs, search, outputs)
-    return replace(solution, shares=expand(solution.shares, positions, problem.k))
 
 
 def _judge(solution: Solution, tolerance: float, progress: Progress | None) -> Solution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +12,6 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
-from deniable.exact import whole_number
 from deniable.law import Law, Marginal, Matrix, Moments
 from deniable.likelihood.problem import (
     Celled,
@@ -26,11 +24,9 @@ from deniable.likelihood.problem import (
 from deniable.likelihood.rows import Kept, Supports, Window
 from deniable.likelihood.supports import guess_shares, merge_equal, pack_layers
 from deniable.mechanisms import Mechanism, SetMechanism, Tally, checked_values
-from deniable.mechanisms.checks import unmasked
 from deniable.metric import (
     Averaged,
     Channel,
-    ContinuousWave,
     Geometric,
     Mean,
     MetricMechanism,
@@ -46,11 +42,6 @@ from deniable.rounds import MemoizedMean
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
 """What reports can come from: a mechanism, its law, or the channel itself."""
-_FEWEST_BINS, _MOST_BINS = 8, 256
-"""The fewest and the most bins that numbers are counted in, unless others are asked for."""
-MOST_ASKED = 1 << 11
-"""And the most that can be asked for."""
-_ROUNDED = 1e-9  # how far a report may be beyond the ends, by rounding
 
 
 def build_problem(source: Source, data: Tally | Array, ordered: bool | None = None) -> Problem:
@@ -189,34 +180,6 @@ def _redraw_bits(law: Law, n: int, shares: Floats, generator: np.random.Generato
     return _build_law_problem(law, Tally(n, counts))
 
 
-def count_in_bins(wave: ContinuousWave, data: Tally | Array, bins: int | None) -> Counted:
-    """Numbers from 0 to 1 in bins, and their reports in twice as many. Unless given, bins are about the root
-    of the number of reports.
-    """
-    if isinstance(data, Tally):
-        raise InvalidReport(
-            "give the reports of a continuous Square Wave themselves, as its privatize makes them"
-        )
-    low = -wave.width
-    high = 1 + wave.width
-    values = unmasked(data)
-    try:
-        reports = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        reports = np.full(1, np.nan)
-    if reports.ndim != 1 or not ((reports >= low - _ROUNDED) & (reports <= high + _ROUNDED)).all():
-        raise InvalidReport(f"reports of this Square Wave are a list of numbers from {low:.6g} to {high:.6g}")
-    refuse_empty(reports.size)
-    k = whole_number("bins", choose_bins(reports.size) if bins is None else bins, 2, MOST_ASKED)
-    counts = np.histogram(np.clip(reports, low, high), 2 * k, (low, high))[0]
-    return Counted(Table(np.maximum(wave.matrix(k, 2 * k), 0.0)), counts.astype(np.int64), (k,))
-
-
-def choose_bins(n: int) -> int:
-    """How many bins n numbers are counted in, unless others are asked for."""
-    return min(max(round(math.sqrt(n)), _FEWEST_BINS), _MOST_BINS)
-
-
 def _count_supports(tally: Tally, q: Floats, gain: float, draw: partial[Problem] | None) -> Celled:
     """The share of the reports about each value that support it."""
     asked_counts = np.full(q.size, tally.n) if tally.asked is None else tally.asked
@@ -244,13 +207,6 @@ def _build_table(source: object) -> Table:
             "each value"
         ) from None
     return Table(numbers)
-
-
-def count_values(source: object) -> int:
-    """How many values there are, also where nobody has reported."""
-    _refuse_source(source)
-    known = getattr(source, "k", None)
-    return known if isinstance(known, int) else _build_table(source).k
 
 
 @singledispatch

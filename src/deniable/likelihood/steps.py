@@ -1,4 +1,4 @@
-"""Searches by products only: EM (also called IBU), smoothed EM, the iteration of the paper, and SQUAREM.
+"""Searches by products only: EM (also called IBU) and SQUAREM.
 
 Each step of EM multiplies the shares by D. It never loses likelihood and is slow near the end: only the
 certificate says how near. A share of zero stays zero, so that searches begin with all shares positive.
@@ -16,7 +16,6 @@ from deniable.arrays import Floats
 from deniable.likelihood.certificate import Search, Solution
 from deniable.likelihood.rows import Rows, shared
 
-_SETTLED = 1e-3  # EMS of the Square Wave paper ends when all reports together gain less than this
 _HALVINGS = 12
 _ROUNDED = 1e-15  # of a likelihood: less of a loss than this is rounding
 
@@ -32,28 +31,6 @@ def em(rows: Rows, outputs: Floats, search: Search, start: Floats | None = None)
             return search.done(p, gap, step)
         if step < search.limit:
             after = rows.normal(p * ascent)
-            if not np.isfinite(after).all():
-                return search.stalled(p, gap, step)
-            p = after
-    return search.ended(p, gap, step)
-
-
-def ems(rows: Rows, outputs: Floats, n: int, search: Search, blur: Callable[[Floats], Floats]) -> Solution:
-    """EM with a smoothing after each step. It is not monotone, and it is not meant to reach the maximum."""
-    p = rows.even
-    last, gap, step = -math.inf, math.inf, -1
-    for step in range(search.limit + 1):
-        likely = rows.forward(p)
-        ascent = rows.backward(shared(outputs, likely))
-        gap = rows.gap(ascent, p)
-        now = n * level(outputs, likely)
-        if search.enough(step, gap):
-            return search.done(p, gap, step)
-        if abs(now - last) < _SETTLED:
-            return Solution(p, gap, step, "likelihood settled", search.method)
-        last = now
-        if step < search.limit:
-            after = rows.normal(blur(p * ascent))
             if not np.isfinite(after).all():
                 return search.stalled(p, gap, step)
             p = after
@@ -140,15 +117,6 @@ def along(shape: Sequence[int], blur: Callable[[Floats], Floats]) -> Callable[[F
         return np.asarray(blur(cells.swapaxes(-1, -2)).swapaxes(-1, -2).reshape(shares.shape))
 
     return blur_sides
-
-
-def smoothed_121(shares: Floats) -> Floats:
-    """Neighbors averaged by (1, 2, 1) / 4, and by (2, 1) / 3 at the ends."""
-    result = shares.copy()
-    result[..., 1:-1] = (shares[..., :-2] + 2 * shares[..., 1:-1] + shares[..., 2:]) / 4
-    result[..., 0] = (2 * shares[..., 0] + shares[..., 1]) / 3
-    result[..., -1] = (2 * shares[..., -1] + shares[..., -2]) / 3
-    return result
 
 
 def smoothed_by(weight: Floats) -> Callable[[Floats], Floats]:

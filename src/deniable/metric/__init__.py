@@ -12,12 +12,11 @@ from deniable.metric.ordered import Geometric, geometric
 from deniable.metric.planar import PlanarGeometric, planar_geometric
 from deniable.metric.remapping import optimal_remap, remap_to
 from deniable.metric.tabled import Tabled, exponential, tight_constraints
-from deniable.metric.waves import ContinuousWave, SquareWave, square_wave
+from deniable.metric.waves import SquareWave, square_wave
 
 __all__ = [
     "Averaged",
     "Channel",
-    "ContinuousWave",
     "Duchi",
     "Geometric",
     "Hybrid",

@@ -6,21 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NoReturn, final, overload
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.errors import InvalidParameter, InvalidValue, NotExact
+from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_loss
 from deniable.mechanisms import checked_words
 from deniable.mechanisms.calibrate import largest
-from deniable.mechanisms.checks import floats
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.metric.base import MetricMechanism
-from deniable.randomness import FULL, Words, below, cell, chance, checked_source
+from deniable.randomness import FULL, below, cell, chance
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
@@ -151,82 +150,6 @@ def _cells(bound: int) -> list[int]:
     return [stop - start for start, stop in pairwise(-(-FULL * j // bound) for j in range(bound + 1))]
 
 
-@final
-@dataclass(frozen=True)
-class ContinuousWave:
-    """A number from 0 to 1 becomes one from -width to 1 + width, mostly within width of it, in floats."""
-
-    epsilon: float
-    """What the real-valued mechanism loses; the floats that are sent may lose more."""
-
-    words = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", positive_epsilon(self.epsilon), 1e-9, 700.0))
-
-    def __str__(self) -> str:
-        window = f"a report is a number mostly within {self.width:.4g} of the true one"
-        return f"Square wave, numbers from 0 to 1: {window}, no exact loss (epsilon {self.epsilon:g})"
-
-    @property
-    def width(self) -> float:
-        """Half the window: the width whose report reveals most about the value."""
-        return half_window(self.epsilon)
-
-    @property
-    def densities(self) -> tuple[float, float]:
-        """How dense reports are in the window, and outside."""
-        outside = 1 / (2 * self.width * math.exp(self.epsilon) + 1)
-        return math.exp(self.epsilon) * outside, outside
-
-    def loss(self) -> NoReturn:
-        """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
-        raise NotExact("floating-point noise has no exact loss; use square_wave(epsilon, bins=...)")
-
-    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Floats:
-        """One report per number, from two words each."""
-        numbers = floats(values, "a list of numbers from 0 to 1")
-        if numbers.ndim != 1 or not ((numbers >= 0) & (numbers <= 1)).all():
-            raise InvalidValue("values are a list of numbers from 0 to 1")
-        words_drawn = checked_source(words).rows(numbers.size, self.words).array()
-        coin, position = ((words_drawn >> np.uint64(12)).astype(np.float64) + 0.5).T * 2.0**-52
-        b = self.width
-        outside = np.where(position < numbers, position - b, position + b)
-        return np.asarray(
-            np.where(coin < 2 * b * self.densities[0], numbers + (2 * position - 1) * b, outside)
-        )
-
-    def tally(self, reports: npt.ArrayLike) -> NoReturn:
-        """Refused: reports are numbers, no two equal; put them into bins, with the channel `matrix`."""
-        raise InvalidParameter(
-            "reports of a continuous wave are numbers, which have no tally; dn.mle(m, reports, bins=...) "
-            "counts them in bins; or use square_wave(epsilon, bins=...), whose reports are counted"
-        )
-
-    def matrix(self, bins: int, outputs: int | None = None) -> Floats:
-        """How likely a report is in each of these bins from -width to 1 + width, from values spread evenly
-        over each of these bins from 0 to 1: by exact integrals.
-
-        >>> rows = ContinuousWave(1.0).matrix(4, 8)
-        >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12))
-        ((4, 8), True)
-        """
-        inputs = whole_number("bins", bins, 1, 1 << 14)
-        ends = np.linspace(
-            -self.width, 1 + self.width, (whole_number("outputs", outputs or bins, 1, 1 << 14)) + 1
-        )
-        starts = np.arange(inputs + 1) / inputs
-        b, (inside, far) = self.width, self.densities
-
-        def area(x: Floats) -> Floats:
-            """The integral of the length of what lies within b, twice."""
-            return np.where(np.abs(x) <= b, x * x / 2, b * np.abs(x) - b * b / 2)
-
-        corner = area(ends[None, :] - starts[:, None])
-        overlap = (corner[:-1, 1:] - corner[1:, 1:] - corner[:-1, :-1] + corner[1:, :-1]) * inputs
-        return np.asarray(far * np.diff(ends) + (inside - far) * overlap)
-
-
 def half_window(epsilon: float) -> float:
     """b = (epsilon e^epsilon - e^epsilon + 1) / (2 e^epsilon (e^epsilon - 1 - epsilon)), by series where that
     cancels.
@@ -238,29 +161,19 @@ def half_window(epsilon: float) -> float:
     return sum((j + 1) * term for j, term in enumerate(terms)) / (2 * math.exp(epsilon) * sum(terms))
 
 
-@overload
-def square_wave(epsilon: float, bins: None = None) -> ContinuousWave: ...
-@overload
-def square_wave(epsilon: float, bins: int) -> SquareWave: ...
-def square_wave(epsilon: float, bins: int | None = None) -> SquareWave | ContinuousWave:
+def square_wave(epsilon: float, bins: int) -> SquareWave:
     """The distribution of a number: a report near the value is e^epsilon times likelier than a distant one.
 
-    With `bins`, values are 0 to bins - 1 and the guarantee is exact: 2 B + 1 outputs around a value have the
-    probability e^epsilon / ((2 B + 1) e^epsilon + bins - 1) each, the others e^epsilon times less. B is b
-    bins, rounded down. Without, values are numbers from 0 to 1, reports are numbers from -b to 1 + b, in
-    floating point: for research. Choose it for whole distributions at the same epsilon for any two values;
-    `mle(...).smooth()` estimates best.
+    Values are 0 to bins - 1: 2 B + 1 outputs around a value have the probability e^epsilon / ((2 B + 1)
+    e^epsilon + bins - 1) each, the others e^epsilon times less. B is b bins, rounded down. Choose it for
+    whole distributions at the same epsilon for any two values; `mle(...).smooth()` estimates best.
 
     >>> m = square_wave(epsilon=1.0, bins=100)
     >>> m, m.outputs, m.loss() <= 1
     (SquareWave(100 bins, a window of 51: loses 1 at any distance), 150, True)
-    >>> round(square_wave(epsilon=1.0).width, 6)
-    0.256083
 
     Reference: li2020
     """
-    if bins is None:
-        return ContinuousWave(epsilon)
     k = whole_number("bins", bins, 2, MOST_BINS)
     window = 2 * int(half_window(positive_epsilon(epsilon)) * k) + 1
     return SquareWave(k, window, best_keep(k, window, epsilon))

@@ -6,18 +6,16 @@ together. Reports without fakes say which attributes they hold, and each of thes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from deniable.domain import Range
-from deniable.errors import InvalidParameter, InvalidReport, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.frames import frame_of
 from deniable.records import Faked, Records
-from deniable.reports.reports import Reports, Tallies, records_of_round, refuse_other_plan
+from deniable.reports.reports import Tallies, records_of_round, refuse_other_plan
 from deniable.results.estimates import bins_of
 
 if TYPE_CHECKING:
@@ -137,56 +135,6 @@ def _find_obstacle(document: PlanDocument, place: int) -> str | None:
         "it is reported in levels, each by some people alone; all of them are combined by least squares: "
         f"result.range({question!r}, low, high), result.cdf({question!r})"
     )
-
-
-def find_from_rounds(document: PlanDocument, rounds: object, **options: Any) -> RecordLikelihood:
-    """The most likely shares of every attribute from linked rounds: row i of each is the same person."""
-    from deniable.likelihood import mle_rounds
-
-    if isinstance(rounds, Reports | Tallies) or not isinstance(rounds, Iterable):
-        raise InvalidParameter(
-            "linked rounds are a list of the reports of each, plan.mle_rounds([first, second]), with the "
-            f"same people in the same rows, got {type(rounds).__name__}"
-        )
-    if document.rounds is None:
-        raise InvalidParameter(
-            "this plan asks once, so that no answer is kept; all of its reports are of different people: "
-            "plan.mle(reports)"
-        )
-    if has_fakes(document):
-        raise InvalidParameter(
-            "with fakes it is not known which reports of linked rounds are real; each round has its "
-            "own shares: plan.mle(reports)"
-        )
-    records_of_rounds = [
-        Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
-        for reports in rounds
-    ]
-    if not records_of_rounds or not records_of_rounds[0].n:
-        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
-    likelihoods: dict[str, Likelihood] = {}
-    refused: dict[str, str] = {}
-    for j, name in enumerate(document.names):
-        _refuse_other_people(name, j, records_of_rounds)
-        part: Any = document.mechanism.mechanisms[j]
-        try:
-            likelihood = mle_rounds(part, [records.columns[j] for records in records_of_rounds], **options)
-        except InvalidParameter as problem:
-            refused[name] = str(problem)
-            continue
-        likelihoods[name] = _label(document, name, likelihood)
-    return RecordLikelihood(records_of_rounds[0].n, likelihoods, refused)
-
-
-def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
-    """The attribute that a person reports is kept, so that the same rows report it in every round."""
-    reporters = [records.reporters[j] for records in rounds if records.reporters is not None]
-    same = all(np.array_equal(rows, reporters[0]) for rows in reporters)
-    if len({records.n for records in rounds}) > 1 or not same:
-        raise InvalidReport(
-            f"{name!r} is not reported by the same rows in every round; linked rounds have the same people "
-            "in the same rows, and leave out people who missed one"
-        )
 
 
 def has_fakes(document: PlanDocument) -> bool:

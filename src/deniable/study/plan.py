@@ -430,18 +430,6 @@ class Plan(Printed):
         likelihood: Likelihood | RecordLikelihood = find_likely(self.document, data, name, **options)
         return likelihood
 
-    def mle_rounds(self, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
-        """The most likely shares from several rounds of the same people, whose answers do not change.
-
-        Row i of the reports of every round is person i. What people keep is summed over:
-        `dn.likelihood.mle_rounds`. A collector does not know who sent what, so that only simulated people,
-        and people who say who they are, have linked rounds; otherwise each round has the shares of its own,
-        `plan.mle`.
-        """
-        from deniable.results.most_likely import find_from_rounds
-
-        return find_from_rounds(self.document, rounds, **options)
-
     def cross(
         self, reports: Reports | Iterable[Reports], of: str, by: str, level: float = 0.95
     ) -> CrossTable:

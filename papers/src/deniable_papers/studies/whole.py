@@ -20,12 +20,13 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.exact import positive_epsilon
-from deniable.likelihood import Likelihood, mle, mle_record, mle_rounds
+from deniable.likelihood import Likelihood, mle, mle_record
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Faked, Sample, rsfd, rsrfd
 from deniable.rounds import Memoized, allomfree
 from deniable.simulate.population import numbers_from
 from deniable_papers.data import Dataset
+from deniable_papers.likelihood import mle_rounds
 from deniable_papers.studies.sweep import Measurement, Progress, checked_methods, run_sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "WholePoint", "reproduce"]

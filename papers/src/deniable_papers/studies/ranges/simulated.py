@@ -13,12 +13,12 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.estimate import reach_of, student
 from deniable.estimate.consistency import simplex
-from deniable.likelihood import mle
 from deniable.mechanisms import oue
 from deniable.metric import square_wave
 from deniable.ranges import RangeEstimate, Tree, plan_tree
 from deniable.simulate.population import numbers_from
 from deniable.simulate.tallies import draw_tally
+from deniable_papers.likelihood import mle_ems
 from deniable_papers.studies.ranges.people import PEOPLE_OF
 from deniable_papers.studies.stated import StatedPoint, compare
 
@@ -144,8 +144,8 @@ def _fit_wave(shares: Floats, epsilon: float, generator: np.random.Generator) ->
     """Smoothed shares of 256 bins, whose people are spread evenly over each."""
     wave, k = square_wave(epsilon, bins=_BINS), shares.size
     counts = np.add.reduceat(generator.multinomial(PEOPLE, shares), np.arange(0, k, k // _BINS))
-    fitted = mle(wave, draw_tally(wave, counts, generator), method="ems")
-    return np.interp(np.arange(k + 1), np.arange(0, k + 1, k // _BINS), _add_up(fitted.frequencies))
+    fitted = mle_ems(wave, draw_tally(wave, counts, generator))
+    return np.interp(np.arange(k + 1), np.arange(0, k + 1, k // _BINS), _add_up(fitted.shares))
 
 
 def _add_up(shares: Floats) -> Floats:

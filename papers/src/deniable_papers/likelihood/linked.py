@@ -1,4 +1,4 @@
-"""Builds the problem of finding shares from the reports of the same people over several rounds.
+"""Finds the most likely shares from the reports of the same people over several rounds, with kept answers.
 
 A person whose answer does not change keeps a first answer, and each report is fresh noise on it. So reports
 of one person are not independent: given the answer, their likelihood is a sum over what may have been kept.
@@ -8,21 +8,112 @@ for a value by a factor R(c), and reports that name values by 1 + w (r^c - 1), w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial, singledispatch
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable import Plan
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
+from deniable.formatting import format_count
+from deniable.likelihood import Likelihood
+from deniable.likelihood.fitting import fit
 from deniable.likelihood.problem import Reported, refuse_empty
 from deniable.likelihood.rows import Rows, Stacked, Supports, pack_bits
 from deniable.likelihood.supports import MOST_BYTES, guess_shares, pack_layers
 from deniable.randomness.simulated import remembering
+from deniable.records import Records
+from deniable.reports.reports import Reports, Tallies, records_of_round
+from deniable.results.estimates import bins_of
+from deniable.results.most_likely import RecordLikelihood, has_fakes
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
 
 _AT_ONCE = 1 << 21
+
+
+def mle_rounds(
+    mechanism: Repeated,
+    rounds: Sequence[Array],
+    *,
+    method: str = "auto",
+    tolerance: float = 1e-9,
+    iterations: int | None = None,
+) -> Likelihood:
+    """Finds the most likely shares from reports of the same people over several rounds, with kept answers.
+
+    Row i of every round is person i, whose answer does not change. What a person keeps is summed over, so
+    that reports of one person are not taken for those of several.
+
+    >>> from deniable.rounds import l_grr
+    >>> values = np.random.default_rng(1).choice(3, 2000, p=[0.6, 0.3, 0.1])
+    >>> mechanism = l_grr(3, epsilon_first=1.0, epsilon_forever=2.0)
+    >>> rounds = [mechanism.privatize(values, remembering(1, round=number)) for number in (1, 2, 3)]
+    >>> linked = mle_rounds(mechanism, rounds)
+    >>> linked.n, linked.method, linked.certified
+    (2000, 'interior point, 3 linked rounds', True)
+
+    Reference: arcolezi2022.
+    """
+    found = fit(build_linked_problem(mechanism, rounds), method, tolerance, iterations)
+    return replace(found, method=f"{found.method}, {format_count(len(rounds), 'linked round')}")
+
+
+def mle_rounds_of_plan(plan: Plan, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
+    """The most likely shares of every attribute from linked rounds: row i of each is the same person.
+
+    A collector does not know who sent what, so that only simulated people, and people who say who they are,
+    have linked rounds; otherwise each round has the shares of its own, `plan.mle`.
+    """
+    if isinstance(rounds, Reports | Tallies) or not isinstance(rounds, Iterable):
+        raise InvalidParameter(
+            "linked rounds are a list of the reports of each, mle_rounds_of_plan(plan, [first, second]), "
+            f"with the same people in the same rows, got {type(rounds).__name__}"
+        )
+    document = plan.document
+    if document.rounds is None:
+        raise InvalidParameter(
+            "this plan asks once, so that no answer is kept; all of its reports are of different people: "
+            "plan.mle(reports)"
+        )
+    if has_fakes(document):
+        raise InvalidParameter(
+            "with fakes it is not known which reports of linked rounds are real; each round has its "
+            "own shares: plan.mle(reports)"
+        )
+    records_of_rounds = [
+        Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
+        for reports in rounds
+    ]
+    if not records_of_rounds or not records_of_rounds[0].n:
+        raise InvalidParameter("there are no reports yet, so there is nothing to estimate")
+    likelihoods: dict[str, Likelihood] = {}
+    refused: dict[str, str] = {}
+    for j, name in enumerate(document.names):
+        _refuse_other_people(name, j, records_of_rounds)
+        part: Any = document.mechanism.mechanisms[j]
+        try:
+            likelihood = mle_rounds(part, [records.columns[j] for records in records_of_rounds], **options)
+        except InvalidParameter as problem:
+            refused[name] = str(problem)
+            continue
+        bins = bins_of(document.attributes[j].domain, likelihood.k)
+        likelihoods[name] = replace(likelihood, labels=document.labels[name], bins=bins)
+    return RecordLikelihood(records_of_rounds[0].n, likelihoods, refused)
+
+
+def _refuse_other_people(name: str, j: int, rounds: Sequence[Records]) -> None:
+    """The attribute that a person reports is kept, so that the same rows report it in every round."""
+    reporters = [records.reporters[j] for records in rounds if records.reporters is not None]
+    same = all(np.array_equal(rows, reporters[0]) for rows in reporters)
+    if len({records.n for records in rounds}) > 1 or not same:
+        raise InvalidReport(
+            f"{name!r} is not reported by the same rows in every round; linked rounds have the same people "
+            "in the same rows, and leave out people who missed one"
+        )
 
 
 def build_linked_problem(mechanism: Repeated, rounds: Sequence[Array]) -> Reported:

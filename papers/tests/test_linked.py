@@ -8,21 +8,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests import cases, statistics
 
 import deniable as dn
 from deniable.arrays import Array
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.likelihood import mle, mle_rounds
-from deniable.likelihood.linked import build_linked_problem
+from deniable.likelihood import mle
 from deniable.likelihood.problem import Counted
 from deniable.likelihood.sources import build_problem
-from deniable.rounds.memoized import Repeated
-from tests import cases, statistics
+from deniable.rounds import Repeated
+from deniable_papers.likelihood import build_linked_problem, mle_rounds, mle_rounds_of_plan
 
 Floats = npt.NDArray[np.float64]
 MADE: dict[str, Repeated] = {
@@ -177,11 +178,11 @@ def answers(n: int = 400) -> dict[str, list[str]]:
 def test_a_plan_reads_linked_rounds() -> None:
     plan = PLAN
     rounds = [plan.privatize(answers(), dn.remembering(1, round=number)) for number in (1, 2, 3)]
-    found = plan.mle_rounds(rounds)
+    found = mle_rounds_of_plan(plan, rounds)
     assert list(found) == ["age", "smokes"]
     assert found["age"].method.endswith("3 linked rounds")
     assert found["age"].labels == plan.labels["age"]
-    asked: Any = plan.mle_rounds
+    asked: Any = partial(mle_rounds_of_plan, plan)
     others = plan.privatize(answers(), dn.remembering(2, round=2))
     once = dn.Plan.of({"a": ["x", "y"]}, dn.grr(2, 1.0), people=10)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
@@ -192,7 +193,7 @@ def test_a_plan_reads_linked_rounds() -> None:
             InvalidReport,
             "same people",
         ),
-        (lambda: once.mle_rounds([]), InvalidParameter, "asks once"),
+        (lambda: mle_rounds_of_plan(once, []), InvalidParameter, "asks once"),
         (lambda: mle_rounds(dn.grr(2, 1.0), []), InvalidParameter, "keep a first answer"),  # type: ignore[arg-type]
         (lambda: mle_rounds(MADE["l_grr"], []), InvalidParameter, "no rounds yet"),
         (
@@ -215,6 +216,14 @@ def test_a_plan_reads_linked_rounds() -> None:
             "row i of every round",
         ),
     ]
+    faked = dn.Study(
+        {"age": ["young", "old"], "smokes": ["yes", "no"]},
+        epsilon_first=1.0,
+        epsilon_forever=2.0,
+        rounds=4,
+        mechanism="faked",
+    ).plan(people=400)
+    refused.append((lambda: mle_rounds_of_plan(faked, rounds), InvalidParameter, "linked rounds are real"))
     if plan.mechanism.reported < plan.mechanism.d:
         refused.append((lambda: asked([rounds[0], others]), InvalidReport, "same rows"))
     for call, kind, text in refused:
