@@ -11,6 +11,7 @@ import deniable as dn
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable_papers.learn import PlaceFeatures, privatize_places, remap_places
 from deniable_papers.learn.places import NAMES
+from deniable_papers.mechanisms import planar_laplace
 
 COUNTY = dn.Grid(south=40.0, west=-75.7, north=40.4, east=-75.0, rows=20, columns=25)
 DRAW = np.random.default_rng(3)
@@ -45,7 +46,7 @@ def test_noise_has_an_exact_loss_that_counts_a_cell_more() -> None:
 def test_remapping_helps_against_large_noise_only() -> None:
     for radius, helps in ((1000.0, True), (20.0, False)):
         epsilon = math.log(2) / radius
-        reports = dn.metric.planar_laplace(epsilon).privatize(HISTORY[200:], dn.seeded(2))
+        reports = planar_laplace(epsilon).privatize(HISTORY[200:], dn.seeded(2))
         mapped = remap_places(reports, HISTORY[:200], epsilon)
         before, after = (dn.metric.great_circle(HISTORY[200:], some).mean() for some in (reports, mapped))
         assert bool(after < before) is helps

@@ -1175,7 +1175,6 @@ DISTANCED: dict[str, tuple[dn.mechanisms.Mechanism, float]] = {
         dn.metric.square_wave(1.0, bins=8).loss(),
     ),  # neighbors are no nearer than others
     "planar": (dn.metric.planar_geometric((2, 3), 1.0), dn.metric.planar_geometric((2, 3), 1.0).loss_at(1)),
-    "table": (dn.metric.exponential(LINE, 0.5), dn.metric.exponential(LINE, 0.5).loss_at(1)),
 }
 
 

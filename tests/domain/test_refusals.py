@@ -37,8 +37,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "text for both": (lambda: dn.metric.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
     "text for a wave": (lambda: dn.metric.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
-    "a ragged table": (lambda: dn.metric.exponential([[0, 1], [1]], 0.5), "square table of numbers"),
-    "a text of distances": (lambda: dn.metric.exponential("abc", 0.5), "square table of numbers"),
     "a continuous tally": (lambda: dn.metric.square_wave(1.0).tally([0.5]), "counts them in bins"),
     "shares of nothing": (
         lambda: dn.summaries.line_wasserstein(WRONG, [0.5, 0.5]),
@@ -107,7 +105,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "'home' is not a column .* or two columns, 'home.latitude' and 'home.longitude'",
     ),
     "far around": (
-        lambda: dn.metric.planar_laplace(0.1).privatize((45, 400)),
+        lambda: dn.metric.great_circle((45, 400), (0.0, 0.0)),
         "or up to 360 where it goes on around the globe",
     ),
     "per meter": (
@@ -143,26 +141,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dn.summaries.mean_of(LIKELY, positions=["a"] * 20),
         "positions are 20 numbers, got",
     ),
-    "a text for a prior": (
-        lambda: dn.metric.optimal_remap(EVEN, "ab"),
-        "a prior is 2 non-negative weights, not all zero, got 'ab'",
-    ),
-    "negative chances": (
-        lambda: dn.metric.optimal_remap(np.array([[1.5, -0.5], HALVES]), HALVES),
-        "a channel has a row of probabilities",
-    ),
-    "too many points": (
-        lambda: dn.metric.optimal_remap(EVEN, HALVES, "mean", points=[1, 2, 3]),
-        r"of the 2 values, .* shape \(3,\)",
-    ),
-    "no numbers for points": (
-        lambda: dn.metric.optimal_remap(EVEN, HALVES, "median", points=[1, np.nan]),
-        "all must be finite",
-    ),
-    "texts for losses": (
-        lambda: dn.metric.optimal_remap(EVEN, HALVES, [["a"], ["b"]]),
-        "or a table of numbers with a row for each",
-    ),
     "texts for shares": (lambda: LINE.forward(["a"] * 20), "shares are 20 numbers, got"),
     "texts for outputs": (
         lambda: GeometricChannel(1, 1.0).inverse(["a", "b"]),
@@ -174,7 +152,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "texts for weights": (lambda: LIKELY.smooth(weights=["a"]), "smoothing weights are from 0 to 0.5, got"),  # type: ignore[list-item]
     "places under a mask": (
-        lambda: dn.metric.planar_laplace(0.1).privatize(np.ma.masked_equal([[1.0, 2.0]], 2)),
+        lambda: dn.metric.great_circle(np.ma.masked_equal([[1.0, 2.0]], 2), (0.0, 0.0)),
         "masked: leave them",
     ),
     "places of two and three": (

@@ -11,7 +11,6 @@ import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
 from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
 from deniable.metric.means import averaged
-from deniable.metric.tabled import exponential
 from deniable.records import RecordMechanism, Sample, Split, rsfd
 from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
 
@@ -34,7 +33,7 @@ PARTS: dict[str, ExactMechanism] = {
     "kept hash": loloha(30, 0.5, 1.0),
     "few bits": dbitflip(20, 1.0, 3),
     "map": dn.metric.planar_geometric((4, 3), 1.0),
-    "channel": exponential(np.abs(np.subtract.outer(np.arange(5), np.arange(5))), 1.0),
+    "channel": dn.metric.square_wave(1.0, 5),
     "mean": averaged("piecewise", 1.0),
     "kept mean": l_duchi(0.5, 1.0),
 }

@@ -18,7 +18,6 @@ MECHANISMS: dict[str, Any] = {
     "geometric": dn.metric.geometric(11, 0.3),
     "planar": dn.metric.planar_geometric(GRID, 0.0001),
     "square wave": dn.metric.square_wave(1.0, 12),
-    "exponential": dn.metric.exponential(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))), 1.0),
     "l_sue": dn.rounds.l_sue(12, 1.0, 2.0),
     "l_grr": dn.rounds.l_grr(12, 1.0, 2.0),
     "loloha": dn.rounds.loloha(12, 1.0, 2.0),

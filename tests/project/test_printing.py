@@ -54,15 +54,6 @@ PRINTED: dict[str, tuple[Any, str]] = {
     ),
     "prior": (dn.records.Prior.of([0.5, 0.3, 0.2], 3), "Prior, 3 values: 50 %, 30 %, 20 %"),
     "grid": (GRID, "3 x 2 cells, latitude 40 to 41, longitude -4 to -3, metric"),
-    "planar Laplace": (
-        dn.metric.planar_laplace(0.01),
-        "Planar Laplace noise: a location moves 200 m on average, no exact loss (epsilon 0.01 per meter)",
-    ),
-    "wave": (
-        dn.metric.square_wave(1.0),
-        "Square wave, numbers from 0 to 1: a report is a number mostly within 0.2561 of the true one, "
-        "no exact loss (epsilon 1)",
-    ),
     "duchi": (
         dn.metric.duchi(1.0),
         "Duchi, numbers from -1 to 1: a report is one of 2 numbers that are right on average, loss 1.0000, "

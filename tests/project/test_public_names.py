@@ -73,9 +73,8 @@ ROOMS = {
     "metric": names(
         """
         Averaged Channel Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism
-        Piecewise PlanarGeometric PlanarLaplace SquareWave Tabled duchi
-        exponential geometric great_circle hybrid optimal_remap per_meter piecewise planar_geometric
-        planar_laplace remap_to square_wave tight_constraints
+        Piecewise PlanarGeometric SquareWave duchi geometric great_circle hybrid per_meter piecewise
+        planar_geometric square_wave
         """
     ),
     "randomness": names(

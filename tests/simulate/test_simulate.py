@@ -511,7 +511,6 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
     [
         dn.metric.geometric(9, 0.4),
         dn.metric.square_wave(1.0, 10),
-        dn.metric.exponential(lambda x, y: abs(x - y), 0.5, 10),
     ],
 )
 def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism) -> None:

@@ -173,7 +173,6 @@ MADE: dict[str, MetricMechanism] = {
     "geometric": dn.metric.geometric(12, 0.4),
     "two counts": dn.metric.geometric(1, 0.4),
     "square wave": dn.metric.square_wave(1.0, 12),
-    "exponential": dn.metric.exponential([[abs(x - y) for y in range(9)] for x in range(9)], 0.7),
     "cells": dn.metric.planar_geometric((3, 4), 0.5),
 }
 

@@ -30,7 +30,6 @@ from deniable.metric import (
     Geometric,
     Mean,
     MetricMechanism,
-    PlanarLaplace,
     SquareWave,
 )
 from deniable.metric.base import MOST_ENTRIES
@@ -231,13 +230,6 @@ def _refuse_record_mechanism(_: RecordMechanism) -> None:
 def _refuse_moments(_: Moments) -> None:
     raise InvalidParameter(
         "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
-    )
-
-
-@_refuse_source.register
-def _refuse_locations(_: PlanarLaplace) -> None:
-    raise InvalidParameter(
-        "reports of PlanarLaplace are locations, not counted outputs: use planar_geometric on a Grid"
     )
 
 

@@ -37,7 +37,11 @@ ROUNDED_UP = 1 + 1e-15  # more than a root in floating point errs by
 
 
 class MetricMechanism(ChannelMechanism):
-    """A mechanism whose loss is stated twice: for values a given distance apart, and for any two."""
+    """A mechanism whose loss is stated twice: for values a given distance apart, and for any two.
+
+    A subclass says how likely outputs are (`_rows`, `_weights`), what they lose by distance (`_unit_loss`,
+    `_loss_at`), how it samples (`_encode`, `_encode_compiled`), and what makes it equal to another (`_key`).
+    """
 
     metric = True
     kept: bool = False

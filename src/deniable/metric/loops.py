@@ -90,25 +90,6 @@ def planar(values: Array, where: Address, guide: Guide, rows: int, columns: int,
 
 
 @compiled
-def tabled(values: Array, where: Address, sums: Array, reports: Array) -> None:
-    """One word finds its output in the row of a value."""
-    words_drawn = np.empty((1, SPAN), np.uint64)
-    for first in range(0, values.size, SPAN):
-        block, out, words = values[first : first + SPAN], reports[first : first + SPAN], words_drawn[0]
-        draw(where, first, block.size, words_drawn)
-        for i in range(block.size):
-            row, word = sums[block[i]], words[i]
-            low, high = 0, row.size
-            while low < high:
-                middle = (low + high) >> 1
-                if row[middle] <= word:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[i] = low
-
-
-@compiled
 def window(
     values: Array, where: Address, others: np.uint64, width: np.uint64, keep: np.uint64, reports: Array
 ) -> None:
@@ -124,19 +105,6 @@ def window(
             else:
                 other = below(words_drawn[1, i], others)
                 out[i] = other + (width if other >= value else ZERO)
-
-
-@compiled
-def worst_gaps(logs: Array, worst: Array) -> None:
-    """worst[x, z] = the largest of logs[x, y] - logs[z, y]; what neither can send is left out."""
-    for x in range(logs.shape[0]):
-        for z in range(logs.shape[0]):
-            best = 0.0
-            for y in range(logs.shape[1]):
-                gap = logs[x, y] - logs[z, y]
-                if gap > best:
-                    best = gap
-            worst[x, z] = best
 
 
 @compiled

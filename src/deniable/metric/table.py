@@ -8,11 +8,9 @@ from typing import final
 
 from deniable.errors import InvalidParameter
 from deniable.metric.base import MetricMechanism
-from deniable.metric.globe import planar_laplace
 from deniable.metric.means import duchi, hybrid, piecewise
 from deniable.metric.ordered import geometric
 from deniable.metric.planar import planar_geometric
-from deniable.metric.tabled import exponential, tight_constraints
 from deniable.metric.waves import square_wave
 
 
@@ -46,10 +44,6 @@ class Distanced:
         return self.ordered(k, epsilon)
 
 
-def _line(x: int, y: int) -> float:
-    return float(abs(x - y))
-
-
 _STEP, _ANY = "step", "any two values"
 _LOCATIONS = (
     "it is for locations; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
@@ -60,11 +54,8 @@ _MEANS = (
 )
 _ALL = (
     Distanced(geometric, _STEP, lambda k, epsilon: geometric(k - 1, epsilon)),
-    Distanced(exponential, _STEP, lambda k, epsilon: exponential(_line, epsilon, k)),
-    Distanced(tight_constraints, _STEP, lambda k, epsilon: tight_constraints(_line, epsilon, k)),
     Distanced(square_wave, _ANY, lambda k, epsilon: square_wave(epsilon, k)),
     Distanced(planar_geometric, "unit of a grid", instead=_LOCATIONS),
-    Distanced(planar_laplace, "meter", instead=_LOCATIONS),
     Distanced(duchi, "any two numbers", instead=_MEANS),
     Distanced(piecewise, "any two numbers", instead=_MEANS),
     Distanced(hybrid, "any two numbers", instead=_MEANS),

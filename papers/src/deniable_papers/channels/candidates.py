@@ -149,7 +149,7 @@ class Direct(Candidate):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tabled(Candidate):
+class MatrixCandidate(Candidate):
     """Any matrix."""
 
     table: Floats = field(repr=False)
@@ -189,8 +189,8 @@ def exponential(n: int, epsilon: float) -> Weakening:
 def calibrated_exponential(n: int, epsilon: float) -> Weakening:
     """e^(-b d), scaled to rows of one, with the largest b that keeps the promise.
 
-    `dn.metric.exponential` is the exact one. Scales are concave along the line, so that the loss
-    is that of the first step, and it grows with b.
+    `deniable_papers.mechanisms.exponential` is the exact one. Scales are concave along the line, so that the
+    loss is that of the first step, and it grows with b.
     """
     from scipy.optimize import brentq
 

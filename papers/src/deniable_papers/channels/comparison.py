@@ -20,7 +20,7 @@ from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.exact import positive_epsilon, whole_number
 from deniable.law import checked_prior
 from deniable_papers.channels import candidates
-from deniable_papers.channels.candidates import Candidate, Tabled
+from deniable_papers.channels.candidates import Candidate, MatrixCandidate
 from deniable_papers.channels.optimum import MOST_SEARCHED, MOST_TESTED, lower_bound, optimum
 from deniable_papers.channels.risk import LOSSES, Loss, checked_loss
 
@@ -105,7 +105,7 @@ def best_channel(
         bound = lower_bound(channels["geometric"].matrix(), epsilon, shares, loss_name)
     if n <= MOST_SEARCHED and bound is not None and risks["geometric"] > bound * (1 + _TIGHT):
         best = optimum(n, epsilon, shares, loss_name)
-        channels["optimum"] = Tabled(best.channel)
+        channels["optimum"] = MatrixCandidate(best.channel)
         risks["optimum"] = best.risk
         bound = max(bound, best.bound)
     name = _pick_least(risks)

@@ -19,10 +19,11 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_count
-from deniable.metric import optimal_remap, planar_geometric
+from deniable.metric import planar_geometric
 from deniable.metric.base import ROUNDED_UP
 from deniable.metric.globe import EARTH, checked_locations
 from deniable.randomness import Words
+from deniable_papers.mechanisms import optimal_remap
 
 if TYPE_CHECKING:
     from deniable.metric import PlanarGeometric

@@ -27,7 +27,7 @@ from deniable.simulate.population import checked_people, numbers_from, uniform, 
 from deniable.summaries import line_wasserstein, smoothed_kl
 from deniable.summaries.distances import mean_squared_error
 from deniable_papers.channels import candidates, lower_bound, optimum
-from deniable_papers.channels.candidates import Candidate, Tabled
+from deniable_papers.channels.candidates import Candidate, MatrixCandidate
 from deniable_papers.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum
 from deniable_papers.studies.sweep import Progress, checked_methods
 
@@ -81,7 +81,7 @@ CHANNELS: dict[str, Callable[[int, float, Floats], Candidate]] = {
     "exponential": lambda n, epsilon, _: candidates.exponential(n, epsilon),
     "exponential calibrated": lambda n, epsilon, _: candidates.calibrated_exponential(n, epsilon),
     "blahut-arimoto": candidates.blahut_arimoto,
-    "optimum": lambda n, epsilon, prior: Tabled(
+    "optimum": lambda n, epsilon, prior: MatrixCandidate(
         _best(_check_searched(n), epsilon, tuple(prior.tolist())).channel
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,17 +14,10 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import number, whole_number
-from deniable.metric.base import MetricMechanism, describe_metric, loss_by_units
-from deniable.metric.certified import (
-    LARGEST,
-    calibrated,
-    checked_budget,
-    floored,
-    largest_ratio,
-    rate_at_peaks,
-    unit_loss,
-)
+from deniable.exact import log_up, number, whole_number
+from deniable.metric import MetricMechanism
+from deniable.metric.base import describe_metric, loss_by_units
+from deniable.metric.certified import LARGEST, checked_budget, divided_up, largest_ratio, logarithms
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
@@ -32,6 +26,12 @@ Distances = npt.ArrayLike | Callable[[int, int], float]
 
 _MOST = 1024
 _BLOCK = 1 << 14
+FLOOR = 1 << 34
+"""Outputs of a table have at least this many of the 2^64 words: rounding one moves a loss by less than 1e-10.
+"""
+_NEAR = 2.0**-44  # far above the error of a difference of two logarithms of words, and far below a loss
+_CANDIDATES = 4096
+_COMPILE = 1 << 26
 
 
 @final
@@ -112,7 +112,7 @@ class Tabled(MetricMechanism):
             reports[block] = _find_outputs(self._sums, values[block], words[block, 0])
 
     def _encode_compiled(self, values: Integers, rows: Rows, reports: Array) -> None:
-        from deniable.metric import loops
+        from deniable_papers.mechanisms import loops
 
         loops.tabled(values, rows.address(), self._sums, reports)
 
@@ -253,3 +253,134 @@ def checked_distances(distances: Distances, k: int | None = None) -> Floats:
             "two different values must have a positive distance; put those without one together"
         )
     return table
+
+
+def floored(rows: Floats, floor: float = FLOOR / FULL) -> Floats:
+    """Rows scaled to sum to one with no entry below the floor; columns of zeros stay as they are.
+
+    A constant floor changes no ratio for the worse: where both entries are below it, they become the same.
+    """
+    if floor * rows.shape[1] > 0.5:
+        raise InvalidParameter(f"{rows.shape[1]:,} outputs are too many for a table out of 2^64")
+    used = rows.max(axis=0) > 0
+    raised = np.zeros(rows.shape, dtype=bool)
+    while True:
+        free = np.where(raised | ~used, 0.0, rows).sum(axis=1)
+        scale = (1 - floor * raised.sum(axis=1)) / free
+        more = used & ~raised & (rows * scale[:, None] < floor)
+        if not more.any():
+            return np.where(raised, floor, rows * scale[:, None])
+        raised |= more
+
+
+def to_words(rows: Floats) -> WordArray:
+    """Rows of probabilities as words that sum to 2^64: each rounded, the rest given to the largest."""
+    words = (rows * float(FULL)).astype(np.uint64)
+    missing = (np.uint64(0) - words.sum(axis=1, dtype=np.uint64)).view(np.int64)
+    at = np.arange(len(words)), rows.argmax(axis=1)
+    words[at] = (words[at].view(np.int64) + missing).view(np.uint64)
+    return words
+
+
+def unit_loss(weights: WordArray, distances: Floats) -> float:
+    """The smallest epsilon per unit of distance of a table, rounded up.
+
+    Logarithms as floats say which pairs can be the worst; those are compared in fractions.
+    """
+    logs = logarithms(weights)
+    worst = _worst_gaps(logs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(np.eye(len(logs), dtype=bool), 0.0, worst / distances)
+        slack = np.where(np.eye(len(logs), dtype=bool), 0.0, _NEAR / distances)
+    if np.isinf(rates).any():
+        return math.inf
+    top = float((rates - slack).max())
+    pairs = np.argwhere(rates + slack >= top)
+    if len(pairs) > _CANDIDATES:  # all of them alike: the last digits of logarithms are not worth the time
+        return divided_up(Fraction(float((rates + slack).max())), Fraction(1))
+
+    def exact(x: int, other: int) -> float:
+        gaps = _gaps(logs, x)[other]
+        candidates = np.flatnonzero(gaps >= gaps.max() - 2 * _NEAR)
+        ratio = largest_ratio((int(weights[x, y]), int(weights[other, y])) for y in candidates.tolist())
+        return divided_up(Fraction(log_up(ratio)), Fraction(float(distances[x, other])))
+
+    return max((exact(x, other) for x, other in pairs.tolist()), default=0.0)
+
+
+def rate(rows: Floats, distances: Floats) -> float:
+    """The smallest epsilon per unit of distance of rows of probabilities, in floats."""
+    return _steepest(_worst_gaps(logarithms(rows)), distances)
+
+
+def rate_at_peaks(rows: Floats, distances: Floats) -> float:
+    """The `rate` of channels in which every value's own output is the worst, as in exponential ones."""
+    logs = logarithms(rows)
+    return _steepest(np.diagonal(logs)[:, None] - logs.T, distances)
+
+
+def _steepest(gaps: Floats, distances: Floats) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.where(np.eye(len(gaps), dtype=bool), 0.0, gaps / distances).max())
+
+
+def _worst_gaps(logs: Floats) -> Floats:
+    """For every pair of inputs, the largest log ratio of an output's probabilities."""
+    if logs.size * len(logs) < _COMPILE:
+        return np.array([_gaps(logs, x).max(axis=1) for x in range(len(logs))])
+    from deniable_papers.mechanisms.loops import worst_gaps
+
+    worst = np.zeros((len(logs), len(logs)))
+    worst_gaps(logs, worst)
+    return worst
+
+
+def _gaps(logs: Floats, x: int) -> Floats:
+    """Log ratios of every output from x against every other input; 0 for what neither can send."""
+    with np.errstate(invalid="ignore"):
+        gaps = logs[x] - logs
+    return np.where(np.isnan(gaps), 0.0, gaps)
+
+
+Real = Callable[[float], Floats]
+
+
+Rate = Callable[[Floats, Floats], float]
+
+
+def _excess(b: float, real: Real, measure: Rate, distances: Floats, target: float) -> float:
+    return measure(real(b), distances) - target
+
+
+def calibrated(real: Real, distances: Floats, epsilon: float, low: float, measure: Rate = rate) -> WordArray:
+    """The integer table of a family of channels that spends epsilon per unit of distance, and not more.
+
+    `real` gives rows of probabilities for a rate up to epsilon, with no entry below the floor. The rate is
+    found in floats, a little below epsilon for the rounding to words; the words themselves are then held
+    against epsilon.
+    """
+    from scipy.optimize import brentq
+
+    least = float(distances[~np.eye(len(distances), dtype=bool)].min())
+    margin = 2.0**-33 / least
+    if epsilon <= 4 * margin:
+        raise InvalidParameter(
+            f"epsilon {epsilon} is too small for values {least:g} apart, with a table out of 2^64"
+        )
+    for _ in range(40):
+        target = epsilon - margin
+        # half of epsilon is low enough for any metric, but for others?
+        while measure(real(low), distances) >= target:
+            low /= 2
+        if measure(real(epsilon), distances) <= target:
+            chosen_rate = epsilon
+        else:
+            bounds = real, measure, distances, target
+            chosen_rate = float(brentq(_excess, low, epsilon, bounds, xtol=margin / 16, rtol=1e-14))
+        words = to_words(real(chosen_rate))
+        if unit_loss(words, distances) <= epsilon:
+            return words
+        margin, measure = 2 * margin, rate
+    raise InvalidParameter(
+        f"no table out of 2^64 keeps epsilon {epsilon} for these distances; are they a metric?"
+    )

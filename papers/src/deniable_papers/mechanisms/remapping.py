@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.law import Matrix, checked_prior, finite
-from deniable.metric.base import Channel, MetricMechanism
+from deniable.metric import Channel, MetricMechanism
 from deniable.metric.globe import checked_locations, unit_vectors
 
 Goal = Literal["mode", "mean", "median"]
