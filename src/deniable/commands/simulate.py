@@ -86,8 +86,8 @@ def run_sweep(request: SimulateRequest) -> None:
     Where all people of a file are asked, it is of these people, and intervals hold more often than they say:
     they allow for a sample.
 
-    Ordered values also have geometric, exponential, tight_constraints and square_wave. The epsilon of the
-    first three is per step from one value to the next; `loss` is that of any two values.
+    Ordered values also have geometric and square_wave. The epsilon of geometric is per step from one value to
+    the next; `loss` is that of any two values.
     """
     writing.check(request.out, (*request.plot_files, *request.plot_attack_files), request.force)
     names = list(PROTOCOLS) if "all" in request.protocol else list(dict.fromkeys(request.protocol))

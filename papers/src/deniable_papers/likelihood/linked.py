@@ -27,7 +27,8 @@ from deniable.likelihood.rows import Rows, Stacked, Supports, pack_bits
 from deniable.likelihood.supports import MOST_BYTES, guess_shares, pack_layers
 from deniable.randomness.simulated import remembering
 from deniable.records import Records
-from deniable.reports.reports import Reports, Tallies, records_of_round
+from deniable.reports import Reports, Tallies
+from deniable.reports.reports import records_of_round
 from deniable.results.estimates import bins_of
 from deniable.results.most_likely import RecordLikelihood, has_fakes
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, Repeated
