@@ -160,7 +160,7 @@ def repeated() -> dict[str, Plan]:
     found |= {f"dbitflip {bits}": of(dn.rounds.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
     found["dbitflip, two bytes"] = of(dn.rounds.dbitflip(300, 2.0, bits=9), rounds=3)
     found["l_duchi"] = of(dn.rounds.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
-    found["allomfree"] = of(dn.rounds.allomfree(KS, 1.0, 2.0), rounds=5)
+    found["allomfree"] = of(Sample(tuple(dn.rounds.l_grr(k, 1.0, 2.0) for k in KS)), rounds=5)
     parts = tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)
     found |= {
         f"fakes that are kept, {name}": of(dn.rounds.l_rsfd(KS, 1.0, 2.0, name), rounds=5)

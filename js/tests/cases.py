@@ -148,7 +148,7 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
             "rsrfd",
             "again",
             "split again",
-            "allomfree",
+            "kept",
             "nested",
             "nested",
             "nested again",
@@ -176,8 +176,8 @@ def record_mechanism(dice: random.Random, ks: list[int]) -> object:
             dice.choice(["record", "published"]),
             **how,
         )
-    if kind == "allomfree":
-        return dn.rounds.allomfree(ks, 1.0, 2.0)
+    if kind == "kept":
+        return dn.records.Sample(tuple(dn.rounds.l_osue(k, 1.0, 2.0) for k in ks))
     parts = tuple(repeated(dice, k) for k in ks)
     if kind == "nested":
         return nested(dice, ks)

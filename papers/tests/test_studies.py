@@ -391,7 +391,7 @@ def test_the_choice_is_that_of_the_specification(part: float) -> None:
 
 def test_the_choice_is_that_of_the_constructor() -> None:
     for method, calibration in (("ALLOMFREE", "published"), ("ALLOMFREE-exact", "exact")):
-        parts = dn.rounds.allomfree([3, 9, 50], 1.2, 2.0, calibration).parts  # type: ignore[arg-type]
+        parts = allomfree.sample_kept([3, 9, 50], 1.2, 2.0, calibration).parts  # type: ignore[arg-type]
         assert parts == tuple(allomfree.METHODS[method](k, 1.2, 2.0) for k in (3, 9, 50))
 
 

@@ -335,7 +335,8 @@ def test_profiles_of_every_record_mechanism() -> None:
     statistics.deviation(
         two.all_reported, sum(pairs) / 3, float(np.std(pairs)) / math.sqrt(20_000), "two attributes"
     )
-    again = attack.success(dn.rounds.allomfree(KS, 1.0, 2.0), collections=4).profiles
+    kept = dn.records.Sample(tuple(dn.rounds.l_grr(k, 1.0, 2.0) for k in KS))
+    again = attack.success(kept, collections=4).profiles
     assert [(one.asked, one.memoized) for one in again] == [("kept", True), ("kept", False)]
     assert all(one.bound for one in attack.success(FAKED["rsfd grr"], collections=2).profiles)
 

@@ -52,6 +52,11 @@ def many(mechanism: dn.records.RecordMechanism, **more: int) -> Plan:
     return Plan.of(names, mechanism, people=1000, **more)  # type: ignore[arg-type]
 
 
+def kept(ks: list[int]) -> dn.records.Sample:
+    """One attribute each, drawn once and kept, with two rounds."""
+    return dn.records.Sample(tuple(dn.rounds.l_grr(k, 1.0, 2.0) for k in ks))
+
+
 class FaultyDevices(dn.audit.Devices):
     """Devices of a plan for one attribute whose mechanism is not the plan's."""
 
@@ -394,7 +399,7 @@ def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
 
 
 def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
-    plan = many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=3)
+    plan = many(kept([4, 4]), rounds=3)
     both = {per: audited(Seeded(plan, seed=2), per=per, trials=200).claim for per in ("record", "attribute")}
     each = [part.losses(3, 3).same_value for part in plan.document.parts]
     assert both["attribute"] == max(each) <= both["record"]
@@ -807,7 +812,7 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "spl of five": lambda: many(dn.spl([3, 4, 2, 5, 3], 2.0, "oue")),
     "smp 2": lambda: many(dn.smp([3, 4, 2], 1.0, "grr", attributes=2)),
     "rsfd of four": lambda: many(dn.rsfd([3, 2, 4, 2], 1.0, "grr")),
-    "allomfree": lambda: many(dn.rounds.allomfree([4, 3], 1.0, 2.0), rounds=3),
+    "kept": lambda: many(kept([4, 3]), rounds=3),
     "l_grr": lambda: one(dn.rounds.l_grr(4, 1.0, 2.0), rounds=3),
     "l_osue": lambda: one(dn.rounds.l_osue(4, 1.0, 2.0), rounds=3),
     "loloha": lambda: one(dn.rounds.loloha(10, 1.0, 2.0), rounds=3),

@@ -34,7 +34,7 @@ from tests.audit.planted import (
     remember_before,
     stale_client,
 )
-from tests.audit.test_audits import FaultyDevices, Redrawing, Seeded, Telling, audited, many, one
+from tests.audit.test_audits import FaultyDevices, Redrawing, Seeded, Telling, audited, kept, many, one
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 from tests.subsets import listed
 
@@ -119,7 +119,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
         Redrawing(one(dn.rounds.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 10, {}, "above the claim"
     ),
     "attribute sampled again": lambda: Fault(
-        Redrawing(many(dn.rounds.allomfree([4, 4], 1.0, 2.0), rounds=6), 2), MANY // 10, {}, "above the claim"
+        Redrawing(many(kept([4, 4]), rounds=6), 2), MANY // 10, {}, "above the claim"
     ),
     "one seed for all devices": of_one_seed,
     "answer in the id": lambda: with_ids(lambda answer, name: bytes([*name[:15], answer]), "ids depend"),

@@ -38,7 +38,6 @@ from deniable.rounds import (
     HashedMemoized,
     Memoized,
     Repeated,
-    allomfree,
     l_grr,
     l_osue,
     l_oue,
@@ -454,7 +453,7 @@ SAMPLES: dict[str, Callable[[], RecordMechanism]] = {
     "smp": lambda: smp(KS, 1.0, "grr"),
     "two of three": lambda: smp(KS, 1.0, "grr", 2),
     "smp of unary": lambda: smp(KS, 1.0, "oue"),
-    "allomfree": lambda: allomfree(KS, 1.0, 2.0),
+    "kept": lambda: Sample(tuple(l_grr(k, 1.0, 2.0) for k in KS)),
     "sample of hashes": lambda: Sample(tuple(loloha(k, 1.0, 2.0) for k in KS)),
     "rsfd grr": lambda: rsfd(KS, 1.0, "grr"),
     "rsfd oue-z": lambda: rsfd(KS, 1.0, "oue-z"),
@@ -540,7 +539,7 @@ def test_reports_of_a_kept_attribute_are_new_each_time(name: str) -> None:
         assert all(np.array_equal(a, b) for a, b in zip(one.reporters, two.reporters, strict=True))
 
 
-@pytest.mark.parametrize("name", ["smp", "allomfree", "rsfd grr"])
+@pytest.mark.parametrize("name", ["smp", "kept", "rsfd grr"])
 def test_the_sampled_attribute_says_nothing_of_the_values(name: str) -> None:
     """Over many people, attribute and value are independent: chi-square of the table of both."""
     mechanism = SAMPLES[name]()

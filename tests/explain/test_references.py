@@ -14,7 +14,8 @@ ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}
 
 def test_the_bound_of_a_shuffler_is_cited_where_it_is_explained() -> None:
     once = Plan.of(ASKED, dn.smp([3, 2], 1.0), people=1000)
-    again = Plan.of(ASKED, dn.rounds.allomfree([3, 2], 1.0, 2.0), people=1000, rounds=5)
+    kept = dn.records.Sample((dn.rounds.l_grr(3, 1.0, 2.0), dn.rounds.l_grr(2, 1.0, 2.0)))
+    again = Plan.of(ASKED, kept, people=1000, rounds=5)
     for plan in (once, again):
         assert ("shuffler" in plan.explain()) == ("{feldman2023," in plan.cite())
     assert "{feldman2023," in once.cite()

@@ -36,7 +36,7 @@ from deniable.likelihood.solving import choice, composite, direct
 from deniable.likelihood.sources import Source, build_problem
 from deniable.metric.line import Decaying
 from deniable.metric.means import averaged
-from deniable.records import RecordMechanism
+from deniable.records import RecordMechanism, Sample
 from tests.metric.test_mechanisms import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -661,7 +661,12 @@ def test_an_attribute_among_fakes_has_a_composite_likelihood() -> None:
         result.interval()
 
 
-@pytest.mark.parametrize("make", [dn.spl, dn.smp, lambda sizes, e: dn.rounds.allomfree(sizes, e / 2, e)])
+def sample_kept(sizes: list[int], epsilon: float) -> RecordMechanism:
+    few, many = sizes
+    return Sample((dn.rounds.l_grr(few, epsilon / 2, epsilon), dn.rounds.l_osue(many, epsilon / 2, epsilon)))
+
+
+@pytest.mark.parametrize("make", [dn.spl, dn.smp, sample_kept])
 def test_attributes_of_mechanisms_without_fakes_go_by_their_laws(
     make: Callable[[list[int], float], RecordMechanism],
 ) -> None:

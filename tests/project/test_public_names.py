@@ -90,7 +90,7 @@ ROOMS = {
     ),
     "rounds": names(
         """
-        BitFlip HashedMemoized Memoized MemoizedMean Repeated allomfree dbitflip l_duchi l_grr l_osue
+        BitFlip HashedMemoized Memoized MemoizedMean Repeated dbitflip l_duchi l_grr l_osue
         l_oue l_rsfd l_soue l_sue loloha
         """
     ),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.rounds import Memoized, Repeated, allomfree, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.records import Sample
+from deniable.rounds import Memoized, Repeated, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 
 CALIBRATIONS: tuple[Literal["exact"], Literal["published"]] = ("exact", "published")
 ALL: dict[str, Callable[[int, float, float], Repeated]] = {
@@ -128,27 +129,8 @@ def test_what_the_published_calibration_spends(k: int, forever: float, stated: f
     assert m.second.law.p == pytest.approx(l_grr(k, m.loss(), forever).second.law.p, rel=1e-9)
 
 
-LARGEST = {
-    0.3: ((3, 5), (3, 6), (4, 6), (4, 7), (5, 8), (6, 9), (7, 10), (9, 11)),
-    0.6: ((3, 6), (4, 7), (5, 9), (6, 11), (8, 15), (11, 20), (14, 26), (20, 35)),
-}
-"""The largest k for which L-GRR is chosen, published and exact, at epsilon_forever 0.5 to 4."""
-
-
-@pytest.mark.parametrize("share", LARGEST)
-def test_which_of_two_chains_is_chosen(share: float) -> None:
-    for forever, largest in zip(np.arange(0.5, 4.5, 0.5).tolist(), LARGEST[share], strict=True):
-        for k, calibration in zip(largest, reversed(CALIBRATIONS), strict=True):
-            last, next_ = allomfree([k, k + 1], share * forever, forever, calibration).parts
-            assert isinstance(last, Memoized)
-            assert isinstance(next_, Memoized)
-            assert isinstance(last.second, dn.mechanisms.Direct)
-            assert isinstance(next_.second, dn.mechanisms.Unary)
-        assert largest[1] == math.floor(3 * math.exp(share * forever) + 2)
-
-
 def test_one_attribute_each_and_its_losses() -> None:
-    mechanism = allomfree([3, 50, 8], 1.0, 2.0)
+    mechanism = Sample((l_grr(3, 1.0, 2.0), l_osue(50, 1.0, 2.0), l_grr(8, 1.0, 2.0)))
     assert mechanism.reported == 1
     assert 1.0 - 1e-9 < mechanism.loss() <= 1.0
     assert 1.0 - 1e-9 < mechanism.loss("attribute") <= 1.0
@@ -244,9 +226,9 @@ def test_budgets_are_kept_anywhere(name: str) -> None:
 # What is refused.
 
 
-@pytest.mark.parametrize("name", [*ALL, "allomfree"])
+@pytest.mark.parametrize("name", ALL)
 def test_the_first_budget_is_below_the_second(name: str) -> None:
-    make: Any = ALL[name] if name in ALL else lambda k, first, forever: allomfree([k, k], first, forever)
+    make: Any = ALL[name]
     for first, forever in ((1.0, 1.0), (2.0, 1.0)):
         with pytest.raises(
             dn.InvalidParameter, match=rf"must be below epsilon_forever, got {first} and {forever}"
@@ -311,10 +293,3 @@ def test_the_buckets_that_fit_are_capped_and_too_many_are_named() -> None:
         match=f"g, the number of buckets, must be an integer from 2 to {most}, got {most + 1}",
     ):
         loloha(10, 20.0, 25.0, g=most + 1)
-
-
-def test_one_attribute_is_no_record() -> None:
-    with pytest.raises(dn.InvalidParameter, match="at least two attributes"):
-        allomfree([3], 0.5, 1.0)
-    with pytest.raises(dn.InvalidParameter, match="ks is a list"):
-        allomfree(4, 0.5, 1.0)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
 from deniable.rounds.named import (
-    allomfree,
     dbitflip,
     l_duchi,
     l_grr,
@@ -22,7 +21,6 @@ __all__ = [
     "Memoized",
     "MemoizedMean",
     "Repeated",
-    "allomfree",
     "dbitflip",
     "l_duchi",
     "l_grr",

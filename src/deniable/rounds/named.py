@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.randomness import FULL
-from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Sample
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.records.base import checked_sizes
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
@@ -158,30 +158,6 @@ def dbitflip(k: int, epsilon: float, bits: int) -> BitFlip:
         return BitFlip(k, sampled, threshold, FULL - threshold)
 
     return make(calibrate.largest(lambda threshold: make(threshold).ratio, epsilon, _HALF + 1, _LARGEST))
-
-
-def allomfree(
-    ks: Sequence[int],
-    epsilon_first: float,
-    epsilon_forever: float,
-    calibration: Literal["exact", "published"] = "exact",
-) -> Sample:
-    """One attribute each, drawn once and kept, by L-GRR or L-OSUE, whichever errs less at f = 0 (ALLOMFREE).
-
-    >>> [type(part.second).__name__ for part in allomfree([3, 50], 1.0, 2.0).parts]
-    ['Direct', 'Unary']
-
-    Reference: arcolezi2022.
-    """
-
-    def best(k: int) -> Memoized:
-        direct, unary = (
-            l_grr(k, epsilon_first, epsilon_forever, calibration),
-            l_osue(k, epsilon_first, epsilon_forever),
-        )
-        return direct if direct.law.error(1, 0.0) <= unary.law.error(1, 0.0) else unary
-
-    return Sample(tuple(map(best, checked_sizes(ks))))
 
 
 def l_rsfd(

@@ -7,7 +7,7 @@ L-GRR and L-OSUE for each attribute; as published, its L-GRR spends only a part 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
@@ -105,7 +105,7 @@ def _make_mechanism(method: str, k: int, epsilon_first: float, epsilon_forever: 
 
 
 def _best(calibration: Literal["exact", "published"]) -> Callable[[int, float, float], Memoized]:
-    """What `allomfree` does for one attribute."""
+    """L-GRR or L-OSUE, whichever errs less at f = 0."""
 
     def make(k: int, epsilon_first: float, epsilon_forever: float) -> Memoized:
         direct = l_grr(k, epsilon_first, epsilon_forever, calibration)
@@ -123,6 +123,25 @@ METHODS: dict[str, Callable[[int, float, float], Memoized]] = {
     "ALLOMFREE": _best("published"),
     "ALLOMFREE-exact": _best("exact"),
 }
+
+
+def sample_kept(
+    ks: Sequence[int],
+    epsilon_first: float,
+    epsilon_forever: float,
+    calibration: Literal["exact", "published"] = "exact",
+) -> Sample:
+    """One attribute each, drawn once and kept, by L-GRR or L-OSUE, whichever errs less (ALLOMFREE).
+
+    >>> [type(part.second).__name__ for part in sample_kept([3, 50], 1.0, 2.0).parts]
+    ['Direct', 'Unary']
+
+    Reference: arcolezi2022.
+    """
+    best = _best(calibration)
+    return Sample(tuple(best(k, epsilon_first, epsilon_forever) for k in ks))
+
+
 """The methods of the paper for one attribute of k values, and ALLOMFREE once more with all of its budget
 spent.
 """

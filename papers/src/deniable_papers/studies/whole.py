@@ -23,10 +23,11 @@ from deniable.exact import positive_epsilon
 from deniable.likelihood import Likelihood, mle, mle_record
 from deniable.randomness.simulated import remembering, seeded
 from deniable.records import Faked, Sample, rsfd, rsrfd
-from deniable.rounds import Memoized, allomfree
+from deniable.rounds import Memoized
 from deniable.simulate.population import numbers_from
 from deniable_papers.data import Dataset
 from deniable_papers.likelihood import mle_rounds
+from deniable_papers.studies.allomfree import sample_kept
 from deniable_papers.studies.sweep import Measurement, Progress, checked_methods, run_sweep
 
 __all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "WholePoint", "reproduce"]
@@ -208,7 +209,7 @@ def _fake(make: Callable[[Dataset, float], Faked]) -> _Method:
 
 def _ask_again(rounds: int) -> _Method:
     return lambda people, epsilon: partial(
-        _measure_rounds, rounds, allomfree(people.ks, epsilon / 2, epsilon), people
+        _measure_rounds, rounds, sample_kept(people.ks, epsilon / 2, epsilon), people
     )
 
 
