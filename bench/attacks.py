@@ -20,7 +20,7 @@ from deniable.attack.inputs import compact
 from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match
 from deniable.attack.values import guess_values
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable_papers import data
 from deniable_papers.studies.reidentification import SURVEYS, draw_surveys
 from deniable_papers.trained import trained_attribute
@@ -68,7 +68,7 @@ def people(protocol: str, matching: str) -> dict[str, float | str]:
     for chosen in draw_surveys(adult.d, draws)[0]:
         drawn = chosen[draws.integers(0, chosen.size, adult.n)]
         for j, part in enumerate(parts):
-            assert isinstance(part, ExactMechanism)
+            assert isinstance(part, Mechanism)
             who = np.flatnonzero(drawn == j)
             reports = part.privatize(
                 adult.table[who, j].astype(np.int64), dn.seeded(int(draws.integers(1 << 62)))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.reports.reports import Reports
 
 HERE = Path(__file__).parent
@@ -33,7 +33,7 @@ ERROR_BAR = 0.02  # how far the error of estimates may be from theory
 Measured = dict[str, Any]
 
 
-def one_question(mechanism: ExactMechanism) -> dn.Plan:
+def one_question(mechanism: Mechanism) -> dn.Plan:
     return dn.Plan.of({"x": [str(value) for value in range(mechanism.k)]}, mechanism, people=MILLION)
 
 

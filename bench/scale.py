@@ -21,7 +21,7 @@ import deniable as dn
 import queueing
 from deniable.collect.counting import Known
 from deniable.engines.query import count_by
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
 from deniable.plot import figure
 from deniable.study import Plan
@@ -39,7 +39,7 @@ BATCHES = 1000, 10_000  # reports that a collector counts at once; it takes no m
 TURNS = 3
 SEED = 1
 SWEPT = 0.55  # of the rate without sweeps, docs/operating.md
-CATEGORIES: dict[str, ExactMechanism] = {
+CATEGORIES: dict[str, Mechanism] = {
     "direct, k = 100": dn.grr(100, EPSILON),
     "unary, k = 100": dn.oue(100, EPSILON),
     "unary, k = 1,000": dn.oue(1000, EPSILON),

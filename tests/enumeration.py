@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.mechanisms import Direct, ExactMechanism, SubsetShape, Unary
+from deniable.mechanisms import Direct, Mechanism, SubsetShape, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric, SquareWave
 from deniable.randomness.words import DrawnRows
 from deniable.records import (
@@ -114,7 +114,7 @@ def again(part: Direct | Unary, kept: Hashable) -> Law:
 
 
 @cache
-def part_law(part: ExactMechanism, value: int) -> Law:
+def part_law(part: Mechanism, value: int) -> Law:
     """The law of one report of a value."""
     match part:
         case Direct():
@@ -321,7 +321,7 @@ def _members(mechanism: Split, record: Record) -> Iterator[tuple[RecordMechanism
     """The parts of a split, each with its own answers of a record."""
     first = 0
     for part in mechanism.parts:
-        member = Single(part) if isinstance(part, ExactMechanism) else part
+        member = Single(part) if isinstance(part, Mechanism) else part
         yield member, record[first : first + member.d]
         first += member.d
 
@@ -331,7 +331,7 @@ def records_of(mechanism: RecordMechanism) -> list[Record]:
     return list(itertools.product(*(values_of(part) for part in mechanism.mechanisms)))
 
 
-def values_of(part: ExactMechanism) -> Sequence[int]:
+def values_of(part: Mechanism) -> Sequence[int]:
     """All values; of a number, some positions, both ends among them."""
     return NUMBERS if isinstance(part, Averaged) else range(part.k)
 
@@ -461,7 +461,7 @@ def _across(choices: list[Choice], k: int) -> list[Choice]:
 
 
 @cache
-def _part_choices(part: ExactMechanism) -> list[Choice]:
+def _part_choices(part: Mechanism) -> list[Choice]:
     match part:
         case Direct(k=k, keep=keep):
             return _joined([_cut(keep), _below(k - 1)])
@@ -545,7 +545,7 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
             raise AssertionError(f"say which choices {type(mechanism).__name__} makes")
 
 
-def outcomes(part: ExactMechanism, reports: Array) -> list[Hashable]:
+def outcomes(part: Mechanism, reports: Array) -> list[Hashable]:
     """Reports as the outcomes of the definition."""
     if reports.ndim == 1:
         return [int(report) for report in reports]
@@ -573,7 +573,7 @@ def _weighed(choices: list[Choice], firsts: list[Hashable], lasts: list[Hashable
     )
 
 
-def sampled_part_law(part: ExactMechanism, value: int) -> Law:
+def sampled_part_law(part: Mechanism, value: int) -> Law:
     """The law of a report, asked of the code: one word of every kind, the first and the last of each."""
     choices = _part_choices(part)
     values = np.full(len(choices), value)

@@ -14,7 +14,7 @@ from typing import Any
 
 import deniable as dn
 from deniable.exact import PRIME
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, PackedSubset, Pooled, Subset, Unary
+from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, PackedSubset, Pooled, Subset, Unary
 from deniable.plan.strict_json import mechanism_to_dict
 from deniable.randomness import FULL
 from deniable.records import Prior, Sample
@@ -89,7 +89,7 @@ def alone(k: int, part: Mapping[str, Any], rounds: int | None = None) -> dict[st
     }
 
 
-def accepted(name: str, mechanism: ExactMechanism, **more: Any) -> Case:
+def accepted(name: str, mechanism: Mechanism, **more: Any) -> Case:
     """A plan that a library makes, with the losses that it has."""
     return case(name, Plan.of({"count": dn.Range(0, mechanism.k)}, mechanism, 1000, **more).to_json(), None)
 

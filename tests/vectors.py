@@ -17,7 +17,7 @@ from typing import Any
 
 import deniable as dn
 from deniable.domain import Domain
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric.means import MEANS, averaged
 from deniable.plan import canonical, metric_mechanism
 from deniable.randomness import FULL
@@ -50,9 +50,7 @@ ANSWERS: list[dict[str, Any]] = [
 PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7, 0.3]]
 
 
-def of(
-    mechanism: RecordMechanism | ExactMechanism, attributes: Mapping[str, Any] | None = None, **more: Any
-) -> Plan:
+def of(mechanism: RecordMechanism, attributes: Mapping[str, Any] | None = None, **more: Any) -> Plan:
     if attributes is None:
         attributes = (
             QUESTIONS
@@ -101,13 +99,13 @@ def single() -> dict[str, Plan]:
     }
 
 
-def made(name: str, k: int) -> ExactMechanism | None:
+def made(name: str, k: int) -> Mechanism | None:
     """A protocol's mechanism, if there is one of this size."""
     try:
         mechanism = dn.PROTOCOLS[name].make(k, 1.0)
     except dn.InvalidParameter:
         return None
-    return mechanism if isinstance(mechanism, ExactMechanism) else None
+    return mechanism if isinstance(mechanism, Mechanism) else None
 
 
 def split() -> dict[str, Plan]:
@@ -195,7 +193,7 @@ METRIC_ANSWERS: list[dict[str, Any]] = [
 ]
 
 
-def metric_parts() -> tuple[ExactMechanism, ...]:
+def metric_parts() -> tuple[Mechanism, ...]:
     age, home = (metric_mechanism(domain) for domain in (AGES, TOWN))
     assert age is not None
     assert home is not None

@@ -19,7 +19,7 @@ from deniable.randomness.words import Device
 from deniable.study import Plan
 from deniable.wire import Report, Wire
 
-EXACT = [name for name, row in dn.PROTOCOLS.items() if row.exact]
+EXACT = list(dn.PROTOCOLS)
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]
 LEVELED = 0.2
 """How many cases have text or levels."""

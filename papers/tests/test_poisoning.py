@@ -24,7 +24,7 @@ ATTACKS: tuple[fakes.Attack, ...] = ("RPA", "RIA", "MGA", "MAX")
 
 
 def make(name: str) -> fakes.Attacked:
-    mechanism = dn.PROTOCOLS[name].make_exact(K, 1.0)
+    mechanism = dn.PROTOCOLS[name].make(K, 1.0)
     assert isinstance(mechanism, fakes.Attacked)
     return mechanism
 
@@ -87,7 +87,7 @@ def test_measured_gains_are_the_expected_ones(rows: list[PoisoningPoint]) -> Non
     for row in rows:
         if row.defense != "nothing" or row.attack == "none":
             continue
-        law = dn.PROTOCOLS[row.protocol].make_exact(K, 1.0).law
+        law = dn.PROTOCOLS[row.protocol].make(K, 1.0).law
         assert row.gain is not None
         assert row.expected is not None
         count = row.fakes * row.n / (1 - row.fakes)

@@ -9,12 +9,12 @@ from tests import statistics
 import deniable as dn
 from deniable.arrays import Array
 from deniable.estimate import Estimate
-from deniable.mechanisms import ExactMechanism, SubsetShape
+from deniable.mechanisms import Mechanism, SubsetShape
 from deniable_papers.studies.recovery import FakeModel, Recovery, recover_shares, supported_by_chance
 
 K, PEOPLE, FAKES = 12, 40_000, 4000
-MECHANISMS: dict[str, ExactMechanism] = {
-    name: dn.PROTOCOLS[name].make_exact(K, 2.0) for name in ("grr", "oue", "ss", "olh", "hr")
+MECHANISMS: dict[str, Mechanism] = {
+    name: dn.PROTOCOLS[name].make(K, 2.0) for name in ("grr", "oue", "ss", "olh", "hr")
 }
 
 

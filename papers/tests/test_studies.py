@@ -23,7 +23,7 @@ from tests import statistics
 from tests.simulate.test_simulate import compare
 
 import deniable as dn
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
 from deniable.records import Blank, Guessed, Imitated, Prior
 from deniable.simulate import plot
@@ -48,7 +48,7 @@ them.
 PRIORS = [[0.4, 0.3, 0.2, 0.1], [0.2, 0.3, 0.5], [0.7, 0.3]]
 
 
-def mixed(*parts: ExactMechanism) -> tuple[ExactMechanism, ...]:
+def mixed(*parts: Mechanism) -> tuple[Mechanism, ...]:
     return parts
 
 
@@ -177,7 +177,7 @@ def test_planted_faults_are_seen(fault: str, real: Callable[[str], list[Floats]]
     [dn.ss(4, 1.0), dn.rounds.loloha(4, 1.0, 2.0), dn.rounds.dbitflip(4, 1.0, bits=2)],
     ids=["ss", "loloha", "dbitflip"],
 )
-def test_parts_without_a_shortcut_are_counted_from_reports(part: ExactMechanism) -> None:
+def test_parts_without_a_shortcut_are_counted_from_reports(part: Mechanism) -> None:
     mechanism = dn.records.Sample((part, part))
     drawn = draw_record_tallies(mechanism, [TRUE[0], TRUE[0]], 1, np.random.default_rng(3))
     tallies = [one.tally(0) for one in drawn]

@@ -165,7 +165,7 @@ def test_parameters_that_are_refused() -> None:
         (lambda: exponential([[0, 1], [2, 0]], 1.0), "same in both directions"),
         (lambda: exponential([[0, 0], [0, 0]], 1.0), "positive distance"),
         (lambda: exponential([[0, 1]], 1.0), "square table"),
-        (lambda: exponential([[0, 1], [1]], 0.5), "square table of numbers"),  # type: ignore[list-item]
+        (lambda: exponential([[0, 1], [1]], 0.5), "square table of numbers"),
         (lambda: exponential("abc", 0.5), "square table of numbers"),
         (lambda: exponential(line, 50.0, 5), "too large"),
         (

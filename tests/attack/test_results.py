@@ -22,9 +22,7 @@ from click.testing import CliRunner
 
 import deniable as dn
 from deniable import attack
-from deniable.attack.likelihoods import likelihoods
 from deniable.attack.page import Examination, most_exposed, times_as_often
-from deniable.attack.results import ATTRIBUTE
 from deniable.cli import commands
 from deniable.formatting import format_percent, format_points
 from tests import statistics
@@ -43,56 +41,6 @@ SAMPLED = dn.Study({"town": list("abcdefghij"), "smokes": ["yes", "no"]}, epsilo
 
 def error_of(share: float, n: int = PEOPLE) -> float:
     return math.sqrt(share * (1 - share) / n)
-
-
-# Noisy sums.
-
-
-def test_noisy_sums_have_the_likelihood_of_laplace_noise() -> None:
-    from scipy.stats import laplace
-
-    m = dn.mechanisms.she(5, 1.7)
-    reports = m.privatize(np.arange(5).repeat(20), dn.seeded(1))
-    exact = np.stack(
-        [laplace.logpdf(reports, np.arange(5) == v, m.scale).sum(axis=1) for v in range(5)], axis=1
-    )
-    found = np.log(likelihoods(m, reports))
-    assert found - found[:, :1] == pytest.approx(exact - exact[:, :1], abs=1e-5)
-    assert np.isfinite(
-        np.log(
-            likelihoods(
-                dn.mechanisms.she(5, 900.0), dn.mechanisms.she(5, 900.0).privatize(np.arange(5), dn.seeded(1))
-            )
-        )
-    ).all()
-
-
-@pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.15, 0.1, 0.05]], ids=["uniform", "skewed"])
-def test_noisy_sums_are_guessed_as_often_as_it_says(prior: list[float] | None) -> None:
-    m, shares = dn.mechanisms.she(5, 2.0), [0.2] * 5 if prior is None else prior
-    told = attack.success(m, prior, collections=3).attributes[0]
-    assert (told.reported == m.success()) == (prior is None)
-    assert set(told.stderr) == (
-        {"averaged", "reported_averaged"} if prior is None else set(ATTRIBUTE) - {"blind"}
-    )
-    values = np.random.default_rng(1).choice(5, PEOPLE, p=shares)
-    sent = [m.privatize(values, dn.seeded(t)) for t in range(3)]
-    for figure, found in (
-        ("reported", attack.guess(m, sent[0], prior)),
-        ("averaged", guess_from_collections(m, sent, prior)),
-    ):
-        right, wanted = found.right(values[None])["attribute 0"], getattr(told, figure)
-        error = math.hypot(error_of(right), told.stderr.get(figure, 0.0))
-        statistics.deviation(right, wanted, error, f"{figure} of noisy sums")
-        statistics.deviation(
-            found.expected["attribute 0"], right, error_of(right), f"posterior of {figure} of noisy sums"
-        )
-    wrong = attack.guess(
-        dn.mechanisms.she(5, 3.0), sent[0], prior
-    )  # who takes epsilon = 2 for 3 expects too much
-    right = wrong.right(values[None])["attribute 0"]
-    with pytest.raises(AssertionError, match="standard errors off"):
-        statistics.deviation(wrong.expected["attribute 0"], right, error_of(right), "a wrong law")
 
 
 # Seeds.

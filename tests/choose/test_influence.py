@@ -14,7 +14,7 @@ from deniable.choose import Considered, Objective, consider, warn_influence, war
 from deniable.choose.risks import MUCH
 from deniable.explain.explain import reconsider
 from deniable.formatting import format_points
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.results import Estimates
 from deniable.results.findings import Findings
 from deniable.show.text import write_text
@@ -26,8 +26,8 @@ PUBLISHED = {"grr": 293, "oue": 16, "olh": 17, "ss": 16, "hr": 11}
 
 @pytest.mark.parametrize(("name", "points"), PUBLISHED.items())
 def test_influence_is_what_fakes_do(name: str, points: int) -> None:
-    made = dn.PROTOCOLS[name].make_exact(100, 1.0)
-    assert isinstance(made, ExactMechanism)
+    made = dn.PROTOCOLS[name].make(100, 1.0)
+    assert isinstance(made, Mechanism)
     found = Considered.of(made, "", [name], 1000, Objective())
     assert round(5 * found.influence[0]) == points
 
@@ -91,7 +91,7 @@ def test_a_cap_on_influence_is_a_number_above_one(cap: object) -> None:
 def test_direct_reports_of_many_values_are_warned_of() -> None:
     names = {"grr": "1 % of fake reports moves a share of 'town' by up to 58.6 points", "hr": None}
     for name, text in names.items():
-        made = dn.PROTOCOLS[name].make_exact(100, 1.0)
+        made = dn.PROTOCOLS[name].make(100, 1.0)
         found = warn_influence(Considered.of(made, "", [name], 1000, Objective(), names=("town",)))
         assert found is None if text is None else text in str(found)
 
@@ -111,8 +111,8 @@ def test_many_points_are_warned_of_whatever_the_least_is() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.7, 1.0, 1.5, 3.0])
 def test_the_threshold_is_the_one_that_is_stated(epsilon: float) -> None:
-    made = dn.PROTOCOLS["ss"].make_exact(30, epsilon)
-    assert isinstance(made, ExactMechanism)
+    made = dn.PROTOCOLS["ss"].make(30, epsilon)
+    assert isinstance(made, Mechanism)
     found = Considered.of(made, "", ["ss"], 1000, Objective(), names=("town",))
     assert (warn_influence(found) is not None) is (found.influence[0] > MUCH == 5.0)
 

@@ -45,7 +45,7 @@ def weights(k: int) -> Floats:
 @pytest.mark.parametrize(("k", "epsilon"), [(5, 1.0), (24, 3.0)])
 def test_the_noise_of_sums_is_that_of_each_pair(name: str, k: int, epsilon: float) -> None:
     """Against the variance for each true value, averaged."""
-    law, table = PROTOCOLS[name].make_exact(k, epsilon).law, weights(k)
+    law, table = PROTOCOLS[name].make(k, epsilon).law, weights(k)
     means = law.q * table.sum(axis=1, keepdims=True) + law.gain * table
     each = np.stack([law.pairs.squares(row) for row in table]) - means**2
     np.testing.assert_allclose(law.sum_errors(table), each.mean(axis=1) / law.gain**2, rtol=1e-9)
@@ -53,7 +53,7 @@ def test_the_noise_of_sums_is_that_of_each_pair(name: str, k: int, epsilon: floa
 
 def test_the_noise_of_single_shares_is_the_error_of_the_law() -> None:
     for name in PLAIN:
-        law = PROTOCOLS[name].make_exact(9, 1.0).law
+        law = PROTOCOLS[name].make(9, 1.0).law
         assert law.sum_errors(np.eye(9)).mean() == pytest.approx(law.error(1), rel=1e-9)
 
 
@@ -268,7 +268,7 @@ def _least(question: Question, chance: float, budget: float) -> float:
     if question.numeric:
         made = [averaged(name, budget) for name in ("duchi", "piecewise", "hybrid")]
         return min(error(one.law) for one in made)
-    return min(error(PROTOCOLS[name].make_exact(question.k, budget).law) for name in PLAIN)
+    return min(error(PROTOCOLS[name].make(question.k, budget).law) for name in PLAIN)
 
 
 def test_the_choice_against_all_of_them_in_60_studies() -> None:

@@ -67,7 +67,6 @@ def test_protocols_as_a_table(run: Run) -> None:
         f"{100 * oue.success():.3g} %",
     ):
         assert wanted in rows["oue"]
-    assert "none (research only)" in rows["she"]
     assert all(rows[name].rstrip().endswith(row.title) for name, row in dn.PROTOCOLS.items())
 
 
@@ -88,11 +87,7 @@ def test_protocols_as_json(run: Run) -> None:
             0.01,
             None,
         )
-        if name == "she":
-            assert fact["loss"] is None
-            assert "floating-point noise has no exact loss" in fact["no_loss"]
-        else:
-            assert (fact["loss"], fact["no_loss"]) == (mechanism.loss(), None)
+        assert fact["loss"] == mechanism.loss()
 
 
 def test_refused_protocols_say_why(run: Run) -> None:

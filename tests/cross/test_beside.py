@@ -19,7 +19,7 @@ from deniable.cross.table import compare_tables
 from deniable.estimate.intervals import reach_of
 from deniable.explain.table_precision import count_people
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.reports.reports import Tallies
 from deniable.study import Plan, Result
 from tests import statistics
@@ -175,7 +175,7 @@ def test_intervals_of_rare_rows_hold_after_tables_were_made_to_agree() -> None:
     statistics.at_least(held, STUDIES, 0.93, "intervals of a rare row in three tables")
 
 
-def _law_of(mechanism: ExactMechanism) -> Law:
+def _law_of(mechanism: Mechanism) -> Law:
     assert isinstance(mechanism.law, Law)
     return mechanism.law
 

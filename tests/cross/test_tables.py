@@ -14,7 +14,7 @@ from deniable.arrays import Floats, Integers
 from deniable.cross import CrossTable
 from deniable.cross.spread import OneReport, TwoReports
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.summaries.ratios import find_fieller_ends
 
 Spread = Callable[[Floats], Floats]
@@ -71,14 +71,14 @@ def _list_reports(name: str, k: int) -> tuple[Floats, Floats]:
     return supports.astype(float), chances
 
 
-def _simulate(mechanism: ExactMechanism, cells: Floats, n: int, studies: int, seed: int) -> Integers:
+def _simulate(mechanism: Mechanism, cells: Floats, n: int, studies: int, seed: int) -> Integers:
     """The counts of many studies, a row each."""
     rng, law = np.random.default_rng(seed), mechanism.law
     assert isinstance(law, Law)
     return rng.multinomial(n, law.q + law.gain * cells.ravel(), size=studies)
 
 
-def _read(mechanism: ExactMechanism, counts: Integers, n: int, shape: tuple[int, int]) -> CrossTable:
+def _read(mechanism: Mechanism, counts: Integers, n: int, shape: tuple[int, int]) -> CrossTable:
     rows, columns = (list(map(str, range(size))) for size in shape)
     estimate = mechanism.estimate(Tally(n, counts))
     assert isinstance(estimate, dn.Estimate)

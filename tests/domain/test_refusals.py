@@ -36,8 +36,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "list of numbers from -1 to 1: got text",
     ),
     "text for both": (lambda: dn.metric.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
-    "text for a wave": (lambda: dn.metric.square_wave(1.0).privatize(["a"]), "list of numbers from 0 to 1"),
-    "a continuous tally": (lambda: dn.metric.square_wave(1.0).tally([0.5]), "counts them in bins"),
     "shares of nothing": (
         lambda: dn.summaries.line_wasserstein(WRONG, [0.5, 0.5]),
         "result that has frequencies, got object",

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 import deniable as dn
 from deniable.engines.form import Column, TableForm, to_columns
-from deniable.mechanisms import ExactMechanism, grr, hr, olh, oue, plh, ss, sue
+from deniable.mechanisms import Mechanism, grr, hr, olh, oue, plh, ss, sue
 from deniable.metric.means import averaged
 from deniable.records import RecordMechanism, Sample, Split, rsfd
 from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
 
 PLAN_ID = "0123456789abcdef" * 4
 
-PARTS: dict[str, ExactMechanism] = {
+PARTS: dict[str, Mechanism] = {
     "direct": grr(5, 1.0),
     "many values": grr(3000, 6.0),
     "unary": oue(13, 1.0),
@@ -40,7 +40,7 @@ PARTS: dict[str, ExactMechanism] = {
 """A mechanism of every shape of reports."""
 
 
-def cover_parts(generator: np.random.Generator, seed: int) -> tuple[ExactMechanism, ...]:
+def cover_parts(generator: np.random.Generator, seed: int) -> tuple[Mechanism, ...]:
     """Up to four parts, the first of them by the seed."""
     sure = list(PARTS)[seed]
     others = generator.choice(sorted(set(PARTS) - {sure}), size=generator.integers(1, 4), replace=False)

@@ -14,18 +14,18 @@ from scipy.stats import binom
 
 import deniable as dn
 from deniable.explain.guesses import guess_factor, guess_factor_by, list_answer_guesses
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.shapes import Hadamard
 from tests import enumeration
 
 SHAPES = [((2, 3), 0), ((3, 2), 1), ((2, 2), 1), ((2, 2, 2), 0), ((1, 4), 0)]
-MADE: list[Callable[[int, float], ExactMechanism]] = [dn.grr, dn.ss, dn.oue, dn.sue, dn.hr]
+MADE: list[Callable[[int, float], Mechanism]] = [dn.grr, dn.ss, dn.oue, dn.sue, dn.hr]
 
 
 Laws = list[dict[object, float]]
 
 
-def _list_laws(part: ExactMechanism) -> Laws:
+def _list_laws(part: Mechanism) -> Laws:
     """How likely each report is, from every value, as it is sampled."""
     if not isinstance(part, Hadamard):
         laws = (enumeration.part_law(part, value) for value in range(part.k))
@@ -66,7 +66,7 @@ def test_guesses_are_those_of_enumeration(shape: tuple[int, ...], beside: int) -
 @pytest.mark.parametrize(("rows", "each"), [(2, 200), (20, 20), (300, 4)])
 @pytest.mark.parametrize("make", [dn.oue, dn.sue])
 def test_many_bits_are_counted_row_by_row(
-    make: Callable[[int, float], ExactMechanism], rows: int, each: int
+    make: Callable[[int, float], Mechanism], rows: int, each: int
 ) -> None:
     """Bits are independent: the true row wins if it has the most, and ties are broken by chance."""
     part = make(rows * each, 1.5)

@@ -319,7 +319,7 @@ def test_error_is_an_average_that_needs_no_truth() -> None:
 
 
 def test_variance_refuses_nobody_and_unknown_conventions() -> None:
-    for law in (dn.oue(4, 1.0).law, dn.mechanisms.she(4, 1.0).law):
+    for law in (dn.oue(4, 1.0).law, dn.law.Moments(4, 2.0, 0.5)):
         with pytest.raises(
             dn.InvalidParameter, match="n, the number of reports, must be an integer of at least 1, got 0"
         ):
@@ -329,7 +329,7 @@ def test_variance_refuses_nobody_and_unknown_conventions() -> None:
 
 
 def test_moments_have_no_exact_loss() -> None:
-    law = dn.mechanisms.she(4, 2.0).law
+    law = dn.law.Moments(4, 2.0, 0.5)
     with pytest.raises(NotExact, match="floating-point noise"):
         law.loss()
     assert law.noise == 2.0

@@ -574,7 +574,6 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: mle(bits, tally, method="em"), "needs the reports"),
         (lambda: mle([[0.5, 0.4], [0.5, 0.5]], dn.Tally(2, np.array([1, 1]))), "row 0 is off"),
         (lambda: mle([[1.0, 0.0], [1.0, 0.0]], dn.Tally(2, np.array([1, 1]))), "no value can give"),
-        (lambda: mle(dn.mechanisms.she(4, 1.0), tally), "not known here"),
         (lambda: GeometricChannel(3, 0.0), "positive"),
         (lambda: GeometricChannel(3, 1.0).inverse([0.5, 0.5]), "each of the 4 values and outputs"),
     ]
@@ -705,7 +704,6 @@ def test_laws_by_themselves() -> None:
         (7, tally, "7 is not known here"),
         (None, tally, "None is not known here"),
         ([[0.5, "x"], [0.5, 0.5]], tally, "not known here"),
-        (dn.mechanisms.she(6, 1.0).law, tally, "a noisy sum has an estimate"),
         (dn.law.Law.independent(6, Fraction(1, 2), Fraction(1, 2)), tally, "says nothing about"),
         (mechanism.marginal(0), tallies, "fitted to a tally of its 4 values, got tuple"),
         (

@@ -26,7 +26,7 @@ import deniable as dn
 from deniable.choose import Objective
 from deniable.domain import Categories, Range
 from deniable.errors import FileMissing, InvalidParameter, InvalidReport, InvalidValue
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan import NANO, InvalidPlan, Loss, canonical
 from deniable.plan.document import PlanDocument
 from deniable.randomness import FULL
@@ -44,7 +44,7 @@ from tests.cases import check_each
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
-MECHANISMS: dict[str, RecordMechanism | ExactMechanism] = {
+MECHANISMS: dict[str, RecordMechanism | Mechanism] = {
     "split": many.spl(KS, 1.0),
     "sample": many.smp(KS, 1.0),
     "sample of two": many.smp(KS, 1.0, "grr", attributes=2),
@@ -517,14 +517,12 @@ def test_the_rest_of_a_nested_plan_is_what_its_other_attributes_lose() -> None:
     assert fakes.loss.rest == many.rsfd([2, 2], 1.0).loss()
 
 
-def test_a_plan_refuses_floating_point_noise() -> None:
+def test_a_plan_refuses_what_is_no_mechanism() -> None:
     with pytest.raises(
-        InvalidParameter, match="a mechanism with an exact loss, or by a record mechanism, got Summed"
+        InvalidParameter, match="a mechanism with an exact loss, or by a record mechanism, got float"
     ):
-        Plan.of({"a": ["x", "y"]}, dn.mechanisms.she(2, 1.0), 10)  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidParameter, match="'she' sends noise in floating point, whose exact loss nobody knows"
-    ):
+        Plan.of({"a": ["x", "y"]}, 1.0, 10)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="'she' is not a protocol"):
         Study({"a": ["x", "y"]}, epsilon=1.0, protocol="she").plan(10)
 
 

@@ -64,10 +64,9 @@ ROOMS = {
     ),
     "mechanisms": names(
         """
-        PROTOCOLS ChannelMechanism Direct ExactMechanism Hadamard Hashed Linear Losses Mechanism
-        PackedSubset Pooled Protocol SetMechanism SetShape Subset SubsetShape Summed Tally Unary
-        adaptive alh ass athe aue blh checked_k checked_values checked_words grr hr lh linear olh oue
-        plh rr she ss sue the ue
+        PROTOCOLS ChannelMechanism Direct Hadamard Hashed Linear Losses Mechanism PackedSubset Pooled
+        Protocol SetMechanism SetShape Subset SubsetShape Tally Unary adaptive alh ass athe aue blh
+        checked_k checked_values checked_words grr hr lh linear olh oue plh rr ss sue the ue
         """
     ),
     "metric": names(

@@ -151,9 +151,7 @@ def test_a_prior_of_another_size_is_refused() -> None:
         Imitated(dn.oue(3, 1.0), Prior.uniform(2))
 
 
-@pytest.mark.parametrize(
-    "make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr, dn.mechanisms.she], ids=lambda make: make.__name__
-)
+@pytest.mark.parametrize("make", [dn.grr, dn.oue, dn.ss, dn.olh, dn.hr], ids=lambda make: make.__name__)
 def test_a_fake_stands_only_beside_what_its_loss_was_worked_out_for(make: Any) -> None:
     """Elsewhere the stated loss would be wrong: a blank among direct reports shows which
     attribute is real.

@@ -475,7 +475,7 @@ def test_the_adaptive_choice_is_the_one_that_errs_less() -> None:
         (lambda: smp((2, 3), 1.0, "ouee"), r"did you mean 'oue'\?"),
         (
             lambda: smp((2, 3), 1.0, "she"),
-            r"'she' sends noise in floating point, whose exact loss nobody knows",
+            r"'she' is not an exact protocol",
         ),
         (lambda: rsfd((2, 3), 1.0, "oue"), r"'oue' is not a protocol of RS\+FD .*did you mean 'oue-[zr]'\?"),
         (lambda: rsfd((2, 3), 1.0, "adaptve"), r"did you mean 'adaptive'\?"),

@@ -23,7 +23,7 @@ from deniable.audit.setting import make_named_pairs
 from deniable.client import Client
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.metric_losses import loss_to_random
 from deniable.results.findings import Findings
 from deniable.results.respondents import cumulative_shares
@@ -499,7 +499,7 @@ def test_whether_there_is_an_answer_weighs_as_much_as_its_question() -> None:
     assert weights == {"age: answered": 3, "age": 3, "x": 1}
 
 
-def direct_table(part: ExactMechanism) -> Floats:
+def direct_table(part: Mechanism) -> Floats:
     """How likely each report of `grr` is, a row for each value."""
     law: Any = part.law
     same, other = float(law.p), float(law.q)

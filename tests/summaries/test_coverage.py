@@ -24,7 +24,6 @@ SIZES, EPSILONS = (11, 31, 100), (0.5, 1.0, 3.0, 5.0)
 Make = Callable[[int, float], dn.mechanisms.Mechanism | RecordMechanism]
 MAKERS: dict[str, Make] = {
     **{name: row.make for name, row in dn.PROTOCOLS.items()},
-    "she": dn.mechanisms.she,
     "l_grr": lambda k, epsilon: dn.rounds.l_grr(k, epsilon / 2, epsilon),
     "l_osue": lambda k, epsilon: dn.rounds.l_osue(k, epsilon / 2, epsilon),
     "loloha": lambda k, epsilon: dn.rounds.loloha(k, epsilon / 2, epsilon),

@@ -22,7 +22,6 @@ from deniable.arrays import Floats, Integers
 from deniable.attack.inputs import checked_priors, leave_text
 from deniable.attack.likelihoods import (
     CELLS,
-    Part,
     Priors,
     Source,
     by_cell,
@@ -41,7 +40,7 @@ from deniable.exact import whole_number
 from deniable.explain.guesses import list_related_guesses
 from deniable.law import checked_prior
 from deniable.law.law import binomial_law
-from deniable.mechanisms import Direct, Hashed, SetMechanism, Summed, Unary
+from deniable.mechanisms import Direct, Hashed, Mechanism, SetMechanism, Unary
 from deniable.metric import Averaged
 from deniable.plan.attribute import list_related
 from deniable.randomness.hashing import occupied_buckets
@@ -402,7 +401,7 @@ def _multiply_series(series: Floats, other: Floats) -> Floats:
     )
 
 
-def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1) -> float:
+def success_after(part: Mechanism, reports: int, memoized: bool = True, seed: int = 1) -> float:
     """Computes how often the best guess from several reports of one unchanged value is right, if all values
     are equally likely.
 
@@ -414,7 +413,7 @@ def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1
     >>> [round(success_after(dn.grr(4, 1.0), reports, memoized=False), 3) for reports in (0, 1, 5, 50)]
     [0.25, 0.475, 0.635, 0.992]
     """
-    if not isinstance(part, Part):
+    if not isinstance(part, Mechanism):
         raise InvalidParameter(
             f"this is of one mechanism, such as dn.grr(4, 1.0), got {type(part).__name__}; success takes "
             "plans"
@@ -425,7 +424,7 @@ def success_after(part: Part, reports: int, memoized: bool = True, seed: int = 1
 
 
 def chances_after(
-    part: Part, reports: int, memoized: bool, prior: npt.ArrayLike | None = None, seed: int = 1
+    part: Mechanism, reports: int, memoized: bool, prior: npt.ArrayLike | None = None, seed: int = 1
 ) -> tuple[Chance, ...]:
     """Computes how often the best guess is right after 0, 1, ... up to `reports` reports."""
     shares = None
@@ -441,7 +440,7 @@ _Shares = tuple[float, ...]
 
 @lru_cache(maxsize=1 << 10)
 def _chances_after(
-    part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int
+    part: Mechanism, reports: int, memoized: bool, prior: _Shares | None, seed: int
 ) -> tuple[Chance, ...]:
     blind = 1 / values_of(part) if prior is None else max(prior)
     if reports == 0:
@@ -455,8 +454,8 @@ def _chances_after(
     return (Chance(blind), once, *_simulate_chances(part, reports, memoized, prior, seed)[1:])
 
 
-def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
-    """One report. Hashes and noisy sums are summed only where all values are equally likely, a few bits of
+def _once(part: Mechanism, prior: _Shares | None, blind: float, seed: int) -> Chance:
+    """One report. Hashes are summed only where all values are equally likely, a few bits of
     all not at all.
     """
     if (prior is not None and isinstance(part, _WITHOUT_PRIOR)) or _reports_some_bits(part):
@@ -468,16 +467,16 @@ def _once(part: Part, prior: _Shares | None, blind: float, seed: int) -> Chance:
 
 _KEPT = (Memoized, HashedMemoized, MemoizedMean)
 """Mechanisms with fresh noise on what is kept."""
-_WITHOUT_PRIOR = (Hashed, HashedMemoized, Summed)
+_WITHOUT_PRIOR = (Hashed, HashedMemoized)
 """Mechanisms whose exact chance is known only where all values are equally likely."""
 
 
-def _reports_some_bits(part: Part) -> bool:
+def _reports_some_bits(part: Mechanism) -> bool:
     return isinstance(part, BitFlip) and part.bits < part.k
 
 
 @singledispatch
-def _sum_reports(part: Part, reports: int, memoized: bool) -> float | None:  # noqa: ARG001
+def _sum_reports(part: Mechanism, reports: int, memoized: bool) -> float | None:  # noqa: ARG001
     """The exact chance after several reports, all values being equally likely; None where it has no sum."""
     return None
 
@@ -538,7 +537,7 @@ def _find_kept_value(part: Memoized, reports: int) -> float:
 
 
 def _simulate_chances(
-    part: Part, reports: int, memoized: bool, prior: _Shares | None, seed: int
+    part: Mechanism, reports: int, memoized: bool, prior: _Shares | None, seed: int
 ) -> list[Chance]:
     """Simulates chances after 1, 2, ... reports: a blind guess exactly, and the mean gain."""
     draws = numbers_from(seed, "reports of one value", repr(part), memoized, prior)
@@ -561,7 +560,7 @@ def _simulate_chances(
     return [Chance(float(shares[blind]) + gain, error, exact=False) for gain, error in pairs]
 
 
-def _values(part: Part, cells: Integers, draws: np.random.Generator) -> Integers:
+def _values(part: Mechanism, cells: Integers, draws: np.random.Generator) -> Integers:
     """Values in these cells."""
     if not part.numeric:
         return cells

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.attack.likelihoods import (
     HALVES,
-    Part,
     Source,
     cells_of,
     guessed_of,
@@ -42,7 +41,7 @@ from deniable.formatting import shorten_names
 from deniable.frames import DEGREES, column_names, columns_of, is_table, split_locations
 from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.mechanisms.checks import integers
 from deniable.metric import (
     MetricMechanism,
@@ -71,7 +70,7 @@ def records_from(source: Source, reports: object) -> Records:
         raise InvalidReport(
             f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
         )
-    if isinstance(source, Part):
+    if isinstance(source, Mechanism):
         array = np.asarray(reports)
         source.tally(array)  # refuses what cannot have been sent
         return Records(len(array), (array,))
@@ -500,11 +499,11 @@ def _read_result(result: Result, names: Sequence[str]) -> list[object]:
     return [None if isinstance(estimate, MeanEstimate) else estimate for estimate in estimates]
 
 
-def _make_uniform(part: Part) -> Floats:
+def _make_uniform(part: Mechanism) -> Floats:
     return np.full(values_of(part), 1 / values_of(part))
 
 
-def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Floats:
+def _checked_shares(source: Source, part: Mechanism, name: str, prior: object) -> Floats:
     """Checks shares of values, in their order or by their labels, and says what is wrong."""
     whose = "the halves of its range" if part.numeric else "its values"
     what = f"a prior of {name!r} is {values_of(part)} shares of {whose} that add up to 1"
@@ -530,7 +529,7 @@ def _checked_shares(source: Source, part: Part, name: str, prior: object) -> Flo
     return checked_prior(shares, shares.size)
 
 
-def _read_estimate(part: Part, name: str, estimate: Estimate) -> Floats:
+def _read_estimate(part: Mechanism, name: str, estimate: Estimate) -> Floats:
     """Reads the shares of an estimate, whose noise must not be taken for them.
 
     Unbiased shares of metric values scatter far more than what the same reports make likely; and
@@ -590,7 +589,7 @@ def _list_labels(labels: Sequence[object], value: object) -> str:
     return f"its {len(labels):,}: {', '.join(map(repr, labels[: _NAMED - 2]))}, ..., {labels[-1]!r}{hint}"
 
 
-def labels_of(source: Source, part: Part, name: str) -> Sequence[object]:
+def labels_of(source: Source, part: Mechanism, name: str) -> Sequence[object]:
     """What the values that are guessed are called; those of a mechanism are numbers."""
     if part.numeric:
         return HALVES
@@ -628,7 +627,7 @@ def leave_text(plan: Plan) -> Attackable:
     return Attackable(Plan(kept), places, left)
 
 
-def _leave(member: RecordMechanism) -> list[RecordMechanism | ExactMechanism]:
+def _leave(member: RecordMechanism) -> list[RecordMechanism | Mechanism]:
     """What remains of a part of a report without text."""
     listed = [j for j, part in enumerate(member.mechanisms) if part.listed]
     if len(listed) == member.d:

@@ -19,7 +19,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.likelihood.supports import compute_fake_likelihoods, prepare_likelihoods
-from deniable.mechanisms import ExactMechanism, Summed
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import BLOCK
 from deniable.metric import MetricMechanism
 from deniable.randomness.hashing import hash_values
@@ -28,9 +28,7 @@ from deniable.records.single import as_record_mechanism
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.study import Plan
 
-Part = ExactMechanism | Summed
-"""What makes the reports of one attribute: sets of values, or, alone and for research, noisy sums."""
-Source = Plan | RecordMechanism | Part
+Source = Plan | RecordMechanism | Mechanism
 """What reports come from: a plan, a record mechanism or a mechanism."""
 Priors = Sequence[Floats]
 CELLS = 256
@@ -47,7 +45,7 @@ class Clue:
     """Reports of one attribute: whose they are, in ascending order, and the mechanism that made them."""
 
     attribute: int
-    part: Part
+    part: Mechanism
     who: Integers
     reports: Array
 
@@ -80,13 +78,11 @@ class Hidden:
         return Records(records.n, records.columns[self.first : self.first + self.mechanism.d])
 
 
-def mechanism_of(source: Source) -> RecordMechanism | Summed:
+def mechanism_of(source: Source) -> RecordMechanism:
     """How a record becomes a report."""
     if isinstance(source, Plan):
         return source.mechanism
-    if isinstance(source, Summed):
-        return source
-    if not isinstance(source, RecordMechanism | ExactMechanism):
+    if not isinstance(source, RecordMechanism | Mechanism):
         raise InvalidParameter(
             f"attack a plan, a record mechanism or a mechanism, got {type(source).__name__}; make a plan "
             "with dn.Study or dn.Plan.of"
@@ -94,16 +90,14 @@ def mechanism_of(source: Source) -> RecordMechanism | Summed:
     return as_record_mechanism(source)
 
 
-def parts_of(source: Source) -> tuple[Part, ...]:
+def parts_of(source: Source) -> tuple[Mechanism, ...]:
     """One mechanism per attribute."""
-    mechanism = mechanism_of(source)
-    return (mechanism,) if isinstance(mechanism, Summed) else mechanism.mechanisms
+    return mechanism_of(source).mechanisms
 
 
 def members_of(source: Source) -> Sequence[tuple[RecordMechanism, int, int]]:
-    """The record mechanisms that a report is put together from; none where it is a noisy sum."""
-    mechanism = mechanism_of(source)
-    return () if isinstance(mechanism, Summed) else mechanism.members
+    """The record mechanisms that a report is put together from."""
+    return mechanism_of(source).members
 
 
 def hidden_in(source: Source) -> list[Hidden]:
@@ -132,37 +126,37 @@ def clues(source: Source, records: Records) -> list[Clue]:
     return [Clue(j, part, who, column) for j, (part, who, column) in enumerate(rows)]
 
 
-def values_of(part: Part) -> int:
+def values_of(part: Mechanism) -> int:
     """How many values there are to guess: all of them, or the two halves of a number's range."""
     return len(HALVES) if part.numeric else part.k
 
 
-def width(part: Part) -> int:
+def width(part: Mechanism) -> int:
     """How many values a report is compared with: all of them, or the cells of a number's range."""
     return CELLS if part.numeric else part.k
 
 
-def by_cell(part: Part, shares: Floats) -> Floats:
+def by_cell(part: Mechanism, shares: Floats) -> Floats:
     """Shares of what is guessed as those of what is compared."""
     return np.repeat(shares * (2 / CELLS), CELLS // 2) if part.numeric else shares
 
 
-def by_value(part: Part, table: Floats) -> Floats:
+def by_value(part: Mechanism, table: Floats) -> Floats:
     """Rows of what is compared as those of what is guessed."""
     return table.reshape(len(table), len(HALVES), -1).sum(axis=2) if part.numeric else table
 
 
-def cells_of(part: Part, codes: Integers) -> Integers:
+def cells_of(part: Mechanism, codes: Integers) -> Integers:
     """What a report is compared with, of values."""
     return np.minimum(codes * CELLS // (part.k - 1), CELLS - 1) if part.numeric else codes
 
 
-def guessed_of(part: Part, codes: Integers) -> Integers:
+def guessed_of(part: Mechanism, codes: Integers) -> Integers:
     """What is guessed, of values: themselves, or the half of its range in which a number is."""
     return cells_of(part, codes) * len(HALVES) // CELLS if part.numeric else codes
 
 
-def likelihoods(part: Part, reports: Array) -> Floats:
+def likelihoods(part: Mechanism, reports: Array) -> Floats:
     """How likely each report is for each value, up to a factor of its own; for a block."""
     if part.metric and part.k * part.tallied > _MOST_CELLS:
         raise InvalidParameter(
@@ -229,7 +223,7 @@ class Pool(ABC):
 class _Fresh(Pool):
     """All noise is fresh: likelihoods multiply."""
 
-    def __init__(self, part: Part, n: int) -> None:
+    def __init__(self, part: Mechanism, n: int) -> None:
         super().__init__(n, width(part))
         self._part = part
 
@@ -311,7 +305,7 @@ class _KeptSide(Pool):
         return np.asarray(below * (1 - cells) + above * cells)
 
 
-def make_pool(part: Part, n: int, memoized: bool) -> Pool:
+def make_pool(part: Mechanism, n: int, memoized: bool) -> Pool:
     """For n people, whose first answers are kept where the mechanism keeps any, or drawn again."""
     if not memoized:
         return _Fresh(part, n)

@@ -13,7 +13,6 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.attack.inputs import checked_priors, coded_truth, records_from
 from deniable.attack.likelihoods import (
     HALVES,
-    Part,
     Priors,
     Source,
     by_cell,
@@ -30,6 +29,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import Printed, format_count, format_percent, format_table
 from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.likelihood.supports import compute_fake_likelihoods
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import BLOCK
 from deniable.records import Fake, Faked, Records
 from deniable.simulate.population import numbers_from
@@ -210,7 +210,7 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
     return tuple(HALVES if part.numeric else labels for part, labels in rows)
 
 
-def guess_values(part: Part, reports: Array, draws: np.random.Generator) -> Integers:
+def guess_values(part: Mechanism, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
     guesses = np.empty(len(reports), dtype=np.int64)
     step = max(1, BLOCK // width(part))

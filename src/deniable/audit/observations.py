@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.study import Plan
 from deniable.wire import PREFIX, VERSION, Wire
 
@@ -199,7 +199,7 @@ class Reader:
 
     def _sound(
         self, said: Sequence[bytes], good: npt.NDArray[np.bool_]
-    ) -> tuple[Integers, list[tuple[int, ExactMechanism, Integers, Array]]]:
+    ) -> tuple[Integers, list[tuple[int, Mechanism, Integers, Array]]]:
         """Finds the reports that a collector takes; by attribute, its mechanism, reporters and reports."""
         assert self._wire is not None
         assert self._plan is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
 from typing import Any, final
 
@@ -20,10 +19,10 @@ from deniable.audit.program import Program
 from deniable.audit.result import Audit
 from deniable.audit.run import Run
 from deniable.audit.setting import ROUNDS, VALUE, Claimed, Named, Setting, make_setting
-from deniable.errors import InvalidParameter, NotExact
+from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import Show
-from deniable.mechanisms import ExactMechanism, Mechanism
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import Per
 from deniable.metric import MetricMechanism
 from deniable.randomness import Words, checked_source
@@ -190,39 +189,32 @@ def _resolve_client(
         return AuditedClient(devices, known if plan is None else plan, pairs, claim)
     if plan is not None:
         raise InvalidParameter("a mechanism has a plan of its own; leave plan out, or audit the plan itself")
-    if isinstance(client, RecordMechanism | ExactMechanism) and not isinstance(client, MetricMechanism):
+    if not isinstance(client, MetricMechanism):
         own_plan = _plan_of(client, rounds)
         return AuditedClient(make_devices(own_plan, words)[0], own_plan, pairs, claim)
     chosen = _make_pairs(client, pairs) if isinstance(pairs, str) else pairs
     return AuditedClient(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
 
 
-def _make_pairs(mechanism: Mechanism, name: str) -> Pairs:
-    """Both ends, or every value and the next; of metric values both ends, and some neighbors or all."""
-    metric = mechanism if isinstance(mechanism, MetricMechanism) else None
-    steps: Iterable[tuple[int, int]]
+def _make_pairs(mechanism: MetricMechanism, name: str) -> Pairs:
+    """Both ends, and some neighbors or all."""
     if name == "ends":
-        steps = () if metric is None else metric.some_neighbors()
+        steps = mechanism.some_neighbors()
     elif name == "every":
-        steps = pairwise(range(mechanism.k)) if metric is None else metric.neighbors()
+        steps = mechanism.neighbors()
     else:
         return name  # to be refused
     return list(dict.fromkeys([(0, mechanism.k - 1), *steps]))
 
 
-def _loss_of(mechanism: Mechanism) -> Claimed:
+def _loss_of(mechanism: MetricMechanism) -> Claimed:
     """What it loses of two answers."""
-    try:
-        worst = mechanism.loss()
-    except NotExact as problem:
-        raise InvalidParameter(f"say what is claimed, claim=1.0: {problem}") from None
+    worst = mechanism.loss()
     return lambda first, second: _loss_between(mechanism, worst, _value(first), _value(second))
 
 
-def _loss_between(mechanism: Mechanism, worst: float, first: object, second: object) -> float:
-    """What it loses of two values: of metric ones by their distance, of others of any two the same."""
-    if not isinstance(mechanism, MetricMechanism):
-        return worst
+def _loss_between(mechanism: MetricMechanism, worst: float, first: object, second: object) -> float:
+    """What it loses of two values, by their distance."""
     values = (whole_number("a value", value, 0, mechanism.k - 1) for value in (first, second))
     distance = mechanism.distance(*values)
     return mechanism.loss_at(distance) if math.isfinite(distance) else worst
@@ -234,7 +226,7 @@ def _value(answers: Answers) -> Any:
     return answers[VALUE]
 
 
-def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Plan:
+def _plan_of(client: RecordMechanism | Mechanism, rounds: int | None) -> Plan:
     parts = client.mechanisms if isinstance(client, RecordMechanism) else (client,)
     planned_rounds = ROUNDS if rounds is None and parts[0].repeated else rounds
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
@@ -251,13 +243,11 @@ def _plan_of(client: RecordMechanism | ExactMechanism, rounds: int | None) -> Pl
 
 @final
 class _InBytes(Devices):
-    """A mechanism that is no part of a plan by itself, such as one of your own: the bytes of its reports are
-    just bytes.
-    """
+    """A metric mechanism, which may be no part of a plan: the bytes of its reports are just bytes."""
 
     headed = False
 
-    def __init__(self, mechanism: Mechanism, words: Words | None) -> None:
+    def __init__(self, mechanism: MetricMechanism, words: Words | None) -> None:
         self._mechanism, self._words = mechanism, checked_source(words)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:

@@ -13,7 +13,7 @@ from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_loss, format_points
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import PROTOCOLS, ExactMechanism, alh, ass, aue
+from deniable.mechanisms import PROTOCOLS, Mechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.means import MEANS, averaged
 from deniable.records import Fake, Prior, RecordMechanism
@@ -25,11 +25,11 @@ from deniable.rounds.named import fake_again
 
 T = TypeVar("T")
 
-PLAIN = tuple(row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive")
+PLAIN = tuple(name for name in PROTOCOLS if name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
 AT_ONCE = ("grr", "plh", "hr")
 """Protocols whose reports take one step to count and a few bytes to keep, however many values there are."""
-CAPPED: dict[str, Callable[..., ExactMechanism]] = {"aue": aue, "ass": ass, "alh": alh}
+CAPPED: dict[str, Callable[..., Mechanism]] = {"aue": aue, "ass": ass, "alh": alh}
 TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_grr": l_grr,
     "l_sue": l_sue,
@@ -103,7 +103,7 @@ class Considered:
 
     @staticmethod
     def of(
-        chosen: RecordMechanism | ExactMechanism,
+        chosen: RecordMechanism | Mechanism,
         kind: str,
         protocols: Sequence[str],
         n: int,
@@ -216,7 +216,7 @@ class Considered:
         return tuple(influence if bound is None else bound() for influence, bound in pairs)
 
     @property
-    def parts(self) -> tuple[ExactMechanism, ...]:
+    def parts(self) -> tuple[Mechanism, ...]:
         """The mechanism of each attribute."""
         return () if self.mechanism is None else self._in_order(self.mechanism.mechanisms)
 
@@ -259,7 +259,7 @@ def the_same(names: Sequence[str] | None, others: Sequence[int], worst: int) -> 
     return f"The same goes for {before}{listed[-1]}. "
 
 
-def one_in(part: ExactMechanism, chance: Fraction) -> float:
+def one_in(part: Mechanism, chance: Fraction) -> float:
     """One person in how many is asked about each value of an attribute with this chance to be held."""
     times = chance.denominator / chance.numerator if chance else math.inf
     return times if part.values_asked == part.k else times * part.k / part.values_asked
@@ -280,7 +280,7 @@ def _report_size(mechanism: RecordMechanism) -> Size:
     return Size(float(mechanism.name_bytes + often), mechanism.lengths[-1])
 
 
-def _together(parts: Sequence[ExactMechanism], protocols: Sequence[str]) -> str:
+def _together(parts: Sequence[Mechanism], protocols: Sequence[str]) -> str:
     """One name for all protocols; metric attributes and numbers, which choose nothing, are left out."""
     free = [name for part, name in zip(parts, protocols, strict=True) if not (part.metric or part.numeric)]
     return "+".join(dict.fromkeys(protocols)) if not free else free[0] if len(set(free)) == 1 else "adaptive"
@@ -301,12 +301,12 @@ def _blur(chance_real: Fraction, guess: float, blind: float) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def _success_of(part: ExactMechanism, prior: Prior | None = None) -> float:
+def _success_of(part: Mechanism, prior: Prior | None = None) -> float:
     """How often the best guess of a reported answer is right, for an attacker with this prior, if any."""
     return part.success(None if prior is None else prior.shares)
 
 
-def most_revealed(part: ExactMechanism, prior: Prior | None = None) -> float:
+def most_revealed(part: Mechanism, prior: Prior | None = None) -> float:
     """How often the best guess is right from all reports of a person whose value does not change."""
     return _success_of(part.permanent, prior)
 
@@ -317,7 +317,7 @@ class Option:
     """A protocol for one attribute; `unit` is its variance for one person, all readings in one number."""
 
     name: str
-    mechanism: ExactMechanism | Fake
+    mechanism: Mechanism | Fake
     unit: float
     prior: Prior | None = None
     """How frequent the values are, where that is public: an attacker knows it, too."""
@@ -327,7 +327,7 @@ class Option:
     """How many people a report that was made up can count for; as computed where there is a cap on it."""
 
     @property
-    def part(self) -> ExactMechanism:
+    def part(self) -> Mechanism:
         """The mechanism itself."""
         return self.mechanism.part if isinstance(self.mechanism, Fake) else self.mechanism
 
@@ -352,7 +352,7 @@ class Option:
         return rounded(self.unit), self.size
 
 
-def given_name(part: ExactMechanism) -> str:
+def given_name(part: Mechanism) -> str:
     """The protocol of an attribute whose mechanism is given."""
     return "planar_geometric" if isinstance(part, PlanarGeometric) else type(part).__name__.lower()
 
@@ -364,7 +364,7 @@ def rounded(error: float) -> float:
 
 def mechanisms(
     name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
-) -> Iterator[ExactMechanism | str]:
+) -> Iterator[Mechanism | str]:
     """The mechanisms of a name, or why there is none; a few kept bits can be any number of them."""
     if name != KEPT_BITS:
         yield mechanism(name, k, budget, forever, cap, f)
@@ -376,7 +376,7 @@ def mechanisms(
 @lru_cache(maxsize=1 << 13)
 def mechanism(
     name: str, k: int, budget: float, forever: float | None, cap: float | None, f: float | None
-) -> ExactMechanism | str:
+) -> Mechanism | str:
     """A mechanism, or why there is none."""
     try:
         if forever is not None and name in TWO_ROUNDS_OF_MEANS:
@@ -387,13 +387,13 @@ def mechanism(
             return CAPPED[name](k, budget, cap=cap, f=f)
         if cap is not None or f is not None:
             return mechanism(name, k, budget, None, None, None)
-        return averaged(name, budget) if name in MEANS else PROTOCOLS[name].make_exact(k, budget)
+        return averaged(name, budget) if name in MEANS else PROTOCOLS[name].make(k, budget)
     except InvalidParameter as problem:
         return str(problem)
 
 
 @lru_cache(maxsize=1 << 13)
-def _kept_bits(k: int, budget: float, bits: int) -> ExactMechanism | str:
+def _kept_bits(k: int, budget: float, bits: int) -> Mechanism | str:
     """So many kept bits, within what one report may lose, since any number of them loses no more."""
     try:
         return dbitflip(k, budget, bits)

@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.choose.candidate import Considered, label, most_revealed, the_same
 from deniable.formatting import format_percent, format_percent_down, format_points
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric import MetricMechanism
 
 _FAR = 0.5  # of the way from a blind guess to certainty
@@ -86,7 +86,7 @@ def warn_distant(considered: Considered) -> str | None:
     )
 
 
-def _way(part: ExactMechanism) -> float:
+def _way(part: Mechanism) -> float:
     """How far the best guess gets on the way from a blind one to certainty."""
     blind = 1 / round(1 / part.blind)
     return (most_revealed(part) - blind) / (1 - blind)
@@ -100,7 +100,7 @@ def _guess_ends(part: MetricMechanism) -> float:
     return float(np.maximum(first, last).sum()) / 2
 
 
-def _remedy(part: ExactMechanism, k: int, again: bool) -> str:
+def _remedy(part: Mechanism, k: int, again: bool) -> str:
     if part.metric:
         return (
             "A smaller epsilon of this attribute hides more; or larger steps, within which values look alike."

@@ -23,11 +23,11 @@ from deniable.choose.candidate import (
 from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric.means import MEANS
 from deniable.records import Prior
 from deniable.records.base import Per
-from deniable.records.named import FAKES, REALISTIC_FAKES, inexact
+from deniable.records.named import FAKES, REALISTIC_FAKES
 from deniable.rounds.named import FAKES_AGAIN
 
 Names = str | Iterable[str]
@@ -63,7 +63,7 @@ class Question:
     """What will be read of it."""
     importance: float = 1.0
     """How much its error weighs among those of others."""
-    mechanism: ExactMechanism | None = None
+    mechanism: Mechanism | None = None
     """The mechanism that it has whatever is chosen: metric attributes have a loss of their own."""
     numeric: bool = False
     """Whether it is a number whose mean is wanted."""
@@ -102,7 +102,7 @@ class Task:
         return len(self.questions)
 
     @cached_property
-    def fixed(self) -> dict[int, ExactMechanism]:
+    def fixed(self) -> dict[int, Mechanism]:
         """The attributes whose mechanism is given: no part of epsilon is theirs."""
         return {
             j: question.mechanism
@@ -320,5 +320,5 @@ def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, 
         if not isinstance(name, str):
             raise InvalidParameter(not_among(str(name), what, known))
         if name not in known:
-            raise InvalidParameter(inexact(name) or not_among(name, what, known))
+            raise InvalidParameter(not_among(name, what, known))
     return listed

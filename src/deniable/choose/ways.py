@@ -27,7 +27,7 @@ from deniable.choose.task import BLOCKS, SINGLE, UNEQUAL, Task, count_reported
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_digits
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.records import Fake, Faked, Prior, RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.named import largest_budget
 from deniable.records.sample import MOST_WEIGHT, count_name_bytes
@@ -154,7 +154,7 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
     refused: list[str] = []
 
     def add(
-        name: str, mechanism: ExactMechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
+        name: str, mechanism: Mechanism | Fake, law: ReportLaw, one_in: float, prior: Prior | None
     ) -> None:
         influence = 1.0 if objective.influence_cap is None else influence_of(law, one_in)
         unit = objective.unit(question.readings, law, one_in)

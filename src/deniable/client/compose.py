@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from deniable.errors import InvalidParameter
 from deniable.exact import exp_up, log_up
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import checked_per
 from deniable.records import RecordMechanism
 from deniable.records.base import Per
 from deniable.study import Plan
 
-Answer = Fraction | ExactMechanism | RecordMechanism | Plan
+Answer = Fraction | Mechanism | RecordMechanism | Plan
 
 
 def composed_ratio(answers: Iterable[Answer], per: Per = "record") -> Fraction:
@@ -61,7 +61,7 @@ def _ratio(answer: Answer, per: Per) -> Fraction:
         answer = answer.mechanism
     if isinstance(answer, RecordMechanism):
         return answer.ratio(per)
-    if isinstance(answer, ExactMechanism):
+    if isinstance(answer, Mechanism):
         if answer.repeated:
             raise InvalidParameter(
                 "how often a repeated mechanism answers is not known here; give its ratio_after(t), or "

@@ -13,7 +13,7 @@ from deniable import __all__
 from deniable.commands.shared import console, writing
 from deniable.commands.shared.console import short
 from deniable.commands.shared.options import REAL, WHOLE
-from deniable.errors import InvalidParameter, NotExact
+from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Protocol, lh, rr, ue
 from deniable.metric import MetricMechanism
@@ -56,7 +56,7 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
             fact["protocol"],
             short(fact["p"]),
             short(fact["q"]),
-            "none (research only)" if fact["loss"] is None else f"{fact['loss']:.6f}",
+            f"{fact['loss']:.6f}",
             short(fact["variance"]),
             format_percent(fact["success"]),
             str(fact["report_bytes"]),
@@ -89,7 +89,7 @@ def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> di
         "baseline": 1 / max(k, 1),
     }
     known: dict[str, Any] = dict.fromkeys(
-        ("p", "q", "loss", "no_loss", "variance", "success", "report_bytes", "refused")
+        ("p", "q", "loss", "variance", "success", "report_bytes", "refused")
     )
     try:
         mechanism = protocol.make(k, epsilon)
@@ -99,8 +99,6 @@ def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> di
             known |= {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
         known |= {"success": mechanism.success(), "report_bytes": mechanism.report_bytes}
         known["loss"] = mechanism.loss()
-    except NotExact as problem:
-        known["no_loss"] = str(problem)
     except InvalidParameter as problem:
         known = dict.fromkeys(known) | {"refused": str(problem)}
     return setting | known

@@ -17,7 +17,7 @@ from deniable.crowd.deltas import Blanket, Clones, Coins
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, number, positive_epsilon, whole_number
 from deniable.formatting import format_up
-from deniable.mechanisms import ExactMechanism, Linear
+from deniable.mechanisms import Linear, Mechanism
 from deniable.mechanisms.sets import SetShape
 from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Single
@@ -55,7 +55,7 @@ class Shuffled:
 
 
 def shuffled(
-    local: float | ExactMechanism | RecordMechanism, n: int, delta: float = 1e-6, bound: Bound = "least"
+    local: float | Mechanism | RecordMechanism, n: int, delta: float = 1e-6, bound: Bound = "least"
 ) -> Shuffled:
     """Computes the guarantee of n reports of one mechanism, once names and order are stripped.
 
@@ -106,15 +106,15 @@ def references(mechanism: RecordMechanism) -> list[str]:
     return ["feldman2023", *(["balle2019"] if find_support(mechanism) is not None else [])]
 
 
-def _find_single(local: float | ExactMechanism | RecordMechanism) -> ExactMechanism | None:
+def _find_single(local: float | Mechanism | RecordMechanism) -> Mechanism | None:
     """The mechanism of a report of one answer, where there is one."""
     if isinstance(local, Single):
         return _find_single(local.mechanisms[0])
-    return local if isinstance(local, ExactMechanism) else None
+    return local if isinstance(local, Mechanism) else None
 
 
 def _list_bounds(
-    loss: float, local: float | ExactMechanism | RecordMechanism, n: int, delta: float
+    loss: float, local: float | Mechanism | RecordMechanism, n: int, delta: float
 ) -> Iterator[tuple[str, Callable[[], float]]]:
     """The bounds that hold, the best for most mechanisms last, each with what computes its epsilon."""
     yield "closed", lambda: _bound_by_formula(loss, n, delta)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array
 from deniable.errors import InvalidParameter, InvalidReport, not_among
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.records import RecordMechanism
 
 PLAN, ROUND, ID = "plan", "round", "id"
@@ -231,7 +231,7 @@ WINDOWS = ("text", "integer", "date", "bool")
 """What columns hold that windows may be by."""
 
 
-def list_columns(name: str, mechanism: ExactMechanism, dot: str = ".") -> tuple[Column, ...]:
+def list_columns(name: str, mechanism: Mechanism, dot: str = ".") -> tuple[Column, ...]:
     """The columns of an attribute."""
     like = mechanism.blank(0)
     if like.dtype.names is None:
@@ -270,7 +270,7 @@ def _to_column(reports: Array, column: Column) -> Array:
 
 
 def from_columns(
-    contents: Sequence[Array], columns: Sequence[Column], mechanism: ExactMechanism
+    contents: Sequence[Array], columns: Sequence[Column], mechanism: Mechanism
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Reports from the content of their columns, and which of them are in canonical form."""
     n = len(contents[0])

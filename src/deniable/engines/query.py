@@ -22,10 +22,10 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME
 from deniable.mechanisms import (
     Direct,
-    ExactMechanism,
     Hadamard,
     Hashed,
     Linear,
+    Mechanism,
     PackedSubset,
     Pooled,
     Subset,
@@ -243,7 +243,7 @@ class Counting:
     """The tally of n reports, from the counts of each cells, or of the sums."""
 
 
-def count_by(columns: tuple[Column, ...], mechanism: ExactMechanism) -> Counting:
+def count_by(columns: tuple[Column, ...], mechanism: Mechanism) -> Counting:
     """How the reports in these columns are counted."""
     report_mechanism = mechanism.one_round
     for column in columns:
@@ -261,7 +261,7 @@ def quote(name: str) -> str:
 
 
 @singledispatch
-def _count(mechanism: ExactMechanism, columns: tuple[Column, ...]) -> Counting:  # noqa: ARG001
+def _count(mechanism: Mechanism, columns: tuple[Column, ...]) -> Counting:  # noqa: ARG001
     raise InvalidParameter(
         f"{mechanism.title} cannot be counted by an engine; tally its reports from Parquet"
     )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Integers
 from deniable.engines.form import ID, REASONS, WORD_BYTES, Column, Counted, TableForm, from_columns
 from deniable.errors import InvalidReport
-from deniable.mechanisms import ExactMechanism, PackedSubset, Tally, Unary
+from deniable.mechanisms import Mechanism, PackedSubset, Tally, Unary
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.shapes import bits
 from deniable.records import Records
@@ -173,7 +173,7 @@ class RowReader:
         return "a report has a part that is missing"
 
 
-def _tally_part(part: ExactMechanism, reports: Array | PackedWords) -> Tally:
+def _tally_part(part: Mechanism, reports: Array | PackedWords) -> Tally:
     return reports.tally() if isinstance(reports, PackedWords) else part.count_cells(reports)
 
 
@@ -246,7 +246,7 @@ def _read_lists(array: pa.Array, length: int, is_whole: Flags) -> Array:
 class PackedWords:
     """Reports whose bits are in columns of words, a number for each report in each."""
 
-    mechanism: ExactMechanism
+    mechanism: Mechanism
     columns: tuple[Column, ...]
     contents: tuple[Array, ...]
 
@@ -276,7 +276,7 @@ class PackedWords:
 
 
 def _pack_words(
-    contents: Sequence[Array], columns: tuple[Column, ...], mechanism: ExactMechanism
+    contents: Sequence[Array], columns: tuple[Column, ...], mechanism: Mechanism
 ) -> PackedWords | None:
     """The reports of these columns, if that is what they are."""
     if not isinstance(mechanism.one_round, Unary | PackedSubset):

@@ -23,7 +23,7 @@ from deniable.explain.text_questions import list_unlisted
 from deniable.formatting import format_count, format_percent, format_points, format_table
 from deniable.law import Law, checked_prior
 from deniable.law.law import binomial_law
-from deniable.mechanisms import ExactMechanism, SetMechanism, SubsetShape, olh
+from deniable.mechanisms import Mechanism, SetMechanism, SubsetShape, olh
 from deniable.mechanisms.shapes import Hadamard, Pooled, Unary
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
@@ -380,7 +380,7 @@ def _list_often(document: PlanDocument, places: Sequence[int]) -> list[float] | 
 
 
 @lru_cache(maxsize=1 << 10)
-def guess_factor(part: ExactMechanism, shape: tuple[int, ...], axis: int) -> float | None:
+def guess_factor(part: Mechanism, shape: tuple[int, ...], axis: int) -> float | None:
     """How often the best guess of one answer is right from one report of a cell, all cells being equally
     likely; None where there is too much to sum up, and for hashes, which are no ideal ones.
 
@@ -394,9 +394,7 @@ def guess_factor(part: ExactMechanism, shape: tuple[int, ...], axis: int) -> flo
     return guess_factor_by(part, shape, axis, np.full(cells, 1 / cells))
 
 
-def guess_factor_by(
-    part: ExactMechanism, shape: tuple[int, ...], axis: int, prior: npt.ArrayLike
-) -> float | None:
+def guess_factor_by(part: Mechanism, shape: tuple[int, ...], axis: int, prior: npt.ArrayLike) -> float | None:
     """The best guess of an attacker with a prior of the cells; None where reports are too many to list."""
     cells = math.prod(shape)
     believed, table = checked_prior(prior, cells), _list_reports(part)
@@ -407,7 +405,7 @@ def guess_factor_by(
     return float(joint.sum(axis=others).max(axis=0).sum())
 
 
-def _list_reports(part: ExactMechanism) -> Floats | None:
+def _list_reports(part: Mechanism) -> Floats | None:
     """How likely each report is from each value, by rows."""
     if isinstance(part, Pooled):
         return _list_cells(part)
@@ -602,7 +600,7 @@ def list_inclusions(
     return ways
 
 
-def tabulate_reports(part: ExactMechanism) -> Floats | None:
+def tabulate_reports(part: Mechanism) -> Floats | None:
     """How likely each report is from each value, by rows; None where there are too many, or no table."""
     if part.numeric or part.k > _MOST_OUTPUTS:
         return None

@@ -20,7 +20,7 @@ from deniable.estimate import Estimate
 from deniable.explain.text_questions import find_unlisted
 from deniable.formatting import format_count, format_percent, round_digits, shorten_names
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, list_levels
 from deniable.plan.levels import find_divisor, find_tree
 from deniable.ranges import RangeEstimate, Scatter
@@ -84,7 +84,7 @@ def name_levels(attributes: Sequence[Attribute]) -> tuple[str, ...]:
 
 
 def expect_range(
-    domain: Range, levels: Sequence[Attribute], parts: Sequence[ExactMechanism], chances: Sequence[Fraction]
+    domain: Range, levels: Sequence[Attribute], parts: Sequence[Mechanism], chances: Sequence[Fraction]
 ) -> RangeEstimate:
     """What the reports of a thousand million people would say who are spread evenly over the values.
 

@@ -7,7 +7,7 @@ from functools import cache, singledispatch
 from pathlib import Path
 
 from deniable import crowd
-from deniable.mechanisms import PROTOCOLS, Direct, ExactMechanism, Linear, Unary, linear
+from deniable.mechanisms import PROTOCOLS, Direct, Linear, Mechanism, Unary, linear
 from deniable.mechanisms.protocols import recognize, reference_of
 from deniable.metric import (
     Averaged,
@@ -38,7 +38,7 @@ from deniable.rounds import (
 
 
 @singledispatch
-def name_protocol(part: ExactMechanism) -> str:
+def name_protocol(part: Mechanism) -> str:
     """The name people know a mechanism by; where no protocol makes it, what it is."""
     if type(part) in _NAMES:
         return _NAMES[type(part)]
@@ -61,7 +61,7 @@ def _(part: Averaged) -> str:
     return type(part.of).__name__.lower()
 
 
-def _reference(part: ExactMechanism) -> str | None:
+def _reference(part: Mechanism) -> str | None:
     """The key of what is to be cited for a mechanism; None where no protocol makes it."""
     name = name_protocol(part)
     if name in PROTOCOLS:
@@ -101,7 +101,7 @@ def read_entries() -> dict[str, str]:
     return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 
 
-_NAMES: dict[type[ExactMechanism], str] = {
+_NAMES: dict[type[Mechanism], str] = {
     HashedMemoized: "loloha",
     MemoizedMean: "l_duchi",
     BitFlip: "dbitflip",

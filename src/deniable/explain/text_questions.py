@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 from deniable.discovery import WHOLE, detection_limit, listed_limit
 from deniable.domain import Text, Unlisted
 from deniable.formatting import say_found
-from deniable.mechanisms import ExactMechanism, Linear
+from deniable.mechanisms import Linear, Mechanism
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -150,7 +150,7 @@ def list_unlisted(document: PlanDocument) -> dict[str, UnlistedQuestion]:
 
 
 def find_unlisted(
-    attributes: Sequence[Attribute], parts: Sequence[ExactMechanism], chances: Sequence[Fraction]
+    attributes: Sequence[Attribute], parts: Sequence[Mechanism], chances: Sequence[Fraction]
 ) -> dict[str, UnlistedQuestion]:
     """The questions whose values nobody listed, from attributes, their mechanisms, and how likely a report
     holds each.
@@ -169,7 +169,7 @@ def _read_question(
     name: str,
     places: Sequence[int],
     attributes: Sequence[Attribute],
-    parts: Sequence[ExactMechanism],
+    parts: Sequence[Mechanism],
     chances: Sequence[Fraction],
 ) -> UnlistedQuestion:
     final = next(j for j in places if not attributes[j].domain.is_level)

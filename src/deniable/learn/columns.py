@@ -295,10 +295,9 @@ def _name_protocols(protocol: object, columns: Sequence[Column]) -> list[str]:
     if isinstance(protocol, Mapping):
         by_name = _sort_by_name(protocol, columns, "a protected column with a protocol")
         protocols = {name: by_name.get(name, "adaptive") for name in protocols}
-    allowed = [row.name for row in PROTOCOLS.values() if row.exact]
     for name in protocols.values():
-        if name not in allowed:
-            raise InvalidParameter(not_among(name, "a protocol of a transformer", allowed))
+        if name not in PROTOCOLS:
+            raise InvalidParameter(not_among(name, "a protocol of a transformer", PROTOCOLS))
     return [str(name) for name in protocols.values()]
 
 
@@ -306,7 +305,7 @@ def _make_part(column: Column, protocol: str, epsilon: float, output: Output) ->
     if output == "value" and protocol == "adaptive":
         protocol = "grr"
     try:
-        part = PROTOCOLS[protocol].make_exact(column.domain.k, epsilon)
+        part = PROTOCOLS[protocol].make(column.domain.k, epsilon)
     except InvalidParameter as problem:
         raise InvalidParameter(f"column {column.name!r}: {problem}") from None
     if output == "value" and not part.names_value:

@@ -22,9 +22,8 @@ from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_among
 from deniable.exact import positive_epsilon
 from deniable.frames import column_names, columns_of, is_table
-from deniable.mechanisms import PROTOCOLS, ExactMechanism, adaptive
+from deniable.mechanisms import PROTOCOLS, Mechanism, adaptive
 from deniable.records import RecordMechanism, Sample
-from deniable.records.named import inexact
 from deniable.study import Plan
 
 Label = Literal["public", "protected"]
@@ -98,7 +97,7 @@ class Questions:
             tables = [Product([(self.target, self.classes), column]) for column in self.columns]
             domains = {table.name: table for table in tables}
         parts = tuple(make_part(domain.k, epsilon, protocol) for domain in domains.values())
-        mechanism: RecordMechanism | ExactMechanism = parts[0] if len(parts) == 1 else Sample(parts)
+        mechanism: RecordMechanism | Mechanism = parts[0] if len(parts) == 1 else Sample(parts)
         plan = Plan.of(domains, mechanism, people)
         return plan if label == "protected" else plan.with_known({self.target: self.classes})
 
@@ -182,14 +181,13 @@ _PARSE: dict[str, Callable[[str], object]] = {
 """How the text of a class becomes a value of a type of numpy's; None where it cannot."""
 
 
-def make_part(k: int, epsilon: float, protocol: str | Sequence[str]) -> ExactMechanism:
+def make_part(k: int, epsilon: float, protocol: str | Sequence[str]) -> Mechanism:
     """The mechanism of one column: a protocol by name, or the best of several."""
     if not isinstance(protocol, str):
         return adaptive(k, epsilon, among=list(protocol))
-    exact = [row.name for row in PROTOCOLS.values() if row.exact]
-    if protocol not in exact:
-        raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
-    return PROTOCOLS[protocol].make_exact(k, epsilon)
+    if protocol not in PROTOCOLS:
+        raise InvalidParameter(not_among(protocol, "an exact protocol", PROTOCOLS))
+    return PROTOCOLS[protocol].make(k, epsilon)
 
 
 def _read_domain(values: object, name: object) -> Domain:

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
-from deniable.law import Law, Marginal, Matrix, Moments
+from deniable.law import Law, Marginal, Matrix
 from deniable.likelihood.problem import (
     Celled,
     Counted,
@@ -144,8 +144,8 @@ def _refuse_mean(_: Averaged | MemoizedMean, _data: Tally | Array) -> NoReturn:
 @_build.register
 def _refuse_mechanism(source: Mechanism, _data: Tally | Array) -> NoReturn:
     raise InvalidParameter(
-        f"the likelihood of {type(source).__name__} is not known here: noisy sums and numeric means have "
-        "estimates, not likelihoods; for an attribute of a record mechanism give its marginal(j) and tally"
+        f"the likelihood of {type(source).__name__} is not known here; for an attribute of a record "
+        "mechanism give its marginal(j) and tally"
     )
 
 
@@ -223,13 +223,6 @@ def _refuse_record_mechanism(_: RecordMechanism) -> None:
     raise InvalidParameter(
         "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
         "mle(m.marginal(j), tallies[j])"
-    )
-
-
-@_refuse_source.register
-def _refuse_moments(_: Moments) -> None:
-    raise InvalidParameter(
-        "a noisy sum has an estimate and no likelihood: use the mechanism's estimate(tally)"
     )
 
 

@@ -1,6 +1,6 @@
 """Turns one answer into a report: the contract, the shapes, and the protocols that choose their numbers."""
 
-from deniable.mechanisms.base import ExactMechanism, Mechanism
+from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.channels import ChannelMechanism
 from deniable.mechanisms.checks import checked_k, checked_values, checked_words
 from deniable.mechanisms.losses import Losses
@@ -17,7 +17,6 @@ from deniable.mechanisms.protocols import (
     oue,
     plh,
     rr,
-    she,
     ss,
     sue,
     the,
@@ -36,14 +35,12 @@ from deniable.mechanisms.shapes import (
     SubsetShape,
     Unary,
 )
-from deniable.mechanisms.summed import Summed
 from deniable.mechanisms.tally import Tally
 
 __all__ = [
     "PROTOCOLS",
     "ChannelMechanism",
     "Direct",
-    "ExactMechanism",
     "Hadamard",
     "Hashed",
     "Linear",
@@ -56,7 +53,6 @@ __all__ = [
     "SetShape",
     "Subset",
     "SubsetShape",
-    "Summed",
     "Tally",
     "Unary",
     "adaptive",
@@ -76,7 +72,6 @@ __all__ = [
     "oue",
     "plh",
     "rr",
-    "she",
     "ss",
     "sue",
     "the",

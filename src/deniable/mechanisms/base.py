@@ -1,6 +1,6 @@
-"""States the contract of every mechanism, and of those whose loss is exact.
+"""States the contract of every mechanism.
 
-The tree has two branches below `ExactMechanism`: a report supports a set of values (sets.py), or it is one of
+The tree has two branches below `Mechanism`: a report supports a set of values (sets.py), or it is one of
 the outputs of a channel (channels.py). What works in blocks is shared by both (blocks.py).
 """
 
@@ -34,11 +34,27 @@ Per = Literal["record", "attribute"]
 BLOCK = 1 << 17  # words worked on at a time: a megabyte, so that nothing large is ever made
 _AT_ONCE = 1 << 21  # reports times values whose support is computed at once
 
-M = TypeVar("M", bound="ExactMechanism")
+M = TypeVar("M", bound="Mechanism")
+
+
+def _refuse_arguments(loss: Callable[[M], float]) -> Callable[[M], float]:
+    """The loss takes no arguments; a distance, given to it, is refused with the way to `loss_at`."""
+
+    @wraps(loss)
+    def checked(self: M, *arguments: object, **keywords: object) -> float:
+        if arguments or keywords:
+            way = "give the distance to loss_at(distance)" if self.metric else "leave the argument out"
+            raise InvalidParameter(f"loss() is the largest loss of any two values and takes nothing; {way}")
+        return loss(self)
+
+    return checked
 
 
 class Mechanism(Printed, ABC):
-    """Turns a value and some words into a report, read-only and with a law that is known exactly."""
+    """Turns a value and some words into a report, read-only and with a law that is known exactly.
+
+    Its loss is exact, too, computed from the integers that are sampled: it can be a part of any record.
+    """
 
     if TYPE_CHECKING:  # read-only here, so that a mechanism may store it or compute it
 
@@ -46,8 +62,6 @@ class Mechanism(Printed, ABC):
         def k(self) -> int:
             """The number of values; they are 0 to k - 1."""
 
-    counts_reports: bool = True
-    """Whether a tally counts reports; else it adds up numbers."""
     keeps_apart: ClassVar[bool] = False
     """Whether the noise that a person keeps for one value is independent of that for another."""
     listed: ClassVar[bool] = True
@@ -78,16 +92,8 @@ class Mechanism(Printed, ABC):
         """The law of a report."""
 
     @abstractmethod
-    def loss(self) -> float:
-        """The exact epsilon of one report, computed from the integers that are sampled, rounded up."""
-
-    @abstractmethod
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """How often the best guess of the value from one report is right; `prior` is uniform unless given."""
-
-    @abstractmethod
-    def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
-        """One report per value, from these words; without words, from the operating system's."""
 
     @abstractmethod
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
@@ -172,27 +178,10 @@ class Mechanism(Printed, ABC):
             raise InvalidReport(
                 f"this tally counts {tally.counts.size} values, the mechanism has {self.tallied}"
             )
-        if self.counts_reports and tally.counts.dtype.kind == "f" and (tally.counts % 1).any():
+        if tally.counts.dtype.kind == "f" and (tally.counts % 1).any():
             odd = tally.counts[np.argmax(tally.counts % 1 > 0)]
             raise InvalidReport(f"counts of reports are whole numbers, got {odd:g}; give counts, not shares")
         return tally
-
-
-def _refuse_arguments(loss: Callable[[M], float]) -> Callable[[M], float]:
-    """The loss takes no arguments; a distance, given to it, is refused with the way to `loss_at`."""
-
-    @wraps(loss)
-    def checked(self: M, *arguments: object, **keywords: object) -> float:
-        if arguments or keywords:
-            way = "give the distance to loss_at(distance)" if self.metric else "leave the argument out"
-            raise InvalidParameter(f"loss() is the largest loss of any two values and takes nothing; {way}")
-        return loss(self)
-
-    return checked
-
-
-class ExactMechanism(Mechanism):
-    """A mechanism whose loss is exact, computed from the integers that are sampled: a part of any record."""
 
     @property
     @abstractmethod
@@ -230,6 +219,7 @@ class ExactMechanism(Mechanism):
 
     @final
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
+        """One report per value, from these words; without words, from the operating system's."""
         codes = integers(values, self.k)
         # refused before any word is drawn; a large batch is checked block by block, as it is used
         if codes.size < BLOCK:
@@ -280,7 +270,7 @@ class ExactMechanism(Mechanism):
         return cells
 
     @property
-    def permanent(self) -> ExactMechanism:
+    def permanent(self) -> Mechanism:
         """The mechanism whose report tells as much as any number of reports of one value."""
         return self
 
@@ -290,7 +280,7 @@ class ExactMechanism(Mechanism):
         return self.k
 
     @property
-    def one_round(self) -> ExactMechanism:
+    def one_round(self) -> Mechanism:
         """The mechanism of one round with the same reports: itself, where nothing is kept."""
         return self
 

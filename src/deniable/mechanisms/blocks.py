@@ -14,7 +14,7 @@ import numpy as np
 
 from deniable.arrays import Array, Integers
 from deniable.errors import InvalidReport
-from deniable.mechanisms.base import BLOCK, ExactMechanism
+from deniable.mechanisms.base import BLOCK, Mechanism
 from deniable.mechanisms.checks import in_domain, restore_reports, unmasked
 from deniable.mechanisms.tally import Tally
 from deniable.randomness.draws import WordArray
@@ -25,7 +25,7 @@ COMPILE = 1 << 21
 PARALLEL = 1 << 24  # with less work than this one core is done before another has started
 
 
-class Blockwise(ExactMechanism):
+class Blockwise(Mechanism):
     """A mechanism that works in blocks on all cores, and checks what comes back."""
 
     @abstractmethod

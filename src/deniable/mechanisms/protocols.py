@@ -17,16 +17,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, final, overload
 
-from deniable.errors import InvalidParameter, NotExact, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.exact import PRIME, number, positive_epsilon
 from deniable.mechanisms import calibrate
-from deniable.mechanisms.base import ExactMechanism, Mechanism
+from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.checks import checked_k
 from deniable.mechanisms.robust import alh, ass, athe, aue
 from deniable.mechanisms.sets import SetMechanism, name_shapes
 from deniable.mechanisms.shapes import Direct, Hadamard, Hashed, Linear, PackedSubset, Pooled, Subset, Unary
 from deniable.mechanisms.shapes.pooled import MOST_VALUES, find_pool
-from deniable.mechanisms.summed import Summed
 from deniable.randomness import FULL
 
 
@@ -117,21 +116,6 @@ def the(k: int, epsilon: float, theta: float | None = None) -> Unary:
     Reference: wang2017.
     """
     return calibrate.thresholded(k, epsilon, calibrate.best_theta(epsilon) if theta is None else theta)
-
-
-def she(k: int, epsilon: float) -> Summed:
-    """Summed histogram: Laplace noise of scale 2 / epsilon on every cell, sent as it is. Research only.
-
-    p = 1 and q = 0 in every cell, before the noise. Variance 8 / (n epsilon^2). k floating-point numbers,
-    whose noise is never exact: there is no loss to state, and a plan refuses it. Choose it only to compare
-    with the papers.
-
-    >>> round(she(k=100, epsilon=1.0).law.variance(n=10_000), 6)
-    0.0008
-
-    Reference: wang2017.
-    """
-    return Summed(k, epsilon)
 
 
 def lh(k: int, epsilon: float, g: int) -> Hashed:
@@ -264,7 +248,7 @@ def hr(k: int, epsilon: float) -> Hadamard:
 def adaptive(
     k: int, epsilon: float, among: Iterable[str] | None = None, f: float | None = None
 ) -> SetMechanism:
-    """Chooses the protocol with the least error (ADP), among all classical exact ones or among those named.
+    """Chooses the protocol with the least error (ADP), among all classical ones or among those named.
 
     The error is the variance averaged over the domain, the same for every true distribution; with f given,
     the variance at that frequency (the papers compare at f = 0). Ties go to the smaller report. p and q are
@@ -278,20 +262,16 @@ def adaptive(
     Reference: wang2017.
     """
     positive_epsilon(epsilon)
-    names = (
-        [row.name for row in PROTOCOLS.values() if row.classical and row.exact]
-        if among is None
-        else list(among)
-    )
+    names = [row.name for row in PROTOCOLS.values() if row.classical] if among is None else list(among)
     candidates: list[SetMechanism] = []
     refused = "name at least one protocol to choose among"
     for name in names:
         row = PROTOCOLS.get(name)
-        if row is None or not row.exact or name == "adaptive":
-            allowed = [row.name for row in PROTOCOLS.values() if row.exact and row.name != "adaptive"]
+        if row is None or name == "adaptive":
+            allowed = [known for known in PROTOCOLS if known != "adaptive"]
             raise InvalidParameter(not_among(name, "a protocol to choose among", allowed))
         try:
-            candidates.append(row.make_exact(k, epsilon))
+            candidates.append(row.make(k, epsilon))
         except InvalidParameter as problem:  # k or epsilon is beyond this shape; another may do
             refused = str(problem)
     if not candidates:
@@ -309,21 +289,12 @@ class Protocol:
     """A row of the table: what a protocol is called, how it is made, what may be done with it."""
 
     name: str
-    make: Callable[[int, float], SetMechanism | Summed]
-    exact: bool = True
-    """Its loss can be computed; a plan refuses the others."""
+    make: Callable[[int, float], SetMechanism]
     classical: bool = True
     """It is a fixed choice of numbers, so that `adaptive` compares it with the others."""
 
     def __str__(self) -> str:
         return f"Protocol {self.name}: {self.title}"
-
-    def make_exact(self, k: int, epsilon: float) -> SetMechanism:
-        """Makes it for a plan or a record, which hold only what has an exact loss."""
-        mechanism = self.make(k, epsilon)
-        if not isinstance(mechanism, SetMechanism):
-            raise NotExact(f"{self.name} has no exact loss; choose another protocol")
-        return mechanism
 
     @property
     def title(self) -> str:
@@ -343,7 +314,6 @@ PROTOCOLS: dict[str, Protocol] = {
         Protocol("sue", sue),
         Protocol("oue", oue),
         Protocol("the", the),
-        Protocol("she", she, exact=False),
         Protocol("blh", blh),
         Protocol("olh", olh),
         Protocol("plh", plh, classical=False),
@@ -370,7 +340,7 @@ def reference_of(make: Callable[..., object]) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def recognize(part: ExactMechanism) -> Protocol | None:
+def recognize(part: Mechanism) -> Protocol | None:
     """The protocol that makes this very mechanism at the epsilon that it loses; None where none does.
 
     Thresholds may differ by their rounding. Fixed choices of numbers are tried first, then those that search.
@@ -388,7 +358,7 @@ def recognize(part: ExactMechanism) -> Protocol | None:
 
 
 @name_shapes
-def _name_protocol(part: ExactMechanism) -> str | None:
+def _name_protocol(part: Mechanism) -> str | None:
     """The name of the protocol that makes this very mechanism."""
     protocol = recognize(part)
     return None if protocol is None else protocol.name.upper()
@@ -397,10 +367,10 @@ def _name_protocol(part: ExactMechanism) -> str | None:
 def _may_make(row: Protocol, shape: type) -> bool:
     """Whether a protocol says that it makes something else: then it need not be tried."""
     said = inspect.get_annotations(row.make, eval_str=False).get("return", shape.__name__)
-    return row.exact and shape.__name__ in str(said)
+    return shape.__name__ in str(said)
 
 
-def _is_made_by(row: Protocol, part: ExactMechanism, epsilon: float) -> bool:
+def _is_made_by(row: Protocol, part: Mechanism, epsilon: float) -> bool:
     try:
         mechanism = row.make(part.k, epsilon)
     except InvalidParameter:

@@ -15,12 +15,12 @@ from deniable.errors import InvalidReport
 from deniable.estimate import Estimate
 from deniable.law import Law, Marginal
 from deniable.law.law import ReportLaw
-from deniable.mechanisms.base import ExactMechanism
+from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
 from deniable.randomness.words import Rows
 
-Naming = Callable[[ExactMechanism], str | None]
+Naming = Callable[[Mechanism], str | None]
 """Says what a mechanism is called, or None where it has no name of its own."""
 _namings: list[Naming] = []
 
@@ -31,7 +31,7 @@ def name_shapes(name_of: Naming) -> Naming:
     return name_of
 
 
-class SetMechanism(ExactMechanism):
+class SetMechanism(Mechanism):
     """A mechanism whose report supports a set of values, and that treats all values alike."""
 
     @property

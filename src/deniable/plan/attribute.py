@@ -13,7 +13,7 @@ from deniable.domain import NO_ANSWER, Categories, Coarse, Domain, View, checked
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import whole_number
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.plan.metric_losses import describe_unit_loss
 from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 from deniable.randomness import Words
@@ -363,7 +363,7 @@ class LabeledMechanism:
 
     name: str
     domain: Domain
-    mechanism: ExactMechanism
+    mechanism: Mechanism
     labels: tuple[str, ...]
     """The values' names; the last one is "no answer", where that is a value."""
 

@@ -20,7 +20,7 @@ from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
 from deniable.frames import file_kind, files
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,
@@ -203,7 +203,7 @@ class PlanDocument:
         return dict(() if self.known is None else self.known.factors) | list_domains(self.attributes)
 
     @property
-    def parts(self) -> tuple[ExactMechanism, ...]:
+    def parts(self) -> tuple[Mechanism, ...]:
         """One mechanism per attribute."""
         return self.mechanism.mechanisms
 
@@ -213,7 +213,7 @@ class PlanDocument:
         return not any(part.metric or part.numeric or not part.listed for part in self.parts)
 
     @cached_property
-    def pairs(self) -> tuple[tuple[Attribute, ExactMechanism], ...]:
+    def pairs(self) -> tuple[tuple[Attribute, Mechanism], ...]:
         """Each attribute with its mechanism."""
         return tuple(zip(self.attributes, self.parts, strict=True))
 
@@ -228,7 +228,7 @@ class PlanDocument:
         return () if self.known is None else self.known.names
 
     @cached_property
-    def _part_by_name(self) -> dict[str, ExactMechanism]:
+    def _part_by_name(self) -> dict[str, Mechanism]:
         return {attribute.name: part for attribute, part in self.pairs}
 
     def missing_of(self, attribute: Attribute) -> Missing:

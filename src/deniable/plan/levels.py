@@ -15,7 +15,7 @@ from typing import final
 from deniable.discovery import WHOLE, cut_levels, divide_people
 from deniable.domain import Coarse, Range, Unlisted
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism, linear
+from deniable.mechanisms import Mechanism, linear
 from deniable.plan.attribute import Attribute
 from deniable.ranges import Tree, plan_tree
 from deniable.ranges.tree import MOST_FANOUT
@@ -38,7 +38,7 @@ class Leveled(ABC):
         """How often each level is drawn, the question's own last."""
 
     @abstractmethod
-    def build(self, epsilon: float) -> list[ExactMechanism]:
+    def build(self, epsilon: float) -> list[Mechanism]:
         """The mechanism of each level, the question's own last; each loses at most epsilon."""
 
     @final
@@ -65,7 +65,7 @@ class LeveledRange(Leveled):
     def weights(self) -> tuple[int, ...]:
         return (1,) * (len(self.divisors) + 1)
 
-    def build(self, epsilon: float) -> list[ExactMechanism]:
+    def build(self, epsilon: float) -> list[Mechanism]:
         return list(plan_tree(self.k, epsilon))
 
 
@@ -94,7 +94,7 @@ class LeveledText(Leveled):
     def weights(self) -> tuple[int, ...]:
         return divide_people(self.bits, self.domain) if self.cuts else (1,)
 
-    def build(self, epsilon: float) -> list[ExactMechanism]:
+    def build(self, epsilon: float) -> list[Mechanism]:
         return [linear(bits, epsilon) for bits in self.bits]
 
 

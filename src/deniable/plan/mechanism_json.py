@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any, final
 
 from deniable.errors import InvalidParameter
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.strict_json import (
     InvalidPlan,
     Json,
@@ -54,7 +54,7 @@ def _part_to_dict(part: object) -> Json:
 
 
 @_part_to_dict.register
-def _(part: ExactMechanism) -> Json:
+def _(part: Mechanism) -> Json:
     return mechanism_to_dict(part)
 
 

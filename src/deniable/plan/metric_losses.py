@@ -15,7 +15,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up
 from deniable.formatting import format_loss, format_up
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import Per
 from deniable.metric import Geometric, MetricMechanism, PlanarGeometric, geometric
 from deniable.metric.planar import planar_noise
@@ -73,7 +73,7 @@ def metric_mechanism(domain: Domain, name: str = "this attribute") -> Geometric 
 
 
 @singledispatch
-def check_fit(part: ExactMechanism, domain: Domain, name: str) -> None:
+def check_fit(part: Mechanism, domain: Domain, name: str) -> None:
     """Refuse a metric mechanism for values that are not metric, or have another metric."""
     if part.numeric != isinstance(domain, Number):
         text = f"{name!r}: a mechanism for a mean is for a Number, and a Number has no other"
@@ -111,7 +111,7 @@ def _(part: PlanarGeometric, domain: Domain, name: str) -> None:
 
 
 @singledispatch
-def unit_loss(part: ExactMechanism, name: str) -> UnitLoss | None:  # noqa: ARG001 the others say it
+def unit_loss(part: Mechanism, name: str) -> UnitLoss | None:  # noqa: ARG001 the others say it
     """The loss per unit of a metric attribute; None for any other."""
     return None
 
@@ -126,7 +126,7 @@ def _(part: PlanarGeometric, name: str) -> UnitLoss:
     return UnitLoss(name, "kilometer", part.loss_per(_KILOMETER))
 
 
-def describe_unit_loss(part: ExactMechanism, name: str) -> str | None:
+def describe_unit_loss(part: Mechanism, name: str) -> str | None:
     """The loss of a metric attribute by the unit that people know, in words; None for any other."""
     loss = unit_loss(part, name)
     if loss is None:
@@ -140,7 +140,7 @@ def rest_loss(mechanism: RecordMechanism, per: Per = "record") -> float:
     return log_up(mechanism.ratio_among(others, per))
 
 
-def loss_to_random(part: ExactMechanism) -> tuple[float, bool]:
+def loss_to_random(part: Mechanism) -> tuple[float, bool]:
     """What a report loses between any value and a random one, rounded up, and whether that is exact.
 
     For large tables, and for numbers, it is the worst case of two values: a mixture of all is no farther.

@@ -16,10 +16,10 @@ import numpy as np
 from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.mechanisms import (
     Direct,
-    ExactMechanism,
     Hadamard,
     Hashed,
     Linear,
+    Mechanism,
     PackedSubset,
     Pooled,
     Subset,
@@ -188,7 +188,7 @@ MOST_CELLS = 1 << 11
 _SIZES = ("k", "size", "g", "bits", "rows", "window")
 _THRESHOLDS = ("keep", "one", "zero", "share")
 
-_MECHANISMS: dict[str, tuple[type[ExactMechanism], tuple[str, ...]]] = {
+_MECHANISMS: dict[str, tuple[type[Mechanism], tuple[str, ...]]] = {
     "direct": (Direct, ("k", "keep")),
     "unary": (Unary, ("k", "one", "zero")),
     "subset": (Subset, ("k", "size", "keep")),
@@ -224,7 +224,7 @@ _INSIDE: dict[str, tuple[str, ...]] = {
 }
 
 
-def mechanism_to_dict(mechanism: ExactMechanism) -> Json:
+def mechanism_to_dict(mechanism: Mechanism) -> Json:
     """A mechanism as its kind and its numbers."""
     return _made_to_dict(mechanism.of if isinstance(mechanism, Averaged) else mechanism)
 
@@ -248,7 +248,7 @@ def _number_to_json(name: str, value: Any) -> object:
     return _made_to_dict(value)
 
 
-def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> ExactMechanism:
+def mechanism_from_dict(data: object, kinds: Sequence[str] = KINDS) -> Mechanism:
     """Back from `mechanism_to_dict`, one of these kinds."""
     if isinstance(data, dict) and data.get("kind") == "square-wave":
         raise InvalidPlan(

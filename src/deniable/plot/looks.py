@@ -20,7 +20,6 @@ METHODS: dict[str, tuple[str, str]] = {
     "ss": (ORANGE, "v"),
     "hr": (SKY, "*"),
     "the": (GRAY, "X"),
-    "she": (BLACK, "p"),
     "blh": (BLUE, "P"),
     "aue": (GREEN, "s"),
     "ass": (ORANGE, "o"),

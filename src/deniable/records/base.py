@@ -21,7 +21,7 @@ from deniable.exact import log_up, whole_number
 from deniable.formatting import Printed, format_count, format_loss
 from deniable.law import Marginal
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism, Losses, Tally, checked_values
+from deniable.mechanisms import Losses, Mechanism, Tally, checked_values
 from deniable.mechanisms.base import Per as Per
 from deniable.mechanisms.base import checked_per
 from deniable.mechanisms.checks import integers
@@ -61,12 +61,12 @@ class RecordMechanism(Printed, ABC):
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[ExactMechanism | RecordMechanism, ...]:
+    def parts(self) -> tuple[Mechanism | RecordMechanism, ...]:
         """What it is put together from, in order."""
 
     @property
     @abstractmethod
-    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+    def mechanisms(self) -> tuple[Mechanism, ...]:
         """The mechanism of each attribute, in order."""
 
     @property
@@ -104,7 +104,7 @@ class RecordMechanism(Printed, ABC):
         """How likely a report holds this attribute, made from the person's answer and not a fake."""
         return self.chance(attribute)
 
-    def source(self, attribute: int) -> ExactMechanism | Marginal:
+    def source(self, attribute: int) -> Mechanism | Marginal:
         """What the likelihood of an attribute's reports comes from: its mechanism, or a law with fakes."""
         return self.mechanisms[attribute]
 
@@ -443,12 +443,12 @@ def list_parts(parts: object) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def check_parts(parts: object) -> tuple[ExactMechanism, ...]:
+def check_parts(parts: object) -> tuple[Mechanism, ...]:
     """Two mechanisms or more, each with an exact loss."""
     parts = list_parts(parts)
     exact = []
     for part in parts:
-        if not isinstance(part, ExactMechanism):
+        if not isinstance(part, Mechanism):
             raise InvalidParameter(
                 f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
             )

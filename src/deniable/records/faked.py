@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import log_up, power_up, times_up, whole_number
 from deniable.law import Marginal
 from deniable.law.pairs import Mixed
-from deniable.mechanisms import ExactMechanism, Losses
+from deniable.mechanisms import Losses, Mechanism
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.randomness import cell
 from deniable.randomness.words import Rows
@@ -68,11 +68,11 @@ class Faked(RecordMechanism):
         return Faked(tuple(members))
 
     @cached_property
-    def parts(self) -> tuple[ExactMechanism, ...]:
+    def parts(self) -> tuple[Mechanism, ...]:
         return tuple(fake.part for fake in self.fakes)
 
     @property
-    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+    def mechanisms(self) -> tuple[Mechanism, ...]:
         return self.parts
 
     @property

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import PROTOCOLS, ExactMechanism, grr, oue, sue
+from deniable.mechanisms import PROTOCOLS, Mechanism, grr, oue, sue
 from deniable.records.base import RecordMechanism, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
@@ -240,16 +240,6 @@ def _build_faked(
     )
 
 
-def inexact(protocol: str) -> str | None:
-    """Why a protocol of this name cannot be part of a record or a plan, if it cannot."""
-    if protocol not in PROTOCOLS or PROTOCOLS[protocol].exact:
-        return None
-    return (
-        f"{protocol!r} sends noise in floating point, whose exact loss nobody knows, so that no plan can "
-        "state it; use 'the'"
-    )
-
-
 def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     """What each attribute may lose: its own budget, or an equal part of the budget of all reported ones."""
     if isinstance(epsilon, Set | Mapping):
@@ -269,11 +259,10 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
     return [positive_epsilon(budget, f"epsilon of attribute {j}") for j, budget in enumerate(epsilons)]
 
 
-def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[ExactMechanism, ...]:
-    exact = [row.name for row in PROTOCOLS.values() if row.exact]
-    if protocol not in exact:
-        raise InvalidParameter(inexact(protocol) or not_among(protocol, "an exact protocol", exact))
-    return tuple(PROTOCOLS[protocol].make_exact(k, budget) for k, budget in zip(ks, budgets, strict=True))
+def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[Mechanism, ...]:
+    if protocol not in PROTOCOLS:
+        raise InvalidParameter(not_among(protocol, "an exact protocol", PROTOCOLS))
+    return tuple(PROTOCOLS[protocol].make(k, budget) for k, budget in zip(ks, budgets, strict=True))
 
 
 def _calibrate(make: Callable[[float], Faked], d: int, epsilon: float, calibration: str) -> Faked:

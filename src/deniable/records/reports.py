@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import Array, Integers
 from deniable.formatting import format_count
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 
 
 @final
@@ -100,7 +100,7 @@ def cut_evenly(raw: bytes, size: int) -> list[bytes]:
     return pieces
 
 
-def join_pieces(part: ExactMechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
+def join_pieces(part: Mechanism, pieces: Sequence[tuple[Integers, Array]]) -> tuple[Integers, Array]:
     """The reports of one attribute, by the numbers of their bodies."""
     like = part.blank(0)
     if not pieces:

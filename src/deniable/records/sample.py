@@ -17,7 +17,7 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.checks import in_domain
 from deniable.randomness import below
@@ -50,7 +50,7 @@ class Sample(RecordMechanism):
     nests = True
     _reads_all = False
 
-    parts: tuple[ExactMechanism, ...] = ()
+    parts: tuple[Mechanism, ...] = ()
     reported: int = 1
     """How many attributes a report holds."""
     weights: tuple[int, ...] | None = None
@@ -92,7 +92,7 @@ class Sample(RecordMechanism):
         return Sample(tuple(members), **numbers)
 
     @property
-    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+    def mechanisms(self) -> tuple[Mechanism, ...]:
         return self.parts
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, final
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism
 from deniable.records.reports import Records
@@ -25,10 +25,10 @@ class Single(RecordMechanism):
     phrase = "one attribute"
     _reads_all = True
 
-    part: ExactMechanism
+    part: Mechanism
 
     def __post_init__(self) -> None:
-        if not isinstance(self.part, ExactMechanism):
+        if not isinstance(self.part, Mechanism):
             raise InvalidParameter(
                 f"a single attribute has a mechanism with an exact loss, got {type(self.part).__name__}"
             )
@@ -41,11 +41,11 @@ class Single(RecordMechanism):
         return Single(members[0])
 
     @property
-    def parts(self) -> tuple[ExactMechanism, ...]:
+    def parts(self) -> tuple[Mechanism, ...]:
         return (self.part,)
 
     @property
-    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+    def mechanisms(self) -> tuple[Mechanism, ...]:
         return (self.part,)
 
     @property
@@ -83,7 +83,7 @@ def as_record_mechanism(mechanism: object) -> RecordMechanism:
     """A record mechanism as it is; a mechanism becomes that of a single attribute."""
     if isinstance(mechanism, RecordMechanism):
         return mechanism
-    if isinstance(mechanism, ExactMechanism):
+    if isinstance(mechanism, Mechanism):
         return Single(mechanism)
     raise InvalidParameter(
         "a record is reported by a mechanism with an exact loss, or by a record mechanism, got "

@@ -16,7 +16,7 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.law import Marginal
 from deniable.law.law import ReportLaw
-from deniable.mechanisms import ExactMechanism, Losses
+from deniable.mechanisms import Losses, Mechanism
 from deniable.mechanisms.losses import add_losses
 from deniable.randomness.words import Rows
 from deniable.records.base import Figure, Per, RecordMechanism, list_parts, quote_names
@@ -44,7 +44,7 @@ class Split(RecordMechanism):
     takes_records = True
     _reads_all = True
 
-    parts: tuple[ExactMechanism | RecordMechanism, ...] = ()
+    parts: tuple[Mechanism | RecordMechanism, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", list_parts(self.parts))
@@ -85,7 +85,7 @@ class Split(RecordMechanism):
         return tuple(parts)
 
     @cached_property
-    def mechanisms(self) -> tuple[ExactMechanism, ...]:
+    def mechanisms(self) -> tuple[Mechanism, ...]:
         return tuple(mechanism for member in self._members for mechanism in member.mechanisms)
 
     @property
@@ -158,7 +158,7 @@ class Split(RecordMechanism):
         member, j = self._owners[attribute]
         return member.chance_real(j)
 
-    def source(self, attribute: int) -> ExactMechanism | Marginal:
+    def source(self, attribute: int) -> Mechanism | Marginal:
         member, j = self._owners[attribute]
         return member.source(j)
 

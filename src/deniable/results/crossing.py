@@ -36,7 +36,7 @@ from deniable.explain.question_pairs import (
     sum_source,
 )
 from deniable.law import Law
-from deniable.mechanisms import ExactMechanism, Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.plan.attribute import Attribute, list_questions
 from deniable.plan.known_groups import Known
 from deniable.records import Records
@@ -153,7 +153,7 @@ def cross_reports(
 
 
 def _list_supports(
-    records: Records, places: Sequence[int], parts: Sequence[ExactMechanism]
+    records: Records, places: Sequence[int], parts: Sequence[Mechanism]
 ) -> Iterator[list[Floats]]:
     """What reports that hold both attributes support, in blocks."""
     columns = [records.columns[j] for j in places]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 from deniable.domain import Domain, Range
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableWarning, InvalidParameter
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.metric import MetricMechanism
 from deniable.results.most_likely import find_likely
 from deniable.results.possible_shares import Question
@@ -133,7 +133,7 @@ def find_obstacle(estimates: Estimates, name: str) -> str | None:
     if estimates.shares[name].k > estimates.domains[name].k:
         return f'{name!r} cannot be smoothed: "no answer" is one of its values, and has no neighbors'
     source = document.mechanism.source(document.names.index(name))
-    if isinstance(source, MetricMechanism) or (isinstance(source, ExactMechanism) and source.names_value):
+    if isinstance(source, MetricMechanism) or (isinstance(source, Mechanism) and source.names_value):
         return None
     return (
         f"{name!r} cannot be smoothed: its reports do not name one value each, and smoothing needs to know "

@@ -20,14 +20,14 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
-from deniable.mechanisms import Direct, ExactMechanism, Hashed, Losses, SetMechanism, Tally, Unary, checked_k
+from deniable.mechanisms import Direct, Hashed, Losses, Mechanism, SetMechanism, Tally, Unary, checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
 from deniable.rounds.changes import ChangesLoss, bound_changes
 
 
-class Kept(ExactMechanism):
+class Kept(Mechanism):
     """A mechanism for many collections: kept words, so that asking again does not average the noise away."""
 
     repeated = True

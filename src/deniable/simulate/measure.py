@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.errors import InvalidParameter, NotExact, not_among
+from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, consistency
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Mechanism, Protocol, SetMechanism, Summed
+from deniable.mechanisms import Protocol, SetMechanism
 from deniable.mechanisms.protocols import named_protocol
 from deniable.metric import MetricMechanism
 from deniable.metric.table import DISTANCED, Distanced
@@ -71,7 +71,7 @@ class SweepCell:
     """The METRICS, and `coverage`: how often 95 % intervals hold the true shares of `coverage_of`."""
 
 
-_Made = SetMechanism | MetricMechanism | Summed
+_Made = SetMechanism | MetricMechanism
 """What estimates shares."""
 _Cell = tuple[Protocol | Distanced, Population, int | None, SweepCell]
 
@@ -156,7 +156,7 @@ def _measure_cell(
         cell,
         coverage_of="people" if n is None else "population",
         drawn="directly" if is_drawn_directly(mechanism) else "by reports",
-        loss=_loss_or_none(mechanism),
+        loss=mechanism.loss(),
         unit_loss=mechanism.unit_loss,
         expected_mse=mechanism.law.error(cell.n),
         success=mechanism.success(),
@@ -178,13 +178,6 @@ def _find_protocol(name: str) -> Protocol | Distanced:
 def _cover(estimate: Estimate, truth: Floats) -> float:
     low, high = estimate.interval(0.95)
     return float(((low <= truth) & (truth <= high)).mean())
-
-
-def _loss_or_none(mechanism: Mechanism) -> float | None:
-    try:
-        return mechanism.loss()
-    except NotExact:
-        return None
 
 
 def _of_size(population: Callable[[int], Population], k: int) -> Population:

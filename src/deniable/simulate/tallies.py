@@ -20,7 +20,6 @@ from deniable.mechanisms import (
     Hadamard,
     Mechanism,
     Pooled,
-    Summed,
     Tally,
     Unary,
 )
@@ -125,16 +124,6 @@ def _draw_pooled_tally(
         at = functions * mechanism.g + pool.buckets(functions, values)
         cells += np.bincount(at, minlength=pool.cells)
     return Tally(n, mechanism.support_counts(cells))
-
-
-@draw_tally.register
-def _draw_summed_tally(
-    mechanism: Summed, true_counts: npt.ArrayLike, generator: np.random.Generator
-) -> Tally:
-    """A Laplace number is the difference of two exponentials, so a sum of n is that of two gammas."""
-    counts, n = checked_counts(mechanism, true_counts)
-    noise = generator.standard_gamma(n, size=mechanism.k) - generator.standard_gamma(n, size=mechanism.k)
-    return Tally(n, counts + mechanism.scale * noise)
 
 
 @draw_tally.register

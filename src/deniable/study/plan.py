@@ -21,7 +21,7 @@ from deniable.explain.summary import describe_plan, summarize_plan
 from deniable.formatting import Printed
 from deniable.frames import Backend, files
 from deniable.frames import answers as table
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, LabeledMechanism, Missing
 from deniable.plan.document import Ask, PlanDocument
 from deniable.plan.losses import Loss, Protection, Stated
@@ -67,7 +67,7 @@ class Plan(Printed):
     @staticmethod
     def of(
         attributes: Mapping[str, object],
-        mechanism: RecordMechanism | ExactMechanism,
+        mechanism: RecordMechanism | Mechanism,
         people: int,
         title: str = "",
         missing: Missing = "refuse",

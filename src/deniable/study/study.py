@@ -40,7 +40,7 @@ from deniable.explain.references import name_protocol
 from deniable.explain.turnout import count_answered, infer_answered, read_answered
 from deniable.formatting import Printed, format_count
 from deniable.frames import require_file
-from deniable.mechanisms import ExactMechanism
+from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
 from deniable.plan.known_groups import read_known
@@ -404,9 +404,9 @@ class Inquiry:
         return read_target(study.target, study.together, study.known, list(study.attributes))
 
     @cached_property
-    def metric_mechanisms(self) -> Mapping[str, ExactMechanism]:
+    def metric_mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms of metric attributes, by name."""
-        mechanisms: dict[str, ExactMechanism] = {}
+        mechanisms: dict[str, Mechanism] = {}
         for name, attribute in self.attributes.items():
             try:
                 mechanism = metric_mechanism(attribute.domain, name)
@@ -524,7 +524,7 @@ def _consider_levels(study: Study, people: int) -> Considered:
     divided = is_split and study.per == "record"
     budget = equal_part(study.inquiry.budget, sharing) if divided else study.inquiry.budget
     mechanisms_of_levels = {name: iter(attribute.build(budget)) for name, attribute in leveled.items()}
-    parts: list[ExactMechanism] = []
+    parts: list[Mechanism] = []
     for attribute in attributes:
         [question] = attribute.questions if len(attribute.questions) == 1 else [attribute.name]
         parts.append(
@@ -545,7 +545,7 @@ def _consider_levels(study: Study, people: int) -> Considered:
     return replace(anticipate_levels(attributes, row), score=1.0, per=study.per)
 
 
-def _choose_part(study: Study, attribute: Attribute, epsilon: float, people: int) -> ExactMechanism:
+def _choose_part(study: Study, attribute: Attribute, epsilon: float, people: int) -> Mechanism:
     """The mechanism of a question without levels: what it would have by itself at this epsilon."""
     protocols = study.protocol if isinstance(study.protocol, Mapping) else {}
     protocol = next(
@@ -567,10 +567,10 @@ def _choose_part(study: Study, attribute: Attribute, epsilon: float, people: int
 
 
 def _split_levels(
-    attributes: Sequence[Attribute], parts: Sequence[ExactMechanism], leveled: Mapping[str, Leveled]
+    attributes: Sequence[Attribute], parts: Sequence[Mechanism], leveled: Mapping[str, Leveled]
 ) -> Split:
     """Every question by itself; of one with levels, one level."""
-    blocks: dict[str, list[ExactMechanism]] = {}
+    blocks: dict[str, list[Mechanism]] = {}
     for attribute, part in zip(attributes, parts, strict=True):
         question = attribute.columns[0] if attribute.columns[0] in leveled else attribute.name
         blocks.setdefault(question, []).append(part)

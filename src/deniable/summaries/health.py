@@ -27,7 +27,7 @@ from deniable.exact import PRIME
 from deniable.formatting import format_count, format_digits
 from deniable.law import Law, Marginal, Moments
 from deniable.law.pairs import walsh_transform
-from deniable.mechanisms import ExactMechanism, Hadamard, Hashed, Linear, Pooled, SubsetShape, Tally
+from deniable.mechanisms import Hadamard, Hashed, Linear, Mechanism, Pooled, SubsetShape, Tally
 from deniable.randomness import FULL, toeplitz
 from deniable.rounds import HashedMemoized
 from deniable.summaries.totals import known_squares
@@ -192,7 +192,7 @@ def _label(estimate: Estimate, value: int) -> str:
 class Sizes(Watch):
     """How many values reports support, where that does not depend on the answer: independent bits."""
 
-    mechanism: ExactMechanism
+    mechanism: Mechanism
     counts: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -309,7 +309,7 @@ class UnusedRows(Watch):
 class Together(Watch):
     """How often reports support two values together: fakes that push several values do so too often."""
 
-    mechanism: ExactMechanism
+    mechanism: Mechanism
     values: Array | None = None
     counts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     n: int = 0
@@ -400,7 +400,7 @@ class Together(Watch):
 
 
 @singledispatch
-def watches(mechanism: ExactMechanism) -> list[Watch]:
+def watches(mechanism: Mechanism) -> list[Watch]:
     """What to look at in reports of this mechanism, besides their shares."""
     return [Sizes(mechanism), Together(mechanism)] if mechanism.bitwise else []
 

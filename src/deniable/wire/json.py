@@ -18,10 +18,10 @@ from deniable.exact import PRIME
 from deniable.mechanisms import (
     ChannelMechanism,
     Direct,
-    ExactMechanism,
     Hadamard,
     Hashed,
     Linear,
+    Mechanism,
     PackedSubset,
     Pooled,
     Subset,
@@ -67,7 +67,7 @@ _DECODER = json.JSONDecoder(parse_float=_read_float, parse_constant=_refuse_cons
 
 
 @singledispatch
-def part_to_json(part: ExactMechanism, column: Array) -> object:  # noqa: ARG001 it decides which one
+def part_to_json(part: Mechanism, column: Array) -> object:  # noqa: ARG001 it decides which one
     """What a report says, as JSON has it: a number, unless it is of one of these classes."""
     return int(column[0])
 
@@ -95,7 +95,7 @@ def _(part: BitFlip, column: Array) -> object:
 
 
 @singledispatch
-def part_to_labels(part: ExactMechanism, column: Array, domain: Domain, labels: Sequence[str]) -> object:  # noqa: ARG001
+def part_to_labels(part: Mechanism, column: Array, domain: Domain, labels: Sequence[str]) -> object:  # noqa: ARG001
     """What a report says, for people: the labels of the values that it points to."""
     return [labels[value] for value in np.flatnonzero(part.support(column)[0]).tolist()]
 
@@ -208,7 +208,7 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
     return read
 
 
-_READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
+_READERS: Mapping[type[Mechanism], Callable[[Any], Reader]] = {
     Direct: _direct_reader,
     Hadamard: _hadamard_reader,
     Pooled: _pooled_reader,
@@ -224,7 +224,7 @@ _READERS: Mapping[type[ExactMechanism], Callable[[Any], Reader]] = {
 }
 
 
-def reader(part: ExactMechanism) -> Reader:
+def reader(part: Mechanism) -> Reader:
     """A reader of one part, in plain Python (fastest for one report), with all sizes looked up before."""
     return _READERS[type(part)](part)
 

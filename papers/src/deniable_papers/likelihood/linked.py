@@ -63,7 +63,7 @@ def mle_rounds(
     return replace(found, method=f"{found.method}, {format_count(len(rounds), 'linked round')}")
 
 
-def mle_rounds_of_plan(plan: Plan, rounds: Iterable[Reports], **options: Any) -> RecordLikelihood:
+def mle_rounds_of_plan(plan: Plan, rounds: object, **options: Any) -> RecordLikelihood:
     """The most likely shares of every attribute from linked rounds: row i of each is the same person.
 
     A collector does not know who sent what, so that only simulated people, and people who say who they are,

@@ -106,7 +106,7 @@ class ContinuousWave:
         `mle_groups` take. Unless given, bins are about the root of the number of reports.
         """
         low, high = -self.width, 1 + self.width
-        values = unmasked(data)
+        values = unmasked(np.asanyarray(data))
         try:
             reports = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):

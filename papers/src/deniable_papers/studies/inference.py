@@ -12,7 +12,7 @@ from deniable.arrays import Array, Floats
 from deniable.attack import profile, sampled_attribute
 from deniable.attack.sampling import Assumed, estimate_marginals
 from deniable.attack.values import guess_values
-from deniable.mechanisms import PROTOCOLS, ExactMechanism
+from deniable.mechanisms import PROTOCOLS, Mechanism
 from deniable.randomness import Words
 from deniable.randomness.simulated import seeded
 from deniable.records import Faked, Records, rsfd, rsrfd
@@ -233,8 +233,8 @@ def _shares(counts: Floats) -> Floats:
     return np.asarray(counts / total) if total > 0 else np.full(counts.size, 1 / counts.size)
 
 
-def _make_mechanism(protocol: str, k: int, epsilon: float) -> ExactMechanism:
-    return PROTOCOLS[protocol].make_exact(k, epsilon)
+def _make_mechanism(protocol: str, k: int, epsilon: float) -> Mechanism:
+    return PROTOCOLS[protocol].make(k, epsilon)
 
 
 def _words(draws: np.random.Generator) -> Words:

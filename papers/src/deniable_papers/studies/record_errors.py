@@ -16,7 +16,7 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import STEPS
 from deniable.exact import whole_number
 from deniable.law import Law, Marginal
-from deniable.mechanisms import ExactMechanism, SetMechanism, Tally
+from deniable.mechanisms import Mechanism, SetMechanism, Tally
 from deniable.metric import MetricMechanism
 from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism
 from deniable.simulate.measure import Mean
@@ -133,7 +133,7 @@ def _draw_attribute(
     return Draws(people.sum(axis=1), real.counts + faked)
 
 
-def _draw_reports(part: ExactMechanism, people: Integers, generator: np.random.Generator) -> Draws:
+def _draw_reports(part: Mechanism, people: Integers, generator: np.random.Generator) -> Draws:
     """A tally of a mechanism for each row of people: all at once where a law does it, else one by one."""
     if isinstance(part, SetMechanism) and (part.bitwise or part.names_value):
         draw = draw_bits if part.bitwise else draw_values

@@ -15,7 +15,7 @@ from deniable.estimate import Estimate
 from deniable.exact import number
 from deniable.formatting import format_percent
 from deniable.law import Moments
-from deniable.mechanisms import Direct, ExactMechanism, Hadamard, Hashed, Pooled, SubsetShape, checked_values
+from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, Pooled, SubsetShape, checked_values
 from deniable.rounds import HashedMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]
@@ -43,7 +43,7 @@ class Recovery:
 
 
 def recover_shares(
-    mechanism: ExactMechanism,
+    mechanism: Mechanism,
     estimate: Estimate,
     fakes: float,
     model: FakeModel,
@@ -74,7 +74,7 @@ def recover_shares(
     return Recovery(model, share, *ends)
 
 
-def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targets: Integers) -> Floats:
+def _added(mechanism: Mechanism, estimate: Estimate, model: FakeModel, targets: Integers) -> Floats:
     """What a fake adds to every share, on average."""
     law, chosen = estimate.law, np.zeros(estimate.k, dtype=bool)
     if isinstance(law, Moments) or estimate.asked is not None:
@@ -89,7 +89,7 @@ def _added(mechanism: ExactMechanism, estimate: Estimate, model: FakeModel, targ
 
 
 @singledispatch
-def supported_by_pushing(_mechanism: ExactMechanism, chosen: Array, q: Floats) -> Floats:
+def supported_by_pushing(_mechanism: Mechanism, chosen: Array, q: Floats) -> Floats:
     """How likely a report that pushes the chosen values supports each value: these, and others as noise."""
     return np.where(chosen, 1.0, q)
 
@@ -109,7 +109,7 @@ def _(mechanism: SubsetShape, chosen: Array, _q: Floats) -> Floats:
 
 
 @singledispatch
-def supported_by_chance(mechanism: ExactMechanism) -> float:
+def supported_by_chance(mechanism: Mechanism) -> float:
     """How likely a report that is drawn evenly from all that are possible supports a value."""
     if not (mechanism.bitwise or isinstance(mechanism, Hadamard)):
         raise InvalidParameter(f"reports of {mechanism.title} are not drawn evenly here")

@@ -188,7 +188,7 @@ def _report_one_by_one(
     draws: np.random.Generator,
 ) -> list[list[Clue]]:
     """Reports each attribute of a person once: a survey learns only what is new."""
-    parts = [PROTOCOLS[protocol].make_exact(k, epsilon) for k in people.ks]
+    parts = [PROTOCOLS[protocol].make(k, epsilon) for k in people.ks]
     everyone, before = np.arange(people.n), np.zeros((people.n, people.d), dtype=bool)
     held: list[list[Clue]] = []
     for attributes in chosen:

@@ -18,7 +18,7 @@ from functools import cache
 from typing import final
 
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import ExactMechanism, adaptive
+from deniable.mechanisms import Mechanism, adaptive
 from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
 from deniable_papers.data import Dataset
 from deniable_papers.studies.sweep import (
@@ -83,7 +83,7 @@ def reproduce(
     return run_sweep(cells, one, progress)
 
 
-def _either(ks: Sequence[int], epsilon: float) -> tuple[ExactMechanism, ...]:
+def _either(ks: Sequence[int], epsilon: float) -> tuple[Mechanism, ...]:
     """GRR or OUE for each attribute, whichever has the smaller variance at f = 0 (ADP)."""
     return tuple(adaptive(k, epsilon, among=("grr", "oue"), f=0.0) for k in ks)
 

@@ -15,7 +15,7 @@ from deniable.cross.spread import OneReport, fix_total
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex
 from deniable.likelihood import mle
-from deniable.mechanisms import ExactMechanism, adaptive
+from deniable.mechanisms import Mechanism, adaptive
 from deniable.randomness.simulated import seeded
 from deniable.simulate.population import numbers_from
 from deniable_papers import data
@@ -77,7 +77,7 @@ def _point(
 
 
 def _measure_alone(
-    mechanism: ExactMechanism, cells: Integers, truth: Floats, generator: np.random.Generator
+    mechanism: Mechanism, cells: Integers, truth: Floats, generator: np.random.Generator
 ) -> list[float]:
     reports = mechanism.privatize(cells, seeded(int(generator.integers(1 << 62))))
     estimate = mechanism.estimate(mechanism.tally(reports))

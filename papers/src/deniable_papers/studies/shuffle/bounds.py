@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deniable.crowd import Bound, shuffled
-from deniable.mechanisms import ExactMechanism, grr, olh, oue
+from deniable.mechanisms import Mechanism, grr, olh, oue
 from deniable_papers.studies.stated import StatedPoint, compare
 
 DELTA = 1e-6
@@ -41,7 +41,7 @@ def compare_bounds(n: int, epsilon: float) -> Iterator[StatedPoint]:
         yield _make_row(case, name, epsilon, n, found.epsilon, text)
 
 
-def _make(case: str, epsilon: float) -> ExactMechanism:
+def _make(case: str, epsilon: float) -> Mechanism:
     """The mechanism of a column; how many values bits and hashes have makes no difference."""
     name, _, k = case.partition(" ")
     if name == "grr":

@@ -76,7 +76,7 @@ def reproduce(
     Splits and models have the seeds 0 to runs - 1, as published; `seed` is that of the noise.
     """
     names = _check_names(datasets, CASES, "a table of this study")
-    known = [*BASELINES, *(row.name.upper() for row in PROTOCOLS.values() if row.exact)]
+    known = [*BASELINES, *map(str.upper, PROTOCOLS)]
     protocols = [
         name for name in _check_names(mechanisms, known, "a mechanism", MECHANISMS) if name not in BASELINES
     ]
