@@ -1,4 +1,4 @@
-"""Summed histograms: Laplace noise in floats follows its law; guesses and estimates are as good as they say."""
+"""Summed histograms: Laplace noise in floats follows its law; guesses and estimates scatter as they say."""
 
 from __future__ import annotations
 
