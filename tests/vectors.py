@@ -50,7 +50,9 @@ ANSWERS: list[dict[str, Any]] = [
 PRIORS = [[0.4, 0.3, 0.2, 0.05, 0.05], [0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1], [0.7, 0.3]]
 
 
-def of(mechanism: RecordMechanism, attributes: Mapping[str, Any] | None = None, **more: Any) -> Plan:
+def of(
+    mechanism: RecordMechanism | Mechanism, attributes: Mapping[str, Any] | None = None, **more: Any
+) -> Plan:
     if attributes is None:
         attributes = (
             QUESTIONS

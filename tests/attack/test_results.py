@@ -56,7 +56,7 @@ SIMULATED: dict[str, tuple[dn.records.RecordMechanism | dn.mechanisms.Mechanism,
 @pytest.mark.parametrize("name", SIMULATED)
 def test_what_is_simulated_follows_the_seed(name: str) -> None:
     source, prior = SIMULATED[name]
-    one, same, other = (attack.success(source, prior, 2, seed=seed) for seed in (1, 1, 2))  # type: ignore[arg-type]
+    one, same, other = (attack.success(source, prior, 2, seed=seed) for seed in (1, 1, 2))
     assert one == same
     assert (one.seed, other.seed) == (1, 2)
     compared = 0

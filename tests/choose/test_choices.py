@@ -62,7 +62,7 @@ def everything(
         for mechanism in ("SPL", "SMP"):
             budget = equal_part(epsilon, len(ks)) if mechanism == "SPL" else epsilon
             parts = tuple(PROTOCOLS[name].make(k, budget) for name, k in zip(names, ks, strict=True))
-            made = (Split if mechanism == "SPL" else Sample)(parts)  # type: ignore[arg-type]
+            made = (Split if mechanism == "SPL" else Sample)(parts)
             scale = 1 if mechanism == "SPL" else len(ks)
             sizes = [part.report_bytes for part in parts]
             errors = [made.marginal(j).error(1) * scale / n for j in range(len(ks))]
