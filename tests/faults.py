@@ -22,7 +22,6 @@ from deniable.law.law import ReportLaw
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 
-
 ANYTHING: Any = object
 """A base by which types let a class pass for any mechanism."""
 

@@ -132,10 +132,14 @@ def test_it_passes_what_every_protocol_passes(row: Protocol) -> None:
 
 
 def test_a_new_shape_passes_what_every_protocol_passes(shape: Protocol) -> None:
-    """At epsilon 20 and 10,000 values its threshold is next to 2^64, and a step of it is 1e-7 of epsilon."""
-    tests = [(title, test) for title, test in generic_tests(shape.name) if "at_the_corners" not in title]
-    assert len(tests) == len(list(generic_tests(shape.name))) - 1
+    """Its budget is checked up to epsilon 10 and 1,000 values: at 20 and 10,000 its threshold is next to 2^64,
+    and a step of it is 1e-7 of epsilon.
+    """
+    tests = [(title, test) for title, test in generic_tests(shape.name) if "loss_spends_epsilon" not in title]
+    assert len(tests) == len(list(generic_tests(shape.name))) - 2
     check_each(lambda test: test(), tests)
+    for k, epsilon in itertools.product((2, 3, 1000), (1e-4, 0.1, 1.0, 5.0, 10.0)):
+        test_every_mechanism.check_budget(shape.make, k, epsilon)
 
 
 def test_a_new_shape_whose_sampler_is_broken_does_not(
