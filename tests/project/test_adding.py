@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+import deniable.choose.candidate  # noqa: F401  # lists the protocols before a row is added
 from deniable.mechanisms import PROTOCOLS, Protocol
 from deniable.mechanisms.protocols import recognize
 from deniable.plan import strict_json as notation
@@ -132,7 +133,7 @@ def test_it_passes_what_every_protocol_passes(row: Protocol) -> None:
 
 
 def test_a_new_shape_passes_what_every_protocol_passes(shape: Protocol) -> None:
-    """Its budget is checked up to epsilon 10 and 1,000 values: at 20 and 10,000 its threshold is next to 2^64,
+    """Its budget is checked up to epsilon 10 and 1,000 values: at 20 and 10,000 its threshold is near 2^64,
     and a step of it is 1e-7 of epsilon.
     """
     tests = [(title, test) for title, test in generic_tests(shape.name) if "loss_spends_epsilon" not in title]
