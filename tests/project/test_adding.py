@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-import deniable.choose.candidate  # noqa: F401  # lists the protocols before a row is added
+import deniable.choose.candidate  # lists the protocols before a row is added
 from deniable.mechanisms import PROTOCOLS, Protocol
 from deniable.mechanisms.protocols import recognize
 from deniable.plan import strict_json as notation
