@@ -343,7 +343,7 @@ def test_a_reader_that_leaves_early_is_no_error(command: str) -> None:
     process.wait(timeout=60)
 
 
-@pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "variance"), (130, "what it does")])
+@pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "best guess"), (130, "what it does")])
 def test_a_terminal_shows_the_columns_it_has_room_for(
     width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
