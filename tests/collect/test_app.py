@@ -306,31 +306,27 @@ def alone() -> Iterator[Running]:
         yield running
 
 
-def found_rows(level: float = 0.95, project: str | None = None) -> list[dict[str, Any]]:
+def found_rows(level: float = 0.95) -> list[dict[str, Any]]:
     """What the reports say, without what an answer says once."""
-    rows = Findings(ONE.estimate(tallied(REPORTS)).numbers, level, project).rows.values
+    rows = Findings(ONE.estimate(tallied(REPORTS)).numbers, level).rows.values
     return [{name: cell for name, cell in row.items() if name not in ("level", "plan")} for row in rows]
 
 
 def test_estimates_are_those_of_the_reports(alone: Running) -> None:
-    expected = found_rows(0.9, "norm-sub")
-    shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, project="norm-sub", round=1).json()
+    expected = found_rows(0.9)
+    shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, round=1).json()
     # these values have no distances, and are known well
     nothing: dict[str, object] = {
         name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among")
     }
     nothing |= {"smooth": False, "refused": {}, "fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
-    assert (
-        shown
-        == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "project": "norm-sub", "rows": expected}
-        | nothing
-    )
+    assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "rows": expected} | nothing
     table = parquet.read_table(
         io.BytesIO(alone.get(f"/plans/{ONE.id}/estimates", format="parquet", level=0.9).content)
     )
     assert table["low"].to_pylist() == [row["low"] for row in expected]
-    answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv", level=0.9, project="norm-sub", round=1)
+    answer = alone.get(f"/plans/{ONE.id}/estimates", format="csv", level=0.9, round=1)
     rows = list(csv.DictReader(answer.text.splitlines()))
     about = {
         "kind": "value",
@@ -466,7 +462,6 @@ def test_nothing_is_shown_of_too_few(collector: Running, what: str) -> None:
         {"round": "9"},
         {"level": "1"},
         {"level": "nan"},
-        {"project": "none"},
         {"format": "exe"},
     ],
 )

@@ -23,7 +23,6 @@ from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.files import FOLDER, read_files
 from deniable.collect.reading import fetch_tallies
 from deniable.collect.store import open_store
-from deniable.estimate import consistency
 from deniable.explain.device_limit import round_limit
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
@@ -1553,15 +1552,7 @@ def test_the_dashboard_shows_what_is_chosen(visit: Visit, collector: Running) ->
     page.get_by_label("Confidence").select_option("0.99")
     high = collector.get(f"/plans/{FILLED.id}/estimates", round=1, level=0.99).json()["rows"][0]["high"]
     expect(table.get_by_role("row").nth(1)).to_contain_text(f"{100 * high:.2f} %")
-    steps = page.get_by_label("Consistency step").locator("option").all_text_contents()[1:]
-    assert set(steps) == set(consistency.NAMES) - {"simplex"}, "which is another name"
-    for step in steps:
-        page.get_by_label("Consistency step").select_option(step)
-        expect(page.get_by_text(f"◇ {step} ")).to_be_visible()
-    page.get_by_label("Consistency step").select_option("norm-sub")
-    expect(table.get_by_role("columnheader", name="Consistent")).to_be_visible()
     page.get_by_text("Charts", exact=True).click()
-    expect(page.get_by_text("◇ after the consistency step").first).to_be_visible()
     expect(page.get_by_role("link", name="Read the plan")).to_have_attribute("href", f"plans/{FILLED.id}")
     expect(page.get_by_role("heading", name="What is given away")).to_be_visible()
     expect(page.get_by_role("heading", name="The collector")).to_be_visible()

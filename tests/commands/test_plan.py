@@ -74,8 +74,8 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert table.num_rows == 20_000
     assert table.column_names == ["transport", "satisfied", "minutes.0"]
     files = ["-o", "e.csv", "-o", "e.json", "--out", "e.parquet", "--plot", "e.png"]
-    level, project = ["--level", f"{1 - statistics.SYSTEM_ALPHA:.9f}"], ["--project", "norm-sub"]
-    found = run("estimate", "plan.json", "out/reports.parquet", *files, *level, *project)
+    level = ["--level", f"{1 - statistics.SYSTEM_ALPHA:.9f}"]
+    found = run("estimate", "plan.json", "out/reports.parquet", *files, *level)
     assert found.code == 0, found.err
     assert "on foot" in found.out
     assert Path("e.png").stat().st_size > 10_000
@@ -97,7 +97,7 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert about["n"] == 20_000
     assert [row["value"] for row in about["rows"]] == [row["value"] for row in rows]
     assert parquet.read_table("e.parquet").num_rows == len(rows) + 1
-    printed = run("estimate", "plan.json", "out/reports.parquet", "--json", *level, *project)
+    printed = run("estimate", "plan.json", "out/reports.parquet", "--json", *level)
     assert printed.out == Path("e.json").read_text(encoding="utf-8")
 
 
@@ -674,9 +674,8 @@ def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:
 
 
 def test_help_names_every_consistency_step(run: Run) -> None:
-    for command in ("estimate", "simulate"):
-        text = "".join(run(command, "--help").out.split())
-        assert all(name in text for name in consistency.NAMES)
+    text = "".join(run("simulate", "--help").out.split())
+    assert all(name in text for name in consistency.NAMES)
 
 
 def test_no_reports_and_bad_levels(run: Run) -> None:
@@ -693,7 +692,6 @@ def test_no_reports_and_bad_levels(run: Run) -> None:
     Path("data.csv").write_text("a,b\n" + "x,1\n" * 50, encoding="utf-8")
     assert run("privatize", "plan.json", "data.csv", "-o", "r.parquet").code == 0
     assert "confidence level" in run("estimate", "plan.json", "r.parquet", "--level", "2").err
-    assert "did you mean 'simplex'" in run("estimate", "plan.json", "r.parquet", "--project", "simplx").err
 
 
 def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:

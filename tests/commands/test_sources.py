@@ -281,7 +281,6 @@ def test_a_database_of_duckdb_is_a_file(lake: pa.Table, run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "titles"),
     [
-        ("--project norm-sub", ["color, made consistent (norm-sub)"]),
         ("--mle", ["color, most likely shares", "of the best in every window"]),
         ("--fakes 0.01", ["color, if up to 1 % of reports are fake"]),
     ],
@@ -293,7 +292,7 @@ def test_windows_show_what_is_asked_for(options: str, titles: list[str], lake: p
     for title in titles:
         assert title in outcome.out
     about = json.loads(run(*arguments, "--json").out)
-    name = {"--project": "projected", "--mle": "mle", "--fakes": "fakes low"}[options.split()[0]]
+    name = {"--mle": "mle", "--fakes": "fakes low"}[options.split()[0]]
     rows = [row for row in about["windows"][0]["rows"] if row["attribute"] == "color"]
     shown = outcome.out.partition(titles[0])[2].splitlines()[2]
     for row in rows:

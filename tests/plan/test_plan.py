@@ -747,10 +747,10 @@ def test_a_result_is_a_mapping_and_a_table(backend: Any) -> None:
     assert len(result) == 2
     with pytest.raises(KeyError, match="did you mean 'color'"):
         result["colour"]
-    rows = Findings(result.numbers, 0.9, "simplex").rows.values
+    rows = Findings(result.numbers, 0.9).rows.values
     assert [row["value"] for row in rows[:3]] == ["red", "green", "blue"]
-    assert sum(row["projected"] for row in rows[:3]) == pytest.approx(1)
-    frame = result.frame(0.9, "simplex", backend)
+    assert sum(row["share"] for row in rows[:3]) == pytest.approx(1)
+    frame = result.frame(0.9, backend)
     columns = {
         name: list(frame[name].to_pylist() if backend == "pyarrow" else frame[name])
         for name in rows[0]

@@ -295,9 +295,7 @@ def test_every_bin_is_shown_on_demand(reported: Run) -> None:
 
 def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
     files = ["-o", "e.csv", "-o", "e.json", "-o", "e.parquet"]
-    found = reported(
-        "estimate", "plan.json", "r.parquet", "--quantile", "0.5", "--project", "norm-sub", *files
-    )
+    found = reported("estimate", "plan.json", "r.parquet", "--quantile", "0.5", *files)
     assert found.code == 0, found.err
     rows = list(csv.DictReader(Path("e.csv").read_text(encoding="utf-8").splitlines()))
     kinds = [(row["attribute"], row["kind"]) for row in rows]
@@ -307,7 +305,6 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
         chosen = [row for row in rows if row["attribute"] == "age" and row["kind"] == kind]
         assert sum(float(row["share"]) for row in chosen) == pytest.approx(1)
         assert sum(float(row["unbiased"]) for row in chosen) == pytest.approx(1)
-        assert sum(float(row["projected"]) for row in chosen) == pytest.approx(1)
     (half,) = (row for row in rows if row["kind"] == "quantile")
     assert half["value"] == "median"
     assert float(half["low"]) <= float(half["quantile"]) <= float(half["high"])
@@ -320,7 +317,7 @@ def test_files_have_means_quantiles_and_groups(reported: Run) -> None:
 
 SHARE = ["share", "low", "high", "count", "noisy", "method"]
 UNBIASED = ["unbiased", "stderr", "unbiased_low", "unbiased_high"]
-REST = [*SHARE, *UNBIASED, "moved_from", "projected", "n", "level", "plan"]
+REST = [*SHARE, *UNBIASED, "moved_from", "n", "level", "plan"]
 
 
 def test_options_that_no_attribute_allows_are_refused(run: Run) -> None:

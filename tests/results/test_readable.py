@@ -240,12 +240,10 @@ def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
     asked = {"color": ASKED["color"], "hours": dn.Range(0, 60, step=5), "income": ASKED["income"]}
     plan = dn.Study(asked, epsilon=0.5, mechanism="split").plan(people=1000)
     answers = {"color": [*ASKED["color"]] * 60, "hours": [20, 35, 50] * 100, "income": [4000.0] * 300}
-    found = Findings.read(
-        plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))).numbers, project="simplex", mle=True
-    )
+    found = Findings.read(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))).numbers, mle=True)
     rows = found.about()
     assert all(row["noisy"] for of in ("rows", "means", "quantiles") for row in rows[of]), "or this is empty"
-    points = {f"{row[of]:.4f}" for row in rows["rows"] for of in ("share", "projected", "mle") if of in row}
+    points = {f"{row[of]:.4f}" for row in rows["rows"] for of in ("share", "mle") if of in row}
     points |= {f"{100 * row['share']:.1f} %" for row in rows["rows"]}
     points |= {f"{row['mean']:.6g}," for row in rows["means"]}
     points |= {f"{row['quantile']:.6g}," for row in rows["quantiles"]}

@@ -232,14 +232,12 @@ function answersTable(name: string, rows: readonly Row[]): HTMLElement {
 }
 
 function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
-  const projected = rows.some((row) => row.projected !== undefined);
-  const heads = ["Value", "Share", "From", "To", "People", ...(projected ? ["Consistent"] : [])];
+  const heads = ["Value", "Share", "From", "To", "People"];
   const cells = (row: Row): string[] => [
     row.noisy ? NOISY : [percent(row.share, 2), moved(row)].filter(Boolean).join(", "),
     percent(row.low, 2),
     percent(row.high, 2),
     row.noisy ? "–" : signed(count(Math.round(row.count))),
-    ...(projected ? [row.noisy ? "–" : percent(row.projected ?? 0, 2)] : []),
   ];
   return table(
     `Estimates of ${name}`,

@@ -31,14 +31,12 @@ const SOFT = "var(--soft)";
 const GRID = "var(--line)";
 const MAIN = "var(--accent)";
 const STRONG = "var(--accent-strong)";
-const SECOND = "var(--second)";
 
 /** A value in each row: its share as a bar, the interval on it. Those of a long list that are largest. */
 export function shares(name: string, rows: readonly Row[], width: number): HTMLElement {
   const shown = rows.length > MOST_ROWS ? largest(rows, MOST_ROWS) : rows;
   const where = { y: "value" } as const;
   const label = { fill: TEXT, stroke: "var(--card)", strokeWidth: 4, fontSize: 14 } as const;
-  const projected = shown.filter((row) => typeof row.projected === "number");
   // letters of a name that fit next to the numbers; longer ones get a line of their own
   const said = (row: Row): string => [within(row), !row.noisy && moved(row)].filter(Boolean).join(", ");
   const numbers = NUMBERS + (shown.some((row) => !row.noisy && moved(row)) ? MOVED : 0);
@@ -110,16 +108,6 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
         title: spoken,
         clip: true,
       }),
-      dot(projected, {
-        ...where,
-        x: "projected",
-        r: 4.5,
-        symbol: "diamond",
-        stroke: SECOND,
-        fill: "var(--card)",
-        strokeWidth: 2,
-        dy: 9 + more / 2,
-      }),
       text(shown, {
         ...where,
         text: "value",
@@ -146,13 +134,7 @@ export function shares(name: string, rows: readonly Row[], width: number): HTMLE
     rows.length > shown.length
       ? `The ${shown.length} largest of ${rows.length} values; the table has all.`
       : "";
-  const key = projected.length ? "◇ after the consistency step" : "";
-  return figure(
-    drawing,
-    `Estimates of ${name}`,
-    shown.map(spoken).join("; "),
-    [others, key].filter(Boolean).join(" "),
-  );
+  return figure(drawing, `Estimates of ${name}`, shown.map(spoken).join("; "), others);
 }
 
 /** For long ordered lists: the shares as a line, the intervals as a band. */
@@ -389,7 +371,7 @@ export function largest(rows: readonly Row[], count: number): Row[] {
 }
 
 function reach(rows: readonly Row[]): [number, number] {
-  const ends = rows.flatMap(({ low, high, projected }) => [low, high, projected ?? 0]);
+  const ends = rows.flatMap(({ low, high }) => [low, high]);
   return [Math.max(-1, Math.min(0, ...ends)), Math.min(2, Math.max(0.05, ...ends))];
 }
 

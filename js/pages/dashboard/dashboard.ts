@@ -15,7 +15,7 @@ import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } 
 import { RangeBoard } from "./range_board.js";
 import { type Choice, type Past, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
-import { describeShares, type Kind, STEPS } from "./shares_note.js";
+import { describeShares, type Kind } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
 
 speak(pages, "en");
@@ -51,7 +51,7 @@ interface Shell {
 class Dashboard {
   private results: Results | null = null;
   private token = "";
-  private choice: Choice = { plan: null, round: null, level: "0.95", project: "", smooth: false };
+  private choice: Choice = { plan: null, round: null, level: "0.95", smooth: false };
   private mode: Mode = "charts";
   private kind: Kind = "possible";
   private paused = false;
@@ -176,9 +176,7 @@ class Dashboard {
     );
     sections.round.value = String(round);
     (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
-    keep(sections.kind, [this.kind, this.choice.project], () =>
-      describeShares(this.kind, this.choice.project),
-    );
+    keep(sections.kind, this.kind, () => describeShares(this.kind));
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
     this.drawResults(view, sections.results);
@@ -327,12 +325,6 @@ class Dashboard {
         h("option", { value: level, selected: level === this.choice.level }, `${100 * Number(level)} %`),
       ),
     );
-    const project = h(
-      "select",
-      { id: "project", change: () => this.choose({ project: project.value }) },
-      h("option", { value: "" }, "None"),
-      Object.keys(STEPS).map((step) => h("option", { value: step }, step)),
-    );
     const view = (value: Mode, label: string): HTMLElement => {
       const set = (): void => {
         this.mode = value;
@@ -379,7 +371,6 @@ class Dashboard {
       { class: "controls", "aria-label": "What is shown" },
       field("Round", round),
       field("Confidence", level),
-      field("Consistency step", project),
       h(
         "fieldset",
         { class: "field" },

@@ -55,20 +55,12 @@ export interface Choice {
   readonly plan: string | null;
   readonly round: number | null;
   readonly level: string;
-  readonly project: string;
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
 }
 
-/** What of the choice is asked of the collector for every round. */
-export function queryOf(choice: Choice, plan: Plan): string {
-  return `${baseOf(choice, plan)}${choice.project && `&project=${choice.project}`}`;
-}
-
-/**
- * The query of a choice without its consistency step. The collector refuses to smooth where no values are neighbors.
- */
-function baseOf({ level, smooth }: Choice, plan: Plan): string {
+/** What of the choice is asked of the collector, which refuses to smooth where no values are neighbors. */
+export function queryOf({ level, smooth }: Choice, plan: Plan): string {
   const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
   return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
 }
@@ -156,10 +148,10 @@ export class Results {
     const before = this.kept;
     this.kept = new Map();
     try {
-      const query = baseOf(choice, plan);
+      const query = queryOf(choice, plan);
       const estimates = await this.once<Estimates>(
         before,
-        `plans/${id}/estimates?round=${round}&${queryOf(choice, plan)}`,
+        `plans/${id}/estimates?round=${round}&${query}`,
         reported(round),
       );
       const enough = !(estimates instanceof Refused);

@@ -186,7 +186,6 @@ export interface Estimates {
   readonly round: number | null;
   readonly n: number;
   readonly level: number;
-  readonly project: string | null;
   readonly rows: readonly Row[];
   readonly means: readonly Mean[];
   /** Neighboring values together: bins of a long range, blocks of a large grid. */
@@ -230,7 +229,6 @@ export interface Row {
   readonly moved_from: number | null;
   /** How many reports are about this attribute. */
   readonly n: number;
-  readonly projected?: number | null;
   /** For a location: the low end of its interval, if those of all cells hold at once. */
   readonly low_together?: number | null;
   /** Whom it is about, where that is not everybody: those who answered, for example. */

@@ -30,7 +30,6 @@ from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
-from deniable.estimate.consistency import NAMES
 from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
@@ -182,13 +181,10 @@ class Handlers:
 
     async def show_estimates(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
-        project = request.query_params.get("project")
-        if project is not None and project not in NAMES:
-            raise Refusal("parameter", not_among(project, "a consistency step", NAMES))
         form = _read_choice(request, "format", ("json", "csv", "parquet"))
         smooth = _read_choice(request, "smooth", ("false", "true")) == "true"
         number, tallies = await self._tallies(served, number)
-        estimate = partial(results.estimated, served.plan, tallies, number, level, project, smooth=smooth)
+        estimate = partial(results.estimated, served.plan, tallies, number, level, smooth=smooth)
         estimates = await asyncio.to_thread(estimate)
         if form == "json":
             return _respond(estimates)

@@ -168,7 +168,6 @@ class Row(Message, frozen=True, omit_defaults=True):
     unbiased_high: float
     moved_from: MovedFrom
     n: ReportsAbout
-    projected: float | None = None
     low_together: Annotated[
         float | None,
         explain("For a location: the low end of its interval, if those of all cells hold at once."),
@@ -258,7 +257,6 @@ class Estimates(Message, frozen=True):
     round: int | None
     n: int
     level: float
-    project: str | None
     rows: list[Row]
     means: list[Mean]
     groups: Annotated[

@@ -12,7 +12,6 @@ from typing import Any, final
 from deniable.collect import messages
 from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
-from deniable.estimate.consistency import NAMES
 
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"
@@ -146,7 +145,6 @@ OPERATIONS = (
         query={
             "round": ROUND,
             "level": _LEVEL,
-            "project": {"enum": list(NAMES)},
             "smooth": _SMOOTH,
             "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
         },

@@ -51,7 +51,6 @@ def estimated(
     tallies: Tallies,
     number: int | None,
     level: float,
-    project: str | None = None,
     cells: bool = True,
     smooth: bool = False,
 ) -> Estimates:
@@ -61,7 +60,7 @@ def estimated(
     of several people ask again every few seconds, and the blocks of 2,000 cells take four. With `smooth`, the
     shares of ranges and grids are smoothed.
     """
-    query = _Query((plan.id, _digest(tallies), number, level, project, cells, smooth), plan, tallies)
+    query = _Query((plan.id, _digest(tallies), number, level, cells, smooth), plan, tallies)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     return _estimate.__wrapped__(query) if many else _estimate(query)
 
@@ -71,7 +70,7 @@ def estimated(
 class _Query:
     """A request for estimates, equal to another if all that it asks for is, by the counts themselves."""
 
-    key: tuple[str, bytes, int | None, float, str | None, bool, bool]
+    key: tuple[str, bytes, int | None, float, bool, bool]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
 
@@ -90,12 +89,12 @@ def _digest(tallies: Tallies) -> bytes:
 @lru_cache(maxsize=64)
 def _estimate(query: _Query) -> Estimates:
     plan, tallies = query.plan, query.tallies
-    _, _, number, level, project, cells, smooth = query.key
+    _, _, number, level, cells, smooth = query.key
     result = result_of(plan, tallies)
     try:
         if smooth:
             result = plan.estimate(tallies, smooth)
-        about = Findings.read(result.numbers, level, project, cells=cells).about()
+        about = Findings.read(result.numbers, level, cells=cells).about()
         sure = _sure(result, level) if cells else {}
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
@@ -112,9 +111,7 @@ def _estimate(query: _Query) -> Estimates:
     smoothing = smooth, about["refused"], list_smoothable(result.numbers)
     people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
     fit = _write_row(Fit, about["fit"])
-    return Estimates(
-        tallies.plan_id, number, tallies.n, level, project, rows, *lists, *smoothing, *people, fit
-    )
+    return Estimates(tallies.plan_id, number, tallies.n, level, rows, *lists, *smoothing, *people, fit)
 
 
 def between(

@@ -23,7 +23,6 @@ from deniable.commands.shared.options import (
     taken,
 )
 from deniable.errors import InvalidParameter
-from deniable.estimate import consistency
 
 if TYPE_CHECKING:
     from deniable.frames import Show
@@ -57,11 +56,6 @@ class EstimateRequest:
     plot_files: Sequence[Path] = taken(writing.plot("the shares"))
     figure_folder: Path | None = taken(writing.figures("every attribute"))
     level: float = taken(options.level)
-    project: str | None = option(
-        "--project",
-        metavar="STEP",
-        help=f"Also show shares made consistent: {', '.join(consistency.NAMES)}.",
-    )
     mle: bool = option(
         "--mle",
         is_flag=True,
@@ -135,7 +129,6 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
     if request.since is None and request.people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     of_shares = (
-        request.project,
         request.mle,
         request.smooth,
         request.quantile,
@@ -146,8 +139,8 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
     )
     if request.since is not None and any(of_shares):
         raise InvalidParameter(
-            "--change-from shows the change alone; leave out --project, --mle, --smooth, --quantile, "
-            "--range, --unbiased, --figures, --fakes"
+            "--change-from shows the change alone; leave out --mle, --smooth, --quantile, --range, "
+            " --unbiased, --figures, --fakes"
         )
     if request.by and (request.since is not None or request.figure_folder):
         raise InvalidParameter("--by shows windows; leave out --change-from and --figures")
@@ -178,7 +171,6 @@ def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateReque
             lambda estimates: Findings.read(
                 estimates,
                 request.level,
-                request.project,
                 request.quantile,
                 request.mle,
                 None,
@@ -262,7 +254,6 @@ def _estimate_shares(
             tallies,
             request.level,
             request.smooth,
-            project=request.project,
             quantiles=request.quantile,
             mle=request.mle,
             progress=show,

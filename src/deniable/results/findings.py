@@ -19,7 +19,7 @@ from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
-from deniable.estimate import Interval, consistency, normal_quantile
+from deniable.estimate import Interval, normal_quantile
 from deniable.exact import number
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
@@ -68,8 +68,8 @@ AMONG = "among"
 """The kind of rows that are about those who answered, beside rows about everybody."""
 WORST = ("fakes low", "fakes high")
 """The columns of the worst case."""
-PROJECTED, MLE = "projected", "mle"
-"""The columns of shares that were made consistent, and of the most likely ones."""
+MLE = "mle"
+"""The column of the most likely shares."""
 _LAST = ("n", "level", "plan")  # of a table's columns
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
@@ -84,7 +84,6 @@ class Findings:
 
     estimates: Estimates
     level: float = 0.95
-    project: str | None = None
     quantiles: Mapping[str, Mapping[float, Summary]] = field(default_factory=dict)
     """The quantiles that were asked for, beside the medians."""
     likely: Mapping[str, Likelihood] = field(default_factory=dict)
@@ -113,7 +112,6 @@ class Findings:
     def read(
         estimates: Estimates,
         level: float = 0.95,
-        project: str | None = None,
         quantiles: Sequence[float] = (),
         mle: bool = False,
         progress: Progress | None = None,
@@ -131,7 +129,7 @@ class Findings:
         asked_quantiles = _quantiles(estimates, quantiles, level, searched.refused)
         between = answer_queries(estimates, ranges, level)
         parts = (searched.likely, searched.smoothed, searched.refused, fakes, between, cells)
-        return Findings(estimates, level, project, asked_quantiles, *parts)
+        return Findings(estimates, level, asked_quantiles, *parts)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -336,7 +334,6 @@ class Findings:
             "title": estimates.title,
             "n": estimates.n,
             "level": self.level,
-            "project": self.project,
             "fakes": self.fakes,
             "unexplained": [
                 {"attribute": name, "value": value, "least_fakes": share}
@@ -598,26 +595,11 @@ class FoundRows:
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
-        others: list[tuple[str, Floats]] = []
-        if name in self.findings.leveled:  # which have no shares of single values
-            return others
-        if self.findings.project is not None:
-            others.append((PROJECTED, self._project(name, self.findings.project)))
-        others += [
+        return [
             (of, likelihood[name].frequencies)
             for of, likelihood in self.findings.likelihoods
-            if name in likelihood
-        ]
-        return others
-
-    def _project(self, name: str, method: str) -> Floats:
-        """Unbiased shares after a consistency step; those of everybody know how to take it."""
-        estimate = self.findings.estimates.shares[name]
-        if not self.findings.estimates.is_drawn(name):
-            return estimate.project(method)
-        level = 1 - 0.1 / estimate.k
-        unbiased = self.findings.unbiased[name][0]
-        return consistency.project(method, unbiased, lambda: self.findings.find_unbiased(name, level)[2])
+            if name in likelihood and name not in self.findings.leveled
+        ]  # questions in levels have no shares of single values
 
     def _sums(self, name: str, shares: Floats, size: int) -> list[float]:
         """Shares of values, or their sums where rows are groups."""

@@ -25,8 +25,8 @@ _UNBIASED = {
     "unbiased_low": "low",
     "unbiased_high": "high",
 }
-_POINTS = ("share", "projected", "mle")  # columns that are withheld where they are too noisy to read
-_MORE = {name: name for name in (*WORST, "projected", "mle", "reports")}
+_POINTS = ("share", "mle")  # columns that are withheld where they are too noisy to read
+_MORE = {name: name for name in (*WORST, "mle", "reports")}
 _PHRASES: dict[Method, str] = {
     "most likely": "most likely shares",
     "smoothed": "smoothed shares",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.errors import InvalidReport
 from deniable.formatting import format_count, format_digits, format_percent, format_table
 from deniable.results.estimates import MEAN, Estimates
-from deniable.results.findings import AMONG, MLE, MOVED, PROJECTED, RANGE, WORST, Findings
+from deniable.results.findings import AMONG, MLE, MOVED, RANGE, WORST, Findings
 from deniable.results.possible_shares import describe_move
 from deniable.results.windows import Window, name_values
 from deniable.show.text import describe_bins
@@ -126,7 +126,7 @@ class WindowFindings:
             for (attribute, _), row in rows_of_window.items()
             if attribute == name
         ]
-        kinds = [of for of in (PROJECTED, MLE) if any(row.get(of) is not None for row in rows)]
+        kinds = [MLE] if any(row.get(MLE) is not None for row in rows) else []
         fakes = WORST[0] in rows[0] and any(row["kind"] == "value" for row in rows)
         return [*kinds, *(WORST[:1] if fakes else ())]
 
@@ -138,8 +138,8 @@ class WindowFindings:
         for window, rows_of_window in self._rows.items():
             cells = [_format_other(rows_of_window.get((name, value)), of) for value in values]
             rows.append([*name_values(window), *cells])
-        titles = {PROJECTED: f"made consistent ({first.project})", MLE: "most likely shares"}
-        title = titles.get(of) or f"if up to {format_percent(first.fakes or 0.0)} of reports are fake"
+        fake = f"if up to {format_percent(first.fakes or 0.0)} of reports are fake"
+        title = "most likely shares" if of == MLE else fake
         lines = format_table([*self.by, *map(str, values)], rows, self.by, "  ")
         if of == MLE:
             gaps = [

@@ -167,16 +167,15 @@ class Result(Printed, Mapping[str, Any]):
 
         return has_quantiles(self.numbers, name)
 
-    def find(self, level: float = 0.95, project: str | None = None) -> Findings:
+    def find(self, level: float = 0.95) -> Findings:
         """What is read of every attribute: possible shares, groups, means, medians, and noise."""
         from deniable.results.findings import Findings
 
-        return Findings.read(self.numbers, level, project)
+        return Findings.read(self.numbers, level)
 
     def frame(
         self,
         level: float = 0.95,
-        project: str | None = None,
         backend: Backend | None = None,
         bins: bool = False,
     ) -> Any:
@@ -188,10 +187,10 @@ class Result(Printed, Mapping[str, Any]):
         ranges and large grids there are groups; `bins` adds every value, as in the files of `deniable
         estimate`. `share` is a possible share, `low` and `high` are the ends of its interval at `level`, and
         `count` is how many of the `n` people who reported the attribute have the value. `unbiased` is the
-        unbiased estimate, with `stderr` and its own interval. `projected` is what the consistency step
-        `project` makes of it. All rows are of one plan, `plan_id`, which is no column.
+        unbiased estimate, with `stderr` and its own interval. All rows are of one plan,
+        `plan_id`, which is no column.
         """
-        rows = self.find(level, project).rows.table(bins)
+        rows = self.find(level).rows.table(bins)
         return frame_of_rows(
             [{name: cell for name, cell in row.items() if name != "plan"} for row in rows], backend
         )
@@ -261,7 +260,6 @@ class Result(Printed, Mapping[str, Any]):
     def text(
         self,
         level: float = 0.95,
-        project: str | None = None,
         most: int | None = None,
         unbiased: bool = False,
     ) -> str:
@@ -272,7 +270,7 @@ class Result(Printed, Mapping[str, Any]):
         """
         from deniable.show.text import write_text
 
-        return write_text(self.find(level, project), most=most, shell=False, unbiased=unbiased)
+        return write_text(self.find(level), most=most, shell=False, unbiased=unbiased)
 
     def __str__(self) -> str:
         return self.text(most=20)
