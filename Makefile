@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test compiled papers test-js check format bench applications load endure faults scale docs services pages hashes release clean
+.PHONY: demo test compiled papers test-js check format bench applications load endure long faults scale docs services pages hashes release clean
 
 # Installs the packages of the file $(1), which have known hashes, then the project in the folder $(3), in place and without others. It shows the
 # packages as they come; pip's own errors are shown as they are.
@@ -90,6 +90,9 @@ load: .venv/ready  ## the collector under load, and what its parts can do alone
 
 endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
 	$(BIN)/python bench/endure.py
+
+long: .venv/ready  ## the tests that repeat what make test shows for fewer mechanisms, sizes or seeds; at night
+	$(BIN)/pytest -n 3 --dist worksteal -m long tests
 
 faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
 	$(BIN)/python bench/source_faults.py --whole

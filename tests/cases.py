@@ -1,4 +1,4 @@
-"""Runs one check over many cases in one test, and names every case that fails.
+"""Runs one check over many cases in one test, or leaves some of the cases to the night.
 
 A door (the reader of plans, of bytes, of JSON) is one test, however many vectors are tried on it. All of
 them are tried, and the failures are listed by name.
@@ -6,8 +6,8 @@ them are tried, and the failures are listed by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -15,6 +15,22 @@ SHOWN = 20
 """Failures that a message shows."""
 
 T = TypeVar("T")
+
+
+def by_night(
+    names: str | tuple[str, ...],
+    cases: Iterable[T],
+    *daily: T,
+    ids: Sequence[str] | Callable[[Any], str] | None = None,
+) -> pytest.MarkDecorator:
+    """Parameters of a test of which `make test` takes the daily cases, and `make long` the others."""
+    cases = list(cases)
+    assert daily, "at least one case must be tried by day"
+    assert all(case in cases for case in daily), f"{daily} must be among {cases}"
+    rows = [(case,) if isinstance(names, str) else cast("tuple[object, ...]", case) for case in cases]
+    nightly = [() if case in daily else (pytest.mark.long,) for case in cases]
+    marked = [pytest.param(*row, marks=marks) for row, marks in zip(rows, nightly, strict=True)]
+    return pytest.mark.parametrize(names, marked, ids=ids)
 
 
 def check_each(check: Callable[[T], object], cases: Iterable[tuple[str, T]]) -> None:

@@ -34,6 +34,7 @@ from deniable.explain.references import name_protocol
 from deniable.mechanisms import PROTOCOLS, Mechanism, Unary
 from tests import enumeration, statistics
 from tests.attack.averaging import guess_from_collections
+from tests.cases import by_night
 
 PEOPLE = 100_000
 """Simulated people: a success of one half is known to 0.0016, and an attack that is 1 % off lies beyond 6
@@ -63,7 +64,7 @@ def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.nda
 # One attribute.
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
+@by_night("epsilon", [0.1, 1.0, 4.0, 10.0], 0.1, 4.0)
 @pytest.mark.parametrize("k", [2, 5, 60])
 def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, epsilon: float) -> None:
     most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
@@ -513,6 +514,7 @@ def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_what_is_expected_of_fitted_marginals_is_what_comes_out() -> None:
     """Over 100 seeds of 200 reports each; the mean posterior, which is what it was, expects far too much."""
     seeds, n = 100, 200
@@ -591,7 +593,7 @@ def held(
 MANY_VALUES = [[0.9, *[0.1 / 99] * 99], [2 / 3, 1 / 3]]
 
 
-@pytest.mark.parametrize(("n", "known"), [(2, False), (3, True), (20, False)])
+@by_night(("n", "known"), [(2, False), (3, True), (20, False)], (2, False), (3, True))
 def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
     for name, mechanism, marginals in (
         ("three attributes", dn.rsfd(KS, 2.0, "grr", "published"), SKEWED),
@@ -631,7 +633,7 @@ def test_the_means_that_a_bound_keeps() -> None:
     assert 0.3 - reach < low < 0.3 < high < 0.3 + reach
 
 
-@pytest.mark.parametrize("n", [2, 10])
+@by_night("n", [2, 10], 2)
 def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: the standard error of two numbers, or of ten folds of one report each."""
     monkeypatch.setattr("deniable.attack.sampling.ENOUGH", 2)
@@ -1023,7 +1025,7 @@ def test_a_refused_cap_names_the_protocol_that_is_nearest() -> None:
         dn.Objective(success_cap=20)
 
 
-@pytest.mark.parametrize("cap", [0.12, 0.2, 0.3])
+@by_night("cap", [0.12, 0.2, 0.3], 0.2)
 def test_a_capped_plan_has_one_name_for_its_protocol(cap: float, tmp_path: Path) -> None:
     plan = dn.Study({"town": list("abcdefghij")}, epsilon=4.0, objective=dn.Objective(success_cap=cap)).plan(
         10_000

@@ -124,6 +124,7 @@ def test_frames_of_success() -> None:
         found.frame(level=2.0)
 
 
+@pytest.mark.long
 def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
     """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is
     known exactly.
@@ -382,7 +383,7 @@ def test_the_page_names_what_the_data_exposes(mixed: tuple[Path, Path]) -> None:
 
 def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> None:
     plan, people = mixed
-    asked = ("attack", str(plan), "--data", str(people), "--users", "100", "--collections", "2", "--seed")
+    asked = ("attack", str(plan), "--data", str(people), "--users", "40", "--collections", "2", "--seed")
     first, second = run(*asked, "7"), run(*asked, "8")
     assert "~ is simulated from seed 7, standard error at most" in first
     assert "one simulated run, seed 7; its 95 % interval is" in first.replace("\n", " ")

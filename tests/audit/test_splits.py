@@ -16,6 +16,7 @@ from deniable.study import Plan
 from deniable.wire import Wire
 from tests import enumeration
 from tests.audit.test_audits import SURE, Seeded, audited, many
+from tests.cases import by_night
 
 FAKED = dn.rsfd((3, 3), 1.0, "grr")
 SAMPLE = dn.records.Sample((dn.grr(3, 1.0), dn.grr(4, 1.0)))
@@ -44,7 +45,7 @@ class Other(dn.audit.Devices):
 
 
 @pytest.mark.parametrize("name", NESTED)
-@pytest.mark.parametrize("per", ["record", "attribute"])
+@by_night("per", ["record", "attribute"], "record")
 def test_right_clients_pass(name: str, per: Per) -> None:
     """The claim is the exact loss, and the bound comes near it."""
     plan = many(NESTED[name])

@@ -13,6 +13,7 @@ import pytest
 import deniable as dn
 from deniable.choose import Considered, Objective, Question, consider
 from deniable.choose.ranking import divide_epsilon
+from tests.cases import by_night
 
 SHARES = [step / 40 for step in range(2, 37)]
 NEAR = 1.005
@@ -58,7 +59,7 @@ def best_of_grid(ks: Sequence[int], importance: Sequence[float], epsilon: float)
     )
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@by_night("epsilon", [1.0, 6.0], 1.0)
 @pytest.mark.parametrize(("ks", "importance"), STUDIES[:3])
 def test_parts_are_as_good_as_the_best_of_a_grid(
     ks: tuple[int, ...], importance: tuple[float, ...], epsilon: float

@@ -41,6 +41,7 @@ from deniable.records import Faked, RecordMechanism, Sample, Split, equal_part, 
 from deniable.records.base import Per
 from deniable.rounds import BitFlip
 from tests import enumeration
+from tests.cases import by_night
 
 PLAIN = ("grr", "oue", "hr", "ss")
 FAKED = ("grr", "oue-z", "oue-r", "sue-z", "sue-r")
@@ -80,7 +81,7 @@ def everything(
         yield faked, errors, [part.success() for part in parts_], sum(part.report_bytes for part in parts_)
 
 
-@pytest.mark.parametrize("ks", [(2, 9), (3, 5, 30), (17, 17, 4)])
+@by_night("ks", [(2, 9), (3, 5, 30), (17, 17, 4)], (2, 9), (3, 5, 30))
 @pytest.mark.parametrize("epsilon", [0.4, 3.0])
 @pytest.mark.parametrize("judged", ["mean", "worst", "squares"])
 def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, judged: str) -> None:
@@ -148,7 +149,7 @@ def test_the_best_comes_first_and_the_excluded_last() -> None:
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**6), st.sampled_from(["record", "attribute"]))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int, per: Per) -> None:
     rows = consider(ks, epsilon, n, per=per)
     assert possible(rows)
@@ -185,7 +186,7 @@ def test_the_shortcut_finds_the_first_row(
 
 
 @given(SIZES, EPSILONS, st.integers(1, 10**5))
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n: int) -> None:
     errors = np.mean(consider(ks, epsilon, n)[0].errors)
     assert np.mean(consider(ks, epsilon, 2 * n)[0].errors) == pytest.approx(errors / 2)
@@ -198,7 +199,7 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
     st.floats(0.3, 0.9),
     st.integers(2, 60),
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_caps_hold(ks: list[int], epsilon: float, cap: float, most: int) -> None:
     for row in consider(ks, epsilon, 1000, Objective(success_cap=cap, bytes_cap=most)):
         within = max(row.success_reported, default=1.0) <= cap and row.report_bytes.most <= most
@@ -857,7 +858,7 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])
-@pytest.mark.parametrize("mechanism", ["split", "sample", "faked", None])
+@by_night("mechanism", ["split", "sample", "faked", None], "sample", "faked")
 def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per) -> None:
     """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is
     counted.

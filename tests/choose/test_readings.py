@@ -73,6 +73,7 @@ def test_the_noise_of_metric_sums_is_that_of_the_inverse(made: dn.metric.MetricM
     np.testing.assert_allclose(made.law.sum_errors(table), exact.mean(axis=1), rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "asked",
     [

@@ -124,12 +124,12 @@ def _score(wanted: Wanted, tables: Sequence[tuple[int, ...]]) -> float:
 
 
 def test_the_choice_errs_least_of_all_choices() -> None:
-    """In 200 random studies, by brute force over all sets of tables: with weights of pairs, the largest error
+    """In 100 random studies, by brute force over all sets of tables: with weights of pairs, the largest error
     or the sum of squares in place of the mean, "no answer", questions beside tables, and other record
     mechanisms. What is least is computed from the laws of the protocols themselves.
     """
     kinds = Counter[tuple[str, str]]()
-    for seed in range(200):
+    for seed in range(100):
         wanted = _draw(seed)
         search = Search(wanted)
         count = len(search.tables)
@@ -143,7 +143,7 @@ def test_the_choice_errs_least_of_all_choices() -> None:
             some = [table for table, used in zip(search.tables, choices[i], strict=True) if used]
             assert scores[i] == pytest.approx(_score(wanted, some), rel=1e-6), (wanted, some)
         kinds[wanted.kind, wanted.objective.goal] += 1
-    assert min(kinds.values()) >= 5
+    assert min(kinds.values()) >= 2
     assert len(kinds) == 9
 
 
@@ -151,7 +151,7 @@ def test_the_choice_errs_least_of_all_choices() -> None:
 def test_people_are_divided_as_is_best(worst: bool) -> None:
     """Where no pair is in two tables, no other division of people errs less."""
     rng = np.random.default_rng(5)
-    for seed in range(200):
+    for seed in range(100):
         drawn = _draw(seed)
         wanted = replace(drawn, kind="SMP", objective=Objective(worst=worst, squares=not worst))
         tables = [tuple(sorted(pair)) for pair in wanted.pairs]

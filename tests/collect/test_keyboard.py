@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import deniable as dn
 from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.store import open_store
+from tests.cases import by_night
 from tests.collect.journeys import COLORS, DESK, PHONE, check_access, counted, post, visiting
 from tests.collector import Running, collecting
 
@@ -105,7 +106,7 @@ class Keys:
         )
 
 
-@pytest.mark.parametrize(("language", "size"), [("en", DESK), ("de", PHONE)], ids=["en-desk", "de-phone"])
+@by_night(("language", "size"), [("en", DESK), ("de", PHONE)], ("de", PHONE), ids=["en-desk", "de-phone"])
 def test_a_whole_survey_by_the_keyboard_alone(
     browser: Browser, collector: Running, language: str, size: dict[str, int]
 ) -> None:

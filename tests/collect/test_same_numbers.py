@@ -125,7 +125,7 @@ def test_the_page_shows_what_the_shell_prints(
     assert f"Health of the reports: {told['health']['summary']}" in body
 
 
-STUDIES, ANSWERING = 20, 60
+STUDIES, ANSWERING = 8, 60
 """Random studies, and the people who answer each."""
 
 

@@ -39,6 +39,7 @@ from deniable.study import Plan
 from deniable.tickets import derive_invitation
 from deniable.wire import Report, Wire, to_batch
 from tests import services
+from tests.cases import by_night
 from tests.collector import (
     BINARY,
     HTTP,
@@ -163,41 +164,6 @@ def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
 
 
 # Duplicates, order, shutdown.
-
-
-def test_the_same_reports_from_eight_clients_in_any_order(store_url: str, tmp_path: Path) -> None:
-    reports = some_reports(PLAN, 600)
-
-    async def client(url: str, seed: int) -> list[str]:
-        mine = reports.copy()
-        random.Random(seed).shuffle(mine)
-        outcomes = []
-        async with httpx.AsyncClient(timeout=30, verify=False) as http:
-            for start in range(0, len(mine), 100):
-                some = mine[start : start + 100]
-                answer = await http.post(
-                    f"{url}/reports/batch", content=to_batch([*some, *some[:5]]), headers=BINARY
-                )
-                outcomes += answer.json()["outcomes"]
-                answer = await http.post(f"{url}/reports", content=some[0].to_bytes(), headers=BINARY)
-                outcomes.append(answer.json()["outcome"])
-        return outcomes
-
-    async def all_clients(url: str) -> list[str]:
-        return [
-            outcome
-            for each in await asyncio.gather(*(client(url, seed) for seed in range(8)))
-            for outcome in each
-        ]
-
-    with collecting(tmp_path, [PLAN], "--store", store_url) as running:
-        outcomes = asyncio.run(all_clients(running.url))
-        assert running.stop() == 0
-    assert outcomes.count("counted") == len(reports)
-    assert outcomes.count("counted before") == len(outcomes) - len(reports)
-    store = opened(store_url)
-    assert store.tallies(PLAN.id, 1) == tallied(reports)
-    store.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -693,9 +659,10 @@ def proxy_block(port: int, upstream: str, more: str = "") -> str:
     return text.replace("http://127.0.0.1:8000", upstream)
 
 
-@pytest.mark.parametrize(
+@by_night(
     ("part", "more"),
     [(HALF_HEAD, ""), (HALF_BODY, ""), (HALF_BODY, "proxy_request_buffering off;")],
+    (HALF_HEAD, ""),
     ids=["head", "body", "streamed"],
 )
 def test_half_sent_requests_behind_nginx_keep_nobody_out(tmp_path: Path, part: bytes, more: str) -> None:

@@ -35,7 +35,7 @@ from tests.store_worker import SAMPLED, SPLIT, add_until_killed, arrivals, deliv
 
 __all__ = ["_close_prepared", "make", "store"]  # fixtures
 
-CROWD, KILLS = 8, 20
+CROWD, KILLS = 8, 8
 
 
 def test_a_crowd_delivers_the_same_batches(make: Make) -> None:
@@ -592,13 +592,13 @@ def test_used_invitations_leave_no_trace_in_sqlite(
     if not secure:  # a planted fault
         monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
     store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
-    used = spend(store, 1500)
-    kept = [hashed(2 * n + 1) for n in range(1500)]
+    used = spend(store, 400)
+    kept = [hashed(2 * n + 1) for n in range(400)]
     store.sweep()
     assert (traces(tmp_path.iterdir(), used) == 0) is secure, "while it is open, once it is swept"
     store.close()
     assert (traces(tmp_path.iterdir(), used) == 0) is secure
-    assert traces(tmp_path.iterdir(), kept) == 1500, "this is where they are"
+    assert traces(tmp_path.iterdir(), kept) == 400, "this is where they are"
 
 
 @pytest.mark.parametrize("swept", [True, False])
@@ -608,11 +608,11 @@ def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyP
     if not swept:  # a planted fault
         monkeypatch.setattr(Postgres, "clear", lambda *_: Cleared(True, True))
     store = prepared(url, invited=True)
-    used = spend(store, 1500)
+    used = spend(store, 400)
     store.close()
     files = files_of(cluster, url)
     assert (traces(files, used) == 0) is swept
-    assert traces(files, [hashed(2 * n + 1) for n in range(1500)]) == 1500
+    assert traces(files, [hashed(2 * n + 1) for n in range(400)]) == 400
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -217,6 +217,7 @@ def test_what_a_store_refuses(tmp_path: Path) -> None:
 # Over a collector.
 
 
+@pytest.mark.long
 def test_the_whole_way(store_url: str, tmp_path: Path) -> None:
     """Exchanged through a kill, sent, sent again, spent twice, forged, and taken from another plan."""
     plan, other = ticketed(), ticketed("Other colors", 1)

@@ -320,7 +320,7 @@ def test_an_interruption_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_pipe_gets_whole_lines_without_colors() -> None:
-    for setting in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb", "COLUMNS": "40"}):
+    for setting in ({}, {"TERM": "dumb", "COLUMNS": "40"}):
         environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"} | setting
         done = subprocess.run(
             [*PROGRAM, "protocols"], capture_output=True, text=True, timeout=60, env=environment, check=True

@@ -120,15 +120,6 @@ def test_no_description_is_stilted() -> None:
         assert not STILTED.search(" ".join((command.help or "").split())), path
 
 
-def test_the_check_of_phrases_would_find_stilted_ones() -> None:
-    for text in (
-        "Of a long range it shows groups.",
-        "Who is told apart.",
-        "Overwrite the file that is there.",
-    ):
-        assert STILTED.search(text)
-
-
 def test_options_say_what_they_take() -> None:
     for path, command in EVERY.items():
         context = click.Context(command, info_name=path)
@@ -147,12 +138,6 @@ def test_options_say_what_they_take() -> None:
     } <= numbers
     simulate = EVERY["deniable simulate"]
     assert "--epsilon NUMBER" in simulate.get_help(click.Context(simulate))
-
-
-def test_a_number_that_click_would_read_would_be_found() -> None:
-    for type_ in (click.INT, click.FLOAT, click.STRING, click.IntRange(0), click.Path()):
-        option = click.Option(["--n"], type=type_)
-        assert TECHNICAL.search(option.make_metavar(click.Context(click.Command("x"))))
 
 
 def test_groups_keep_the_order_of_their_definition() -> None:

@@ -45,6 +45,7 @@ def check_size(rejected: int, what: str) -> None:
     statistics.at_least(rejected, STUDIES, 0.03, what)
 
 
+@pytest.mark.long
 def test_tests_have_their_size_where_most_do_not_answer() -> None:
     """With the margins projected to a total of one they rejected 13 to 26 % of the studies."""
     asked = {"sex": ["f", "m"], "smokes": ["yes", "no"]}
@@ -152,6 +153,7 @@ def test_simulated_people_are_like_those_who_answered() -> None:
     assert star.shares[0] == pytest.approx(0.1, abs=0.01)  # above five standard errors
 
 
+@pytest.mark.long
 def test_intervals_of_rare_rows_hold_after_tables_were_made_to_agree() -> None:
     """With the spread at estimates below 0 they held the truth in 76 to 85 % of the studies."""
     law = _law_of(dn.grr(6, 4.0))

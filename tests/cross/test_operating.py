@@ -107,7 +107,7 @@ def test_first_order_intervals_do_not_hold_in_all_cases() -> None:
     case = Case("grr", 1.0, 20_000, FEW)
     tables = case.draw(STACKED_STUDIES, 1)
     held = []
-    for one in tables[:500]:
+    for one in tables[:100]:
         table = _read(case, one)
         reach = 1.96 * table.stderr[0, 0]
         held.append(bool(abs(table.shares[0, 0] - 0.25) <= reach))

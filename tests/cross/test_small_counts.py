@@ -40,6 +40,7 @@ from deniable.plan.known_groups import add_groups
 from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.summaries.ratios import find_fieller_ends
+from tests.cases import by_night
 from tests.statistics import SMALL_HELD
 
 Z = float(stats.norm.isf(0.025))
@@ -212,7 +213,7 @@ def find_least_pair(comparison: Comparison, ends: Any) -> float:
     return min(held)
 
 
-@pytest.mark.parametrize("comparison", [DIFFERENCE, RATIO, ODDS], ids=["difference", "ratio", "odds"])
+@by_night("comparison", [DIFFERENCE, RATIO, ODDS], DIFFERENCE, ODDS, ids=["difference", "ratio", "odds"])
 def test_comparisons_of_known_groups_hold(comparison: Comparison) -> None:
     def find_circle(law: Law, what: Comparison, x: tuple[Floats, Floats], sizes: tuple[int, int]) -> Ends:
         along, across = list_angles(33, Z)

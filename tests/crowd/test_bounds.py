@@ -18,6 +18,7 @@ from deniable.exact import exp_down
 from deniable.mechanisms import SetShape
 from deniable.records import Sample
 from deniable.study import Plan
+from tests.cases import by_night
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -71,9 +72,9 @@ def test_the_clones_delta_is_that_of_full_enumeration(local: float, n: int) -> N
         assert truth <= found.delta(epsilon) <= truth * (1 + 1e-6) + 1e-12
 
 
-@pytest.mark.parametrize("local", [0.2, 1.0, 2.0])
+@by_night("local", [0.2, 1.0, 2.0], 0.2, 2.0)
 @pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 25), (3, 8)])
-@pytest.mark.parametrize("delta", [1e-1, 1e-3])
+@by_night("delta", [1e-1, 1e-3], 1e-1)
 def test_no_better_than_randomized_response_really_is(local: float, k: int, n: int, delta: float) -> None:
     """GRR, shuffled, for one person's change in a crowd that is against them: its delta at the stated epsilon
     is within.

@@ -22,7 +22,7 @@ from tests.cases import check_each
 from tests.random_studies import DrawnStudy, draw_studies
 from tests.running import run_in
 
-STUDIES = 80
+STUDIES = 40
 WHOLE = 10
 """Of so many studies, one has all that a page shows computed, which takes longest."""
 PLANNED_AGAIN = 4

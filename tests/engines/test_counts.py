@@ -20,6 +20,7 @@ from deniable.engines.files import open_files
 from deniable.engines.form import Counted, TableForm
 from deniable.engines.query import Query, quote
 from tests import services
+from tests.cases import by_night
 from tests.engines.reports import PLAN_ID, break_rows, draw_mechanism, draw_table
 
 Key = tuple[Any, ...]
@@ -66,13 +67,13 @@ def count_inside(engine: Engine, seed: int) -> dict[Key, Counted]:
     return Query(form, engine.source, extra, number, keys).run(engine.run)
 
 
-@pytest.mark.parametrize("seed", range(TABLES))
+@by_night("seed", range(TABLES), *range(12))
 def test_duckdb_counts_the_same(seed: int, tmp_path: Path) -> None:
     engine = DuckTable(require("duckdb").connect().from_arrow(draw_case(seed)[1]))
     assert count_inside(engine, seed) == count_files(seed, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(TABLES))
+@by_night("seed", range(TABLES), *range(12))
 def test_postgresql_counts_the_same(seed: int, tmp_path: Path) -> None:
     table = draw_case(seed)[1]
     with psycopg.connect(services.cluster().url(), autocommit=True, prepare_threshold=None) as connection:

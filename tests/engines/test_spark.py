@@ -62,6 +62,7 @@ except Exception as problem:
 """
 
 
+@pytest.mark.long
 def test_a_cluster_that_gives_no_executor_is_refused(driver: spark.SparkDriver) -> None:
     """The driver of the other tests has all cores. Without a limit, a second one would wait for them."""
     driver.call("run", commands=[])
@@ -74,6 +75,7 @@ def test_a_cluster_that_gives_no_executor_is_refused(driver: spark.SparkDriver) 
     assert f"the cluster at {running.address} gave no executor in 2 seconds" in done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_a_worker_dies_while_it_counts(driver: spark.SparkDriver, tmp_path: Path) -> None:
     """Its tasks run again on the other worker, and the counts are the same.
 

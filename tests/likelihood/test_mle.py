@@ -37,6 +37,7 @@ from deniable.likelihood.sources import Source, build_problem
 from deniable.metric.line import Decaying
 from deniable.metric.means import averaged
 from deniable.records import RecordMechanism, Sample
+from tests.cases import by_night
 from tests.metric.test_mechanisms import staircase
 
 Floats = npt.NDArray[np.float64]
@@ -159,7 +160,7 @@ def test_two_rounds_of_direct_encoding_have_the_formula_too() -> None:
 # ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(12))
+@by_night("seed", range(12), *range(6))
 def test_certificates_hold_against_an_independent_solver(seed: int) -> None:
     generator = np.random.default_rng(seed)
     k, outputs = int(generator.integers(2, 9)), int(generator.integers(3, 12))
@@ -639,6 +640,7 @@ def test_what_can_be_certified_in_a_minute_is() -> None:
     assert choice(reported) == "squarem"
 
 
+@pytest.mark.long
 def test_squarem_by_name_reaches_the_certificate() -> None:
     """These reports take it 25,000 steps (2 s): it ended at 20,000."""
     channel = GeometricChannel(100, 0.1)

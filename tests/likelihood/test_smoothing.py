@@ -230,6 +230,7 @@ def test_shares_are_inside_their_own_intervals() -> None:
     assert (high <= 1).all()
 
 
+@pytest.mark.long
 def test_intervals_of_noisy_counts_cover() -> None:
     """Shares above 2 %, all of them and those of the worst value; intervals half as wide do not, so that it
     would be seen.

@@ -37,6 +37,7 @@ from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import DrawnRows
 from tests import statistics
+from tests.cases import by_night
 from tests.enumeration import exact_log
 from tests.mechanisms.test_every_mechanism import check_batch, check_compiled, compile_loops
 
@@ -173,7 +174,7 @@ def check_exact(
     assert m.loss() - float(exact_log(largest)) < 1e-9
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
+@by_night("compiled", [False, True], True, ids=["numpy", "compiled"])
 @pytest.mark.parametrize("name", EVERY)
 def test_smallest_epsilon_is_the_nominal_one_or_below(
     name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
@@ -564,7 +565,7 @@ ESTIMATED = [
 ]
 
 
-@pytest.mark.parametrize("population", ["sampled", "fixed"])
+@by_night("population", ["sampled", "fixed"], "sampled")
 @pytest.mark.parametrize("name", ESTIMATED)
 def test_estimates_scatter_as_they_say(name: str, population: str) -> None:
     m = made(name)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 import deniable as dn
 import deniable.choose.candidate  # lists the protocols before a row is added
@@ -107,9 +108,18 @@ def parameters_of(test: object) -> dict[str, list[Any]]:
     """What a test is run with: for the name of a parameter, or names with commas between them, all values."""
     marks = [mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
     return {
-        mark.args[0] if isinstance(mark.args[0], str) else ",".join(mark.args[0]): list(mark.args[1])
+        mark.args[0] if isinstance(mark.args[0], str) else ",".join(mark.args[0]): [
+            bare(case, isinstance(mark.args[0], str)) for case in mark.args[1]
+        ]
         for mark in marks
     }
+
+
+def bare(case: Any, is_single: bool) -> Any:
+    """A case of a test without its marks."""
+    if not isinstance(case, ParameterSet):
+        return case
+    return case.values[0] if is_single else case.values
 
 
 def prepare(test: Callable[..., object], name: str, chosen: dict[str, Any]) -> Test:

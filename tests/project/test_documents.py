@@ -169,11 +169,6 @@ def test_named_tests_and_files_are_there(document: str, defined: str) -> None:
     assert missing_files(text_of(document)) == []
 
 
-def test_a_name_without_a_test_or_file_would_be_found(defined: str) -> None:
-    assert missing_tests("`test_of_nothing` and `test_tallies`", defined) == ["test_of_nothing"]
-    assert missing_files("`src/deniable/share.py` and `docs/index.md`") == ["src/deniable/share.py"]
-
-
 # What is shown is run.
 
 

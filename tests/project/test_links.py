@@ -47,14 +47,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken(prose_of(page), page) == []
 
 
-def test_a_link_that_leads_nowhere_would_be_found() -> None:
-    index = ROOT / "docs" / "index.md"
-    assert broken("[a](theory.md#the-parts) [b](theories.md) [c](theory.md#parts)", index) == [
-        "theories.md",
-        "theory.md#parts",
-    ]
-
-
 def listed(entries: list[dict[str, object]]) -> Iterator[str]:
     """The pages of the site's navigation."""
     for entry in entries:

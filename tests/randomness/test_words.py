@@ -19,7 +19,7 @@ from deniable.randomness import FULL, cell
 from deniable.randomness.simulated import Seeded, fixed
 from tests import statistics
 
-MANY = settings(max_examples=200)
+MANY = settings(max_examples=60)
 WORD = st.integers(0, FULL - 1)
 LABELS = st.lists(st.one_of(st.text(max_size=5), st.integers(), st.binary(max_size=5)), max_size=4)
 SECRET = bytes(range(32))

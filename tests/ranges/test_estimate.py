@@ -16,6 +16,7 @@ from deniable.mechanisms import Direct, Hashed, Pooled, SetMechanism, Tally
 from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
 from deniable.ranges.parts import choose_part
 from deniable.simulate.tallies import draw_tally
+from tests.cases import by_night
 from tests.statistics import (
     RANGED_ERROR,
     RANGED_HELD,
@@ -83,7 +84,7 @@ def count_held(studies: Sequence[RangeEstimate], shares: Floats) -> tuple[list[i
 
 
 @pytest.mark.parametrize("people", PEOPLE)
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@by_night("epsilon", [1.0, 4.0], 1.0)
 def test_intervals_hold(people: str, epsilon: float) -> None:
     """Of ranges and of quantiles, and the scatter of all ranges is the one that the law states."""
     generator, shares, parts = np.random.default_rng(7), PEOPLE[people], bitwise(epsilon)

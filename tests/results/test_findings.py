@@ -24,6 +24,7 @@ from deniable.simulate.tallies import draw_tally
 from deniable.study import Plan
 from deniable.summaries import Group, groups_of
 from deniable.summaries.totals import weigh
+from tests.cases import by_night
 from tests.running import Run, run_in
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
@@ -82,7 +83,7 @@ def test_groups_are_sums_with_errors_of_their_own(name: str) -> None:
         assert max(group.share.stderr / alone for group, alone in zip(groups, apart, strict=True)) < 0.5
 
 
-@pytest.mark.parametrize("name", ["geometric", "oue"])
+@by_night("name", ["geometric", "oue"], "oue")
 def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
     mechanism, domain = MANY[name]
     people, generator = bell(domain.k, 5000), np.random.default_rng(2)

@@ -17,6 +17,7 @@ from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.rounds import Memoized
 from deniable.rounds.named import FAKES_AGAIN
+from tests.cases import by_night
 from tests.enumeration import (
     Law,
     cells,
@@ -273,7 +274,7 @@ def test_estimates_of_each_round_are_unbiased_and_scatter_as_they_say() -> None:
         deviation(wrong[:, 0].mean(), 0.5, error, "the fakes of another round")
 
 
-@pytest.mark.parametrize("name", ["l_grr", "l_osue-z", "l_osue-r", "both", "realistic"])
+@by_night("name", ["l_grr", "l_osue-z", "l_osue-r", "both", "realistic"], "l_grr", "both")
 def test_errors_of_two_rounds_are_never_correlated_against_the_same_people(name: str) -> None:
     """For every change of a record and every value, by enumeration: so that people="same" is valid."""
     mechanism = MECHANISMS[name]()

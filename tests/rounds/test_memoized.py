@@ -36,6 +36,7 @@ from deniable.rounds import (
 )
 from deniable.rounds.changes import MOST_ROUNDS, bound_changes
 from tests import statistics
+from tests.cases import by_night
 from tests.enumeration import (
     WORDS,
     Law,
@@ -73,7 +74,7 @@ BUDGETS = [(0.5, 1.0), (1.0, 2.0), (0.3, 3.0)]
 # What is lost, by enumeration.
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
+@by_night("k", [2, 3, 4], 2, 3)
 @pytest.mark.parametrize("name", CHAINS)
 def test_losses_of_reports_of_one_value(name: str, k: int) -> None:
     """One report and several, against all that can be sent."""
@@ -298,7 +299,7 @@ def test_the_bound_on_changing_values() -> None:
         fresh = exact_log(worst_ratio(again(m.second, answer) for answer in kept[0]))
         forever = exact_log(worst_ratio(kept))
         before, dozen = Decimal(0), Decimal(m.losses(rounds=MOST_ROUNDS).changing_values)
-        for rounds in range(1, 40):
+        for rounds in range(1, 17):
             losses = m.losses(rounds=rounds)
             now = Decimal(losses.changing_values)
             assert before < now <= before + fresh + Decimal("1e-9"), f"{name}, {rounds} rounds"
@@ -470,7 +471,7 @@ def check_scatter(m: Repeated, blocks: list[dn.Tally], population: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("population", ["sampled", "fixed"])
+@by_night("population", ["sampled", "fixed"], "sampled")
 @pytest.mark.parametrize("name", SENDERS)
 def test_estimates_are_unbiased_and_scatter_as_they_say(name: str, population: str) -> None:
     m = SENDERS[name]()
@@ -683,7 +684,7 @@ def test_reports_that_cannot_have_been_sent_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "make", [dn.rounds.l_grr, dn.rounds.l_sue, dn.rounds.l_osue, dn.rounds.l_oue, dn.rounds.l_soue]
 )
-@pytest.mark.parametrize("reports", [1, 5, 30, 200, 1000])
+@by_night("reports", [1, 5, 30, 200, 1000], 5, 1000)
 def test_many_reports_are_rounded_up_by_next_to_nothing(
     make: Callable[[int, float, float], dn.rounds.Memoized], reports: int
 ) -> None:

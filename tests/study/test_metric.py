@@ -35,8 +35,9 @@ from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.wire import Wire
 from tests import vectors
+from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
-from tests.plan.test_plan import SCHEMA, refuse_unfit
+from tests.plan.test_plan import VALIDATOR
 from tests.running import Run
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
@@ -118,7 +119,7 @@ def test_plans_are_written_read_back_verified_and_fit_the_schema(name: str) -> N
     read = Plan.from_json(text)
     assert read == plan
     assert (read.to_json(), read.id, read.loss) == (text, plan.id, plan.loss)
-    refuse_unfit(json.loads(text), SCHEMA)
+    VALIDATOR.validate(json.loads(text))
     metric = [part for part in plan.document.parts if isinstance(part, MetricMechanism)]
     assert len(plan.loss.units) == len(metric)
     assert (plan.loss.rest is None) == (not metric)
@@ -400,7 +401,7 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
     deviation(income.mean, table["income"].mean(), income.stderr, "the mean income")
 
 
-@pytest.mark.parametrize("mechanism", ["split", "sample"])
+@by_night("mechanism", ["split", "sample"], "split")
 def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mechanism: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)
     plan, other = (
@@ -412,6 +413,7 @@ def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mecha
         check_estimates(plan, table, other)
 
 
+@pytest.mark.long
 def test_standard_errors_of_means_are_how_means_scatter() -> None:
     """The mean of a range, whose noise goes together, and that of a number; people are drawn anew
     each time.

@@ -33,7 +33,7 @@ from deniable.study import Plan, Result
 from deniable.study.questionnaire import divide_pages
 from deniable.wire import Wire
 from tests import questionnaires, statistics
-from tests.plan.test_plan import SCHEMA, refuse_unfit
+from tests.plan.test_plan import VALIDATOR
 from tests.running import Run
 from tests.statistics import ANSWERED_STUDIES, COVERED
 
@@ -87,7 +87,7 @@ def test_a_file_and_python_give_the_same_study(plan: Plan) -> None:
         assert hash(copied) == hash(made)
     assert made.plan(people=5000) == plan
     assert Plan.from_json(plan.to_json()) == plan
-    refuse_unfit(json.loads(plan.to_json()), SCHEMA)
+    VALIDATOR.validate(json.loads(plan.to_json()))
 
 
 def test_a_question_becomes_attributes_with_the_values_that_it_needs(plan: Plan) -> None:

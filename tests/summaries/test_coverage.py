@@ -18,6 +18,7 @@ from deniable.law import Law
 from deniable.records import RecordMechanism
 from deniable.summaries import Summary, mean_of, quantile_of, sum_of, summaries, totals
 from tests import statistics
+from tests.cases import by_night
 from tests.statistics import COVERED, COVERED_PEOPLE, COVERED_STUDIES, WORST_STUDIES
 
 SIZES, EPSILONS = (11, 31, 100), (0.5, 1.0, 3.0, 5.0)
@@ -85,7 +86,7 @@ SUMMARIES: dict[str, Callable[[Estimate, Floats], tuple[Summary, float]]] = {
 TRIALS = len(SIZES) * len(EPSILONS) * 3 * COVERED_STUDIES
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@by_night("name", MAKERS, "grr", "ss", "oue", "olh", "hr", "l_osue", "rsfd oue-z")
 def test_summaries_hold_the_truth(name: str) -> None:
     """All populations together, and the worst of them by itself."""
     make = cache(MAKERS[name])

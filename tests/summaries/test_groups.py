@@ -14,6 +14,7 @@ from deniable.arrays import Floats
 from deniable.simulate.tallies import draw_tally
 from deniable.summaries import groups_of, summaries, totals
 from tests import statistics
+from tests.cases import by_night
 
 STUDIES = 150
 """Studies for every group's interval: 95 % may then read as 85 %."""
@@ -54,14 +55,14 @@ def held(m: Shares, n: int, plain: bool = False, people: Floats = PEOPLE) -> dic
     return found
 
 
-@pytest.mark.parametrize("n", [50, 200, 2000])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
+@by_night("n", [50, 200, 2000], 50, 2000)
+@by_night("epsilon", [0.2, 1.0, 2.0], 0.2, 2.0)
 def test_groups_with_distances_are_covered(epsilon: float, n: int) -> None:
     for label, times in held(dn.metric.geometric(81, epsilon), n).items():
         statistics.at_least(times, STUDIES, 0.95, f"{label}, {n} reports at {epsilon:g} per step")
 
 
-@pytest.mark.parametrize("n", [50, 200, 2000])
+@by_night("n", [50, 200, 2000], 50, 2000)
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_groups_of_counts_of_support_are_covered(name: str, n: int) -> None:
     for label, times in held(SUPPORTED[name], n).items():

@@ -16,6 +16,7 @@ from deniable.results.health import MEANINGS, Health, HealthWatch
 from deniable.results.unbiased import estimate_tallies
 from deniable.summaries.health import HashBits, check_buckets, check_levels
 from tests import statistics
+from tests.cases import by_night
 from tests.statistics import HEALTHY_TAIL
 
 STUDIES, PEOPLE = 200, 3000
@@ -43,7 +44,7 @@ def look(part: Linear, reports: Array) -> list[float]:
 
 
 @pytest.mark.parametrize("answers", ANSWERS)
-@pytest.mark.parametrize(("bits", "epsilon"), [(8, 1.0), (8, 5.0), (25, 2.0), (62, 0.2)])
+@by_night(("bits", "epsilon"), [(8, 1.0), (8, 5.0), (25, 2.0), (62, 0.2)], (8, 1.0), (62, 0.2))
 def test_honest_hashes_and_buckets_are_healthy(answers: str, bits: int, epsilon: float) -> None:
     """P-values are no smaller than chance has them. Of 8 bits one hash in 128, or in 4, is drawn again."""
     part = dn.mechanisms.linear(bits, epsilon)

@@ -14,6 +14,7 @@ from deniable.study import Result
 from deniable.summaries import quantile_of, sum_of, totals
 from deniable.summaries.totals import error_of, known_squares
 from tests import statistics
+from tests.cases import by_night
 from tests.statistics import TOTAL_HELD, TOTAL_PEOPLE, TOTAL_STUDIES
 from tests.summaries.test_coverage import MAKERS, estimates
 
@@ -105,7 +106,7 @@ def count_held(name: str, use_total: bool) -> dict[str, tuple[int, float, float]
     }
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@by_night("name", MECHANISMS, "oue", "hr")
 def test_errors_are_those_of_the_studies_and_intervals_hold(name: str) -> None:
     for label, (held, scatter, stated) in count_held(name, use_total=True).items():
         statistics.at_least(held, TOTAL_STUDIES, TOTAL_HELD, f"{label} by {name}")

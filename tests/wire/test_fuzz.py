@@ -279,9 +279,9 @@ def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
 
     known = list(plans.values())
     with collector(tmp_path, known) as (app, store):
-        outcomes = asyncio.run(ask_all(app, requests(10_000, 3, known, make)))
+        outcomes = asyncio.run(ask_all(app, requests(3000, 3, known, make)))
         assert app.metrics.refused["fault"] == 0
-        assert outcomes["201"] > 500
+        assert outcomes["201"] > 150
         assert store.check() == []
 
 
@@ -368,15 +368,15 @@ def test_what_the_description_says_is_so(tmp_path: Path) -> None:
             for mode in modes:
                 try_operation(operation, mode, wanted, seen)
         assert set(seen) <= {200, 201, 304, 400, 401, 403, 404, 405, 409, 413, 415}, seen
-        assert seen[200] > 20
-        assert seen[400] > 20
+        assert seen[200] > 8
+        assert seen[400] > 8
         assert running.metrics()['deniable_refused_total{reason="fault"}'] == 0
         assert "Traceback" not in running.errors()
 
 
 def try_operation(operation: Any, mode: Any, wanted: list[Any], seen: Counter[int]) -> None:
     @hypothesis.settings(
-        max_examples=12,
+        max_examples=5,
         deadline=None,
         database=None,
         derandomize=True,

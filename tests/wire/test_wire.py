@@ -71,7 +71,7 @@ def some_plans() -> list[tuple[str, Plan]]:
 
 def test_many_reports_at_once_are_those_one_by_one() -> None:
     def check(plan: Plan) -> None:
-        people = vectors.answers_of(plan) * 7
+        people = vectors.answers_of(plan) * 2
         number = None if plan.document.rounds is None else 1
         made = replace(plan.privatize(people, dn.remembering(1, dn.seeded(2))), round=number)
         wire = Wire(plan)
@@ -120,7 +120,7 @@ def test_batches_there_and_back() -> None:
                 list(from_batch(raw[:cut]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.sampled_from(POSITIVE), st.data())
 def test_two_different_byte_strings_are_never_the_same_report(
     chosen: tuple[str, vectors.Case], data: st.DataObject
@@ -140,7 +140,7 @@ def test_two_different_byte_strings_are_never_the_same_report(
     assert text != case["json"].encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_random_bytes_never_break_the_reader(raw: bytes) -> None:
     wire = Wire(vectors.of(dn.rsfd([5, 7, 2], 1.0, "oue-z")))
