@@ -16,10 +16,15 @@ install = { $(pip) --require-hashes $(2) -r $(1) && $(pip) --no-deps --no-build-
 	@echo "making an environment in .venv, only this once"
 	@$(PYTHON) -m venv .venv
 
-.venv/ready: pyproject.toml hashes.txt | .venv/bin/python
-	@echo "fetching all that the tests need, 1.9 GB, in a few minutes, only this once:"
-	@$(call install,hashes.txt,--no-compile)
+.venv/ready: pyproject.toml hashes/test.txt | .venv/bin/python
+	@echo "fetching all that the tests need, 1.8 GB, in a few minutes, only this once:"
+	@$(call install,hashes/test.txt,--no-compile)
 	@touch .venv/demo-ready $@
+
+.venv/docs-ready: hashes.txt .venv/ready
+	@echo "fetching what makes the site beside it, only this once:"
+	@$(call install,hashes.txt,--no-compile)
+	@touch $@
 
 .venv/papers-ready: papers/pyproject.toml hashes/papers.txt .venv/ready
 	@echo "fetching what papers need beside it, 0.4 GB, only this once:"
@@ -100,7 +105,7 @@ faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in 
 scale: .venv/ready  ## what a billion reports cost, and a simulated day of a billion people; writes into docs/scale.md
 	$(BIN)/python bench/scale.py
 
-docs: .venv/ready  ## the documentation as a site in site/
+docs: .venv/docs-ready  ## the documentation as a site in site/
 	$(BIN)/python docs/api.py
 	$(BIN)/python docs/notebooks.py
 	$(BIN)/zensical build --clean
@@ -111,6 +116,7 @@ compile = echo hatchling | $(BIN)/uv pip compile --quiet pyproject.toml - -c con
 hashes: .venv/bin/python  ## write anew what is installed: the hash of every file that a pin can be installed from, and npm's locks, without hosts
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv
 	$(compile) --all-extras -o hashes.txt
+	$(compile) --extra dev -o hashes/test.txt
 	$(compile) --extra serve -o hashes/demo.txt
 	$(subst compile --quiet pyproject.toml,compile --quiet papers/pyproject.toml,$(compile)) --no-emit-package deniable -o hashes/papers.txt
 	for folder in js js/pages js/release; do \

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = {"demo": "hashes/demo.txt", "check": "hashes.txt"}
+FILES = {"demo": "hashes/demo.txt", "check": "hashes/test.txt"}
 PAPERS = ("papers/pyproject.toml", "hashes/papers.txt")
 LOCKS = ("js/package-lock.json", "js/pages/package-lock.json")
 

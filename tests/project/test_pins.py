@@ -32,11 +32,12 @@ def test_hashes_are_those_of_the_pins() -> None:
 
 def test_parts_of_the_hashes_are_those_of_the_whole() -> None:
     whole = set(re.split(r"\n(?! )", (ROOT / "hashes.txt").read_text().strip()))
-    part = set(re.split(r"\n(?! )", (ROOT / "hashes/demo.txt").read_text().strip()))
-    names = {_PIN.match(package)[0] for package in part}  # type: ignore[index]
-    assert names <= {_PIN.match(package)[0] for package in whole}  # type: ignore[index]
-    assert {_only_hashes(package) for package in part} <= {_only_hashes(package) for package in whole}
-    assert any(package.startswith("hatchling==") for package in part), "it builds the project"
+    for name in ("hashes/demo.txt", "hashes/test.txt"):
+        part = set(re.split(r"\n(?! )", (ROOT / name).read_text().strip()))
+        names = {_PIN.match(package)[0] for package in part}  # type: ignore[index]
+        assert names <= {_PIN.match(package)[0] for package in whole}  # type: ignore[index]
+        assert {_only_hashes(package) for package in part} <= {_only_hashes(package) for package in whole}
+        assert any(package.startswith("hatchling==") for package in part), "it builds the project"
 
 
 def _only_hashes(package: str) -> tuple[str, ...]:
