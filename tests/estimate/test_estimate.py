@@ -193,7 +193,7 @@ def test_coverage_check_finds_short_intervals() -> None:
 
 
 def test_noisy_sums_have_normal_intervals() -> None:
-    estimate = dn.Estimate(100, np.array([10.0, 50.0, 45.0]), dn.law.Moments(3, 8.0, 0.5))
+    estimate = dn.Estimate(100, np.array([10.0, 50.0, 45.0]), dn.law.Moments(3, 8.0))
     low, high = estimate.interval(0.9)
     error = np.sqrt((8 + np.array([0.1 * 0.9, 0.25, 0.45 * 0.55])) / 100)
     np.testing.assert_allclose(estimate.stderr, error)

@@ -33,7 +33,7 @@ PRINTED: dict[str, tuple[Any, str]] = {
         "loss 1.0000",
     ),
     "noisy sum": (
-        dn.law.Moments(8, 8.0, 0.5),
+        dn.law.Moments(8, 8.0),
         "Law of a noisy sum, 8 values: a report adds noise of variance 8 to each",
     ),
     "matrix": (Matrix.of([[3, 1], [1, 3]]), "Matrix, 2 values, 2 reports: loss 1.0987"),

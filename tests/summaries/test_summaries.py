@@ -250,7 +250,7 @@ def test_bare_normal_intervals_do_not_cover() -> None:
 
 
 def test_exact_is_refused_where_nothing_is_exact() -> None:
-    sums = dn.Estimate(300, np.array([90.0, 110.0, 100.0]), dn.law.Moments(3, 8.0, 0.5))
+    sums = dn.Estimate(300, np.array([90.0, 110.0, 100.0]), dn.law.Moments(3, 8.0))
     m = dn.metric.geometric(9, 1.0)
     estimate = m.estimate(m.tally(m.privatize(np.arange(300) % 10, dn.seeded(1))))
     for one, name in ((sums, "normal"), (estimate, "wilson")):

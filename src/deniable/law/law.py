@@ -483,14 +483,10 @@ class Marginal:
 @final
 @dataclass(frozen=True)
 class Moments:
-    """The law of a noisy sum: each report adds the truth plus noise of known variance to every cell.
-
-    A real-valued noise is only approximated by floats, so there is no exact loss to be had.
-    """
+    """The law of a noisy sum: each report adds the truth plus noise of known variance to every cell."""
 
     k: int
     noise: float
-    best_guess: float = field(repr=False)
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
     """The variance, for one report, of a weighted sum of shares, where the noise of cells is dependent."""
     cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
@@ -514,12 +510,6 @@ class Moments:
         noise = f"a report adds noise of variance {self.noise:.4g} to each"
         return f"Law of a noisy sum, {format_count(self.k, 'value')}: {noise}"
 
-    def loss(self) -> float:
-        """Refused: the floats that are sent do not follow the real-valued law that a proof is about."""
-        raise NotExact(
-            "floating-point noise has no exact loss; use a protocol with integer thresholds (oue, the, ...)"
-        )
-
     def variance(self, n: int, f: npt.ArrayLike = 0.0, population: Convention = "sampled") -> float | Floats:
         """The variance of an estimated frequency from n reports where the truth is f."""
         _check_convention(n, population)
@@ -534,10 +524,6 @@ class Moments:
     def sum_errors(self, table: Floats) -> Floats:
         """The variances of weighted sums of shares, from one report: noise of cells adds up."""
         return np.asarray((table**2).sum(axis=-1) * self.noise)
-
-    def success(self) -> float:
-        """How often the best guess from one report is right, for a uniform prior."""
-        return self.best_guess
 
 
 def _check_convention(n: int, population: str) -> None:

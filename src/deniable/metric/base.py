@@ -202,9 +202,7 @@ class MetricMechanism(ChannelMechanism):
                 counts @ weights_of_outputs
             )
 
-        moments = Moments(
-            self.k, noise, np.nan, combined, cumulated, inside, outside, grouped, self.contributions
-        )
+        moments = Moments(self.k, noise, combined, cumulated, inside, outside, grouped, self.contributions)
         return Estimate(tally.n, frequencies * tally.n, moments, labels)
 
     def _weighing(self, points: Floats) -> Floats:
@@ -362,7 +360,7 @@ class Channel:
         All shares are needed: the noise of one value depends on how many people have its neighbors.
         """
         shares = checked_prior(np.ones(self.k) if f is None else f, self.k)
-        noise = Moments(self.k, 0.0, np.nan).variance(n, shares, population)
+        noise = Moments(self.k, 0.0).variance(n, shares, population)
         return np.asarray(noise + np.maximum(self.of._squares(self.forward(shares)) - shares, 0.0) / n)
 
     def error(self, n: int, f: float | None = None) -> float:

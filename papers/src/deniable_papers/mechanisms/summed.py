@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats
-from deniable.errors import InvalidReport
+from deniable.errors import InvalidReport, NotExact
 from deniable.estimate import Estimate
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_count
@@ -59,15 +59,17 @@ class Summed:
     @cached_property
     def law(self) -> Moments:
         """The mean and the variance of every cell."""
-        return Moments(self.k, 2 * self.scale**2, _largest_cell_success(self.k, self.epsilon))
+        return Moments(self.k, 2 * self.scale**2)
 
-    def loss(self) -> float:
+    def loss(self) -> NoReturn:
         """Refused: the floats that are sent do not follow the real-valued law that the proof is about."""
-        return self.law.loss()
+        raise NotExact(
+            "floating-point noise has no exact loss; use a protocol with integer thresholds, such as oue"
+        )
 
     def success(self) -> float:
         """How often the best guess of the value from one report is right, all values being equally likely."""
-        return self.law.success()
+        return _largest_cell_success(self.k, self.epsilon)
 
     def privatize(self, values: npt.ArrayLike, words: Words | None = None) -> Array:
         """One report per value, from a word for each cell."""
