@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import deniable as dn
-from deniable.simulate import measure as simulate
-from deniable.simulate import plot, population
+from deniable.plot import figure as figure_files
 from deniable_papers import data
+from deniable_papers.simulate import measure as simulate
+from deniable_papers.simulate import plot, population
 from deniable_papers.studies import allomfree, poisoning, risks, rsfd, tradeoffs
 from deniable_papers.studies.plot import poisoning as plot_poisoning
 from deniable_papers.studies.plot import risks as plot_risks
@@ -82,7 +83,7 @@ def save(figure: Figure, name: str) -> None:
     """Write a picture with few colors, which is small."""
     from PIL import Image
 
-    path = plot.save(figure, IMAGES / f"{name}.png")
+    path = figure_files.save(figure, IMAGES / f"{name}.png")
     Image.open(path).convert("RGB").quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.likelihood import GeometricChannel, mle
-from deniable.simulate.population import zipf
 from deniable_papers import mechanisms
 from deniable_papers.channels import (
     BestChannel,
@@ -34,6 +33,7 @@ from deniable_papers.channels.candidates import blahut_arimoto, calibrated_expon
 from deniable_papers.channels.comparison import _pick_least
 from deniable_papers.channels.optimum import Optimum, zigzags
 from deniable_papers.channels.risk import directions, information
+from deniable_papers.simulate.population import zipf
 from deniable_papers.studies import geometric as study
 
 UNIFORM = {n: np.full(n + 1, 1 / (n + 1)) for n in range(1, 101)}

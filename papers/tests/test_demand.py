@@ -12,7 +12,7 @@ from tests import statistics
 
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import oue
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.data.calls import REAL, load_calls
 from deniable_papers.learn import forecast_seasonal_mean, forecast_total_by_share
 from deniable_papers.reproduce import reproduce_paper

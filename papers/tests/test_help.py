@@ -1,4 +1,4 @@
-"""What `deniable reproduce --help` shows, and that the verb is found by its entry point."""
+"""What `deniable reproduce --help` shows, and that verbs are found by their entry points."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import pytest
 from tests.commands.test_help import STILTED, TECHNICAL, walk
 from tests.running import Run
 
-from deniable.commands.reproduce import GROUP
+from deniable.commands.shared.elsewhere import GROUP
 from deniable_papers.reproduce import reproduce_paper
+from deniable_papers.simulate.command import run_sweep
 
-EVERY = dict(walk(reproduce_paper, "deniable reproduce"))
+EVERY = {**dict(walk(reproduce_paper, "deniable reproduce")), "deniable simulate": run_sweep}
 
 
 def test_the_entry_point_is_the_verb() -> None:
     [point] = entry_points(group=GROUP, name="reproduce")
     assert point.load() is reproduce_paper
+    [point] = entry_points(group=GROUP, name="simulate")
+    assert point.load() is run_sweep
 
 
 def test_commands_are_listed_and_phrases_are_plain(run: Run) -> None:

@@ -12,7 +12,7 @@ _no_windows = gallery._no_windows  # a fixture
 
 
 def test_all_are_found() -> None:
-    assert len(NOTEBOOKS) == 5
+    assert len(NOTEBOOKS) == 6
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)

@@ -12,8 +12,8 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[1] / "src"
 GROUND = ("arrays", "errors", "exact", "formatting")
 """Modules that are rooms of their own."""
-OPEN = ("commands.shared", "plot", "simulate")
-"""Rooms whose modules are used by name: what commands, drawings and simulations are made of."""
+OPEN = ("commands.shared", "plot")
+"""Rooms whose modules are used by name: what commands and drawings are made of."""
 MODULES = {
     "deniable.attack.inputs",
     "deniable.attack.likelihoods",
@@ -55,7 +55,6 @@ MODULES = {
     "deniable.study.study",
     "deniable.summaries.totals",
     "deniable.summaries.health",
-    "deniable.summaries.distances",
 }
 """Modules beside that, whose documented names studies of the inside of a method need."""
 

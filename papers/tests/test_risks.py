@@ -21,7 +21,6 @@ import deniable as dn
 from deniable import attack
 from deniable.cli import commands
 from deniable.commands.shared import console
-from deniable.simulate import plot
 from deniable_papers import data
 from deniable_papers.data import Dataset
 from deniable_papers.reproduce import reproduce_paper, runner
@@ -973,4 +972,3 @@ def test_every_kind_of_plan_has_a_page(kind: str) -> None:
     found = attack.examine(plan, codes, collections=3, users=100)
     assert ("Which attribute of a report is real" in found.text()) == (kind == "faked")
     assert bool(found.real_attributes) == (kind == "faked")
-    assert plot.inline_svg(found.plot(), "page", "what an attacker learns").startswith("<svg")

@@ -19,19 +19,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
+from test_simulate import compare
 from tests import statistics
-from tests.simulate.test_simulate import compare
 
 import deniable as dn
 from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
+from deniable.plot import figure as plot
 from deniable.records import Blank, Guessed, Imitated, Prior
-from deniable.simulate import plot
-from deniable.simulate.tallies import draw_tally, is_drawn_directly
 from deniable_papers import data
 from deniable_papers.data import published
 from deniable_papers.data.published import DataUnavailable
 from deniable_papers.reproduce import reproduce_paper
+from deniable_papers.simulate.tallies import draw_tally, is_drawn_directly
 from deniable_papers.studies import allomfree, rsfd
 from deniable_papers.studies.plot import sweeps as plot_studies
 from deniable_papers.studies.record_errors import draw_record_tallies, measure_record_errors

@@ -59,10 +59,12 @@ VERBS = {
 }
 """The verbs by what they are for, each with the first sentence of its help.
 
-A verb is in the file of its name in `commands`, which is loaded only when the verb is called: the list of
-verbs needs none of what they need.
+A verb is in the file of its name in `commands`, or in another package. It is loaded only when it is called:
+the list of verbs needs none of what they need.
 """
 
+ELSEWHERE = ("simulate", "reproduce")
+"""The verbs of the package deniable-papers."""
 _RETIRED = {"tour": "deniable tour is retired; its pictures are in the notebooks of docs/notebooks.md"}
 
 
@@ -113,6 +115,10 @@ class Shell(click.Group):
             raise InvalidParameter(_RETIRED[cmd_name])
         if cmd_name not in self.commands:
             return None
+        if cmd_name in ELSEWHERE:
+            from deniable.commands.shared.elsewhere import load_verb
+
+            return load_verb(cmd_name)
         file = import_module(f"deniable.commands.{cmd_name.replace('-', '_')}")
         verbs = (member for member in vars(file).values() if isinstance(member, click.Command))
         return next(verb for verb in verbs if verb.name == cmd_name)

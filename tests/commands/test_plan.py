@@ -15,7 +15,6 @@ from pyarrow import parquet
 
 import deniable as dn
 from deniable.commands.shared import answers, console
-from deniable.estimate import consistency
 from deniable.frames import locate_rows, read_answers
 from deniable.results.findings import Findings
 from deniable.study import Plan
@@ -671,11 +670,6 @@ def test_a_cap_that_cannot_be_kept_names_the_attribute(run: Run) -> None:
     assert refused.code == 1
     assert "'second'" in refused.err
     assert "attribute 1" not in refused.err
-
-
-def test_help_names_every_consistency_step(run: Run) -> None:
-    text = "".join(run("simulate", "--help").out.split())
-    assert all(name in text for name in consistency.NAMES)
 
 
 def test_no_reports_and_bad_levels(run: Run) -> None:

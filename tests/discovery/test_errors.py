@@ -23,7 +23,7 @@ from deniable.discovery import (
     find_threshold,
     state_shown,
 )
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from tests import statistics
 
 Sent = list[tuple[dn.mechanisms.Linear, Array]]

@@ -36,10 +36,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "list of numbers from -1 to 1: got text",
     ),
     "text for both": (lambda: dn.metric.hybrid(1.0).privatize([WRONG]), "list of numbers from -1 to 1"),
-    "shares of nothing": (
-        lambda: dn.summaries.line_wasserstein(WRONG, [0.5, 0.5]),
-        "result that has frequencies, got object",
-    ),
     "another size": (
         lambda: LINE.estimate(dn.Tally(10, np.array([4, 3, 2, 1]))),
         "counts of 20 outputs, got 4",
@@ -111,30 +107,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"epsilon is per meter on a Grid, .* use per_meter\(level",
     ),
     "half a year": (lambda: LINE.privatize([3.5]), "round numbers to whole ones"),
-    "texts for places": (
-        lambda: dn.summaries.line_wasserstein(HALVES, HALVES, positions=["a", "b"]),
-        "positions are 2 numbers, got",
-    ),
-    "texts for points": (
-        lambda: dn.summaries.sliced_wasserstein(HALVES, HALVES, positions="ab"),
-        "2 points of two coordinates, got 'ab'",
-    ),
-    "a seed below 0": (
-        lambda: dn.summaries.sliced_wasserstein(HALVES, HALVES, [(0, 0), (1, 1)], seed=-1),
-        "seed must be an integer",
-    ),
-    "a text of costs": (
-        lambda: dn.summaries.cost_wasserstein(HALVES, HALVES, cost="a"),
-        "cost is a table of 2 by 2 distances",
-    ),
-    "one side": (
-        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=2),  # type: ignore[arg-type]
-        r"such as \(20, 30\), got 2",
-    ),
-    "sides below 0": (
-        lambda: dn.summaries.grid_wasserstein(HALVES, HALVES, shape=(-1, -2)),
-        "must be an integer of at least 1, got -1",
-    ),
     "texts for a mean's places": (
         lambda: dn.summaries.mean_of(LIKELY, positions=["a"] * 20),
         "positions are 20 numbers, got",
@@ -205,22 +177,6 @@ def test_a_channel_may_be_a_dataframe() -> None:
 def test_a_mean_loses_at_most_epsilon_for_any_two_numbers() -> None:
     for m in (dn.metric.duchi(1.0), dn.metric.piecewise(1.0), dn.metric.hybrid(1.0)):
         assert 1 - 1e-9 < m.loss() <= 1
-
-
-def test_distances_take_results() -> None:
-    m = dn.metric.geometric(3, 1.0)
-    tally = m.tally(m.privatize([0, 1, 2, 3] * 100, dn.seeded(1)))
-    truth = [0.25] * 4
-    found = dn.mle(m, tally)
-    assert dn.summaries.line_wasserstein(found, truth) == dn.summaries.line_wasserstein(
-        found.frequencies, truth
-    )
-    assert dn.summaries.total_variation(m.estimate(tally), truth) == pytest.approx(
-        np.abs(m.estimate(tally).frequencies - 0.25).sum() / 2
-    )
-    assert dn.summaries.smoothed_kl(found, truth, n=400) == dn.summaries.smoothed_kl(
-        found.frequencies, truth, n=400
-    )
 
 
 def test_a_device_takes_a_location_in_two_parts() -> None:

@@ -13,8 +13,8 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
 from deniable.explain.guesses import compare_variances
-from deniable.simulate import population
-from deniable.simulate.tallies import draw_tally
+from deniable_papers.simulate import population
+from deniable_papers.simulate.tallies import draw_tally
 from tests import statistics
 from tests.cases import check_each
 

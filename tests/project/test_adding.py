@@ -224,7 +224,6 @@ def test_the_command_line_knows_it(row: Protocol, run: Run) -> None:
     outcome = run("protocols", "--k", "100", "--epsilon", "1")
     assert outcome.code == 0
     assert any(line.split()[:1] == [row.name] for line in outcome.out.splitlines()), outcome.out
-    assert "did you mean 'halves'" in run("simulate", "--protocol", "halve").err
 
 
 def read_back(row: Protocol) -> dn.Plan:

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 import deniable as dn
-from deniable.cli import commands
+from deniable.cli import ELSEWHERE, commands
 from deniable.collect.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.wire import Wire
@@ -73,7 +73,7 @@ def command_of(words: Sequence[str]) -> tuple[click.Command, click.Context, list
 
 def is_of_papers(line: str) -> bool:
     """Whether a command is of the package deniable-papers, whose tests read it."""
-    return line.startswith("deniable reproduce")
+    return line.split()[1] in ELSEWHERE
 
 
 def parse(line: str) -> None:

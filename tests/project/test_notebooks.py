@@ -23,7 +23,6 @@ NAMES = {
     "ages-and-places",
     "choosing-epsilon",
     "attack",
-    "paper",
     "fairness",
     "learning",
     "words-and-ranges",

@@ -95,9 +95,7 @@ ROOMS = {
     ),
     "summaries": names(
         """
-        Group Summary circle_wasserstein cost_wasserstein grid_wasserstein groups_of
-        line_wasserstein mean_of quantile_between quantile_of sliced_wasserstein smoothed_kl sum_of
-        total_variation
+        Group Summary groups_of mean_of quantile_between quantile_of sum_of
         """
     ),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from deniable.cli import ELSEWHERE
 from deniable.commands.shared import console
 from tests.running import Run
 
@@ -39,7 +40,7 @@ def test_commands_print_what_is_shown(document: str, run: Run, monkeypatch: pyte
     monkeypatch.setattr(console, "console", lambda: Console(width=80, highlight=False))
     Path("typo.csv").write_text("transport,satisfied,minutes\ncar,yes,5\ntrian,no,7\n", encoding="utf-8")
     commands = [
-        (command, said) for command, said in shown_commands(document) if not command.startswith("reproduce")
+        (command, said) for command, said in shown_commands(document) if command.split()[0] not in ELSEWHERE
     ]
     assert {command.split()[0] for command, _ in commands} >= SHOWN[document]
     for command, said in commands:

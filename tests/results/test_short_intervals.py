@@ -16,8 +16,8 @@ from deniable.reports import Tallies
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import Likely, read_values
 from deniable.results.range_queries import RangeQuery
-from deniable.simulate.tallies import draw_tally
 from deniable.summaries import sum_of
+from deniable_papers.simulate.tallies import draw_tally
 from tests.statistics import SHORT_HELD, SHORT_STUDIES
 
 

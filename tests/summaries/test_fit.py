@@ -18,8 +18,8 @@ from deniable.results.possible_shares import find_moved
 from deniable.results.range_queries import RangeQuery
 from deniable.show.text import write_text
 from deniable.show.window_findings import WindowFindings
-from deniable.simulate.tallies import draw_tally
 from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_levels, fit_of
+from deniable_papers.simulate.tallies import draw_tally
 from tests import statistics
 from tests.statistics import FIT_LEVEL, FIT_PEOPLE, FIT_STUDIES
 

@@ -23,7 +23,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_up, number, positive_epsilon, round_up, whole_number
 from deniable.formatting import format_percent
 from deniable.frames import Backend, frame_of_rows
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 
 _CLOSEST = 1e-9  # to 0 or 1 that a chance is taken for
 Method = Literal["loss", "likelihood ratio"]

@@ -27,9 +27,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_percent
 from deniable.frames import Backend, frame_of_rows
-from deniable.randomness.simulated import seeded
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.records import Faked, Records
-from deniable.simulate.population import numbers_from
 
 Classifier = Literal["xgboost", "logistic"]
 _Lesson = tuple[list[Array], list[Integers], Integers]

@@ -44,10 +44,9 @@ from deniable.mechanisms import Direct, Hashed, Mechanism, SetMechanism, Unary
 from deniable.metric import Averaged
 from deniable.plan.attribute import list_related
 from deniable.randomness.hashing import occupied_buckets
-from deniable.randomness.simulated import remembering, seeded
+from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.records import Faked
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 
 COLLECTIONS = 5

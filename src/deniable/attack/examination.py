@@ -16,8 +16,7 @@ from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import whole_number
 from deniable.randomness import Words
-from deniable.randomness.simulated import remembering, seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.study import Plan
 
 USERS = 2000

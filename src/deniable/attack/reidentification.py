@@ -44,8 +44,8 @@ from deniable.attack.values import guess_values
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
 from deniable.likelihood.supports import compute_fake_likelihoods
+from deniable.randomness.simulated import numbers_from
 from deniable.records import Records
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 
 Matching = Literal["support", "guess"]

@@ -39,9 +39,8 @@ from deniable.formatting import format_count
 from deniable.frames import Backend, frame_of_rows
 from deniable.likelihood.supports import compute_fake_likelihoods, compute_report_likelihoods
 from deniable.mechanisms import Tally
-from deniable.randomness.simulated import seeded
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
-from deniable.simulate.population import numbers_from
 
 Assumed = Literal["known", "uniform"]
 """What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on

@@ -31,8 +31,8 @@ from deniable.frames import Backend, frame_of, frame_of_rows
 from deniable.likelihood.supports import compute_fake_likelihoods
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import BLOCK
+from deniable.randomness.simulated import numbers_from
 from deniable.records import Fake, Faked, Records
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 
 if TYPE_CHECKING:

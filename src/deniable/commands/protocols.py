@@ -1,11 +1,11 @@
-"""`deniable protocols`: compares all protocols for one k and epsilon, and mechanisms that know distances."""
+"""`deniable protocols`: compares all protocols for one k and epsilon, two of them for ordered values."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,11 +15,33 @@ from deniable.commands.shared.console import short
 from deniable.commands.shared.options import REAL, WHOLE
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent
-from deniable.mechanisms import PROTOCOLS, Protocol, lh, rr, ue
-from deniable.metric import MetricMechanism
-from deniable.metric.table import DISTANCED, Distanced
+from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism, lh, rr, ue
+from deniable.metric import MetricMechanism, geometric, square_wave
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
+_Facts = dict[str, Any]
+
+
+class _Ordered(NamedTuple):
+    """A mechanism for k ordered values, one step apart: its function, the unit of its epsilon, a maker."""
+
+    function: Callable[..., MetricMechanism]
+    per: str
+    make: Callable[[int, float], MetricMechanism]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
+
+
+_ORDERED = (
+    _Ordered(geometric, "step", lambda k, epsilon: geometric(k - 1, epsilon)),
+    _Ordered(square_wave, "any two values", lambda k, epsilon: square_wave(epsilon, k)),
+)
 
 
 @click.command("protocols")
@@ -35,42 +57,22 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
     The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of
     an attacker who sees one report.
 
-    Metric protocols have a table of their own. There epsilon is per unit of distance, the worst case is the
-    loss of any two values, and the variance is averaged over the values. Protocols that need a number besides
-    k and epsilon are named below.
+    Protocols for ordered values have a table of their own. There epsilon is per step from one value to the
+    next or for any two values, the worst case is the loss of any two values, and the variance is averaged
+    over the values. Protocols that need a number besides k and epsilon are named below.
     """
     writing.check(out, (), force)
-    facts = [_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
+    facts = [_find_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
     console.refuse_if_all_refused([fact["refused"] for fact in facts])
-    distanced = [_distanced_facts(mechanism, k, epsilon, n) for mechanism in DISTANCED.values()]
-    everything = [*({**fact, "per": "any two values", "unit_loss": None} for fact in facts), *distanced]
-    writing.write_tables(out, everything, everything)
+    ordered = [_find_facts(protocol, k, epsilon, n) for protocol in _ORDERED]
+    writing.write_tables(out, [*facts, *ordered], [*facts, *ordered])
     if as_json:
-        console.print_json(everything)
+        console.print_json([*facts, *ordered])
         return
-    headers = ["protocol", "p", "q", "loss", "variance", "best guess", "bytes", "what it does"]
-    rows = [
-        [fact["protocol"], "refused", *[""] * 5, fact["title"]]
-        if fact["refused"]
-        else [
-            fact["protocol"],
-            short(fact["p"]),
-            short(fact["q"]),
-            f"{fact['loss']:.6f}",
-            short(fact["variance"]),
-            format_percent(fact["success"]),
-            str(fact["report_bytes"]),
-            fact["title"],
-        ]
-        for fact in facts
-    ]
-    console.print_table(
-        f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {format_percent(1 / k)}",
-        headers,
-        rows,
-    )
-    console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts)
-    _print_distanced(distanced, k, epsilon)
+    title = f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {format_percent(1 / k)}"
+    _print_facts(title, _COLUMNS, facts)
+    title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g} per unit"
+    _print_facts(title, _ORDERED_COLUMNS, ordered)
     page = console.console()
     page.print("\nMore in Python, with a number of your own or none to choose:")
     for family in _FAMILIES:
@@ -79,8 +81,8 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
         page.print(f"  {called:<31} {(family.__doc__ or '').splitlines()[0]}", markup=False)
 
 
-def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    setting = {
+def _find_facts(protocol: Protocol | _Ordered, k: int, epsilon: float, n: int) -> _Facts:
+    facts: _Facts = {
         "protocol": protocol.name,
         "title": protocol.title,
         "k": k,
@@ -88,59 +90,57 @@ def _facts(protocol: Protocol | Distanced, k: int, epsilon: float, n: int) -> di
         "n": n,
         "baseline": 1 / max(k, 1),
     }
-    known: dict[str, Any] = dict.fromkeys(
-        ("p", "q", "loss", "variance", "success", "report_bytes", "refused")
-    )
+    known = dict.fromkeys(("p", "q", "loss", "variance", "success", "report_bytes", "refused"))
+    after = {"per": protocol.per if isinstance(protocol, _Ordered) else "any two values", "unit_loss": None}
     try:
-        mechanism = protocol.make(k, epsilon)
-        if isinstance(mechanism, MetricMechanism):
-            known["variance"] = mechanism.law.error(n)
-        else:
-            known |= {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
-        known |= {"success": mechanism.success(), "report_bytes": mechanism.report_bytes}
-        known["loss"] = mechanism.loss()
+        return facts | known | after | _measure(protocol.make(k, epsilon), n)
     except InvalidParameter as problem:
-        known = dict.fromkeys(known) | {"refused": str(problem)}
-    return setting | known
+        return facts | known | after | {"refused": str(problem)}
 
 
-def _distanced_facts(mechanism: Distanced, k: int, epsilon: float, n: int) -> dict[str, Any]:
-    """Lists the same for a mechanism that knows distances, with k ordered values one step apart."""
-    facts = _facts(mechanism, k, epsilon, n)
-    if mechanism.ordered is None:
-        facts["refused"] = mechanism.instead
-    unit = None if facts["refused"] else mechanism.make(k, epsilon).loss_at(1)
-    return facts | {"per": mechanism.per, "unit_loss": unit}
+def _measure(mechanism: SetMechanism | MetricMechanism, n: int) -> _Facts:
+    facts: _Facts
+    if isinstance(mechanism, MetricMechanism):
+        facts = {"variance": mechanism.law.error(n), "unit_loss": mechanism.loss_at(1)}
+    else:
+        facts = {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
+    return facts | {
+        "success": mechanism.success(),
+        "report_bytes": mechanism.report_bytes,
+        "loss": mechanism.loss(),
+    }
 
 
-def _print_distanced(facts: Sequence[dict[str, Any]], k: int, epsilon: float) -> None:
-    headers = [
-        "mechanism",
-        "epsilon per",
-        "loss per step",
-        "worst case",
-        "variance",
-        "best guess",
-        "bytes",
-        "what it does",
-    ]
+_Columns = Mapping[str, Callable[[_Facts], str]]
+_LAST: _Columns = {
+    "variance": lambda fact: short(fact["variance"]),
+    "best guess": lambda fact: format_percent(fact["success"]),
+    "bytes": lambda fact: str(fact["report_bytes"]),
+    "what it does": lambda fact: fact["title"],
+}
+_COLUMNS: _Columns = {
+    "protocol": lambda fact: fact["protocol"],
+    "p": lambda fact: short(fact["p"]),
+    "q": lambda fact: short(fact["q"]),
+    "loss": lambda fact: f"{fact['loss']:.6f}",
+    **_LAST,
+}
+_ORDERED_COLUMNS: _Columns = {
+    "mechanism": lambda fact: fact["protocol"],
+    "epsilon per": lambda fact: fact["per"],
+    "loss per step": lambda fact: f"{fact['unit_loss']:.6f}",
+    "worst case": lambda fact: f"{fact['loss']:.6f}",
+    **_LAST,
+}
+
+
+def _print_facts(title: str, columns: _Columns, facts: Sequence[_Facts]) -> None:
+    """Prints the numbers of what can be made, and why the rest is refused."""
     rows = [
-        [fact["protocol"], fact["per"], *[""] * 5, fact["title"]]
+        [fact["protocol"], "refused", *[""] * (len(columns) - 3), fact["title"]]
         if fact["refused"]
-        else [
-            fact["protocol"],
-            fact["per"],
-            f"{fact['unit_loss']:.6f}",
-            f"{fact['loss']:.6f}",
-            short(fact["variance"]),
-            format_percent(fact["success"]),
-            str(fact["report_bytes"]),
-            fact["title"],
-        ]
+        else [show(fact) for show in columns.values()]
         for fact in facts
     ]
-    title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g} per unit"
-    console.print_table(title, headers, rows)
-    console.print_refusals(
-        (fact["protocol"], fact["refused"]) for fact in facts if DISTANCED[fact["protocol"]].ordered
-    )
+    console.print_table(title, list(columns), rows)
+    console.print_refusals((fact["protocol"], fact["refused"]) for fact in facts)

@@ -18,11 +18,10 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.explain import question_pairs
 from deniable.plan import Attribute
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
-from deniable.randomness.simulated import remembering, seeded
+from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.reports import Reports
 from deniable.results.estimates import bins_of, find_condition
 from deniable.results.findings import MEDIAN, Findings
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 from deniable.study.result import Result
 

@@ -394,10 +394,3 @@ def _nearly_same(name: str, number: object, other: object) -> bool:
 
 _THRESHOLDS = ("keep", "one", "zero")
 _NUMBERS = ("k", "g", "size", *_THRESHOLDS)
-
-
-def named_protocol(name: str, also: Iterable[str] = ()) -> Protocol:
-    """The row of the table with this name; a misspelled one is refused with the nearest name."""
-    if name not in PROTOCOLS:
-        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *also]))
-    return PROTOCOLS[name]

@@ -6,13 +6,11 @@ safe.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from xml.sax.saxutils import escape
 
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 INK = "#24292f"
-"""The color of text and axes, which a page replaces by its own."""
+"""The color of text and axes."""
 TRUTH, ESTIMATE = "#56b4e9", "#d55e00"
 """The colors of bars and of what is estimated."""
 NOISE = "#8c8c8c"
@@ -78,24 +76,6 @@ def save(figure: Figure, path: Path) -> Path:
     with style():
         figure.savefig(path, format=kind, dpi=160, metadata=dates.get(kind), facecolor="white")
     return path
-
-
-def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """A figure as an element of a page: in the page's ink, described in words, with ids under `name`."""
-    buffer = io.StringIO()
-    with style():
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
-        )
-    drawing = buffer.getvalue()
-    drawing = drawing[drawing.index("<svg") :].replace(INK, "currentColor")
-    for before in (' id="', 'href="#', "url(#"):
-        drawing = drawing.replace(before, f"{before}{name}-")
-    label = escape(description, {'"': "&quot;"})
-    return drawing.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
 def grouped(members: Iterable[_Member], key: Callable[[_Member], str]) -> dict[str, list[_Member]]:

@@ -1,7 +1,7 @@
 """Draws words for simulation, tests and vectors: reproducible, not secret, and out of reach of clients.
 
 `seeded` is fast and the same in every run. `remembering` is a population whose permanent answers are kept.
-`fixed` replays a list.
+`fixed` replays a list. `numbers_from` gives generators of numpy, for what is drawn beside reports.
 """
 
 from __future__ import annotations
@@ -226,3 +226,9 @@ def fixed(words: Iterable[int] | WordArray) -> Words:
     if isinstance(words, np.ndarray) and words.dtype == np.uint64 and words.ndim == 1:
         return _Fixed(words)
     return _Fixed(np.array([whole_number("a word", word, 0, FULL - 1) for word in words], dtype=np.uint64))
+
+
+def numbers_from(seed: int, *labels: object) -> np.random.Generator:
+    """Numbers of their own for every list of labels, all from one seed."""
+    digest = hashlib.sha256(repr((seed, *labels)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little"))

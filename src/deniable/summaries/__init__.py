@@ -1,14 +1,5 @@
-"""Sums up estimates: means, quantiles, groups and distances."""
+"""Sums up estimates: means, quantiles and groups."""
 
-from deniable.summaries.distances import (
-    circle_wasserstein,
-    cost_wasserstein,
-    grid_wasserstein,
-    line_wasserstein,
-    sliced_wasserstein,
-    smoothed_kl,
-    total_variation,
-)
 from deniable.summaries.summaries import (
     Group,
     Summary,
@@ -22,18 +13,11 @@ from deniable.summaries.summaries import (
 __all__ = [
     "Group",
     "Summary",
-    "circle_wasserstein",
-    "cost_wasserstein",
-    "grid_wasserstein",
     "groups_of",
-    "line_wasserstein",
     "mean_of",
     "quantile_between",
     "quantile_of",
-    "sliced_wasserstein",
-    "smoothed_kl",
     "sum_of",
-    "total_variation",
 ]
 
 

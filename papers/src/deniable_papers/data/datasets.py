@@ -17,7 +17,6 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.randomness import Words, below
 from deniable.randomness.simulated import seeded
-from deniable.simulate.population import from_column
 from deniable_papers.data.published import (
     FILES,
     FOLDER,
@@ -29,6 +28,7 @@ from deniable_papers.data.published import (
     rows_of,
     say_carried,
 )
+from deniable_papers.simulate.population import from_column
 
 FOREIGN = "Foreign tourist"
 UNKNOWN = "NR"

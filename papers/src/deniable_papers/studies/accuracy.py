@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import clopper_pearson, student
 from deniable.formatting import format_count
 from deniable.frames import Backend
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.data import Dataset
 from deniable_papers.studies.sweep import Progress, frame_points
 

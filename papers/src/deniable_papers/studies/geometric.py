@@ -23,12 +23,12 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.likelihood import GeometricChannel, mle
 from deniable.likelihood.rows import few_threads
 from deniable.mechanisms import Tally
-from deniable.simulate.population import checked_people, numbers_from, uniform, zipf
-from deniable.summaries import line_wasserstein, smoothed_kl
-from deniable.summaries.distances import mean_squared_error
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.channels import candidates, lower_bound, optimum
 from deniable_papers.channels.candidates import Candidate, MatrixCandidate
 from deniable_papers.channels.optimum import MOST_SEARCHED, MOST_TESTED, Optimum
+from deniable_papers.distances import line_wasserstein, mean_squared_error, smoothed_kl
+from deniable_papers.simulate.population import checked_people, uniform, zipf
 from deniable_papers.studies.sweep import Progress, checked_methods
 
 __all__ = [

@@ -19,11 +19,11 @@ from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, whole_number
 from deniable.frames import Backend
 from deniable.mechanisms import PROTOCOLS, SetMechanism
-from deniable.randomness.simulated import seeded
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.results.health import Health
-from deniable.simulate.population import numbers_from, zipf
 from deniable.summaries.health import LEVEL, check_shares, watches
 from deniable_papers.data import Dataset
+from deniable_papers.simulate.population import zipf
 from deniable_papers.studies.fakes import (
     Attack,
     Attacked,

@@ -29,9 +29,8 @@ from deniable.attack.likelihoods import Clue
 from deniable.attack.reidentification import Evidence, match, match_surveys
 from deniable.attack.values import guess_values
 from deniable.mechanisms import PROTOCOLS
-from deniable.randomness.simulated import seeded
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.records import Faked, Records, rsfd
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 from deniable_papers.data import Dataset
 from deniable_papers.studies.accuracy import CLASSICAL, Asked, Cell, targets

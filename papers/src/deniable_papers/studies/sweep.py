@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of
+from deniable.randomness.simulated import numbers_from
 from deniable.records import RecordMechanism
-from deniable.simulate.population import numbers_from
 from deniable_papers.data import Dataset
 from deniable_papers.studies.record_errors import measure_record_errors
 

@@ -38,10 +38,10 @@ from deniable.mechanisms import (
 )
 from deniable.mechanisms.calibrate import theta_for
 from deniable.randomness import FULL
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import dirichlet, numbers_from
-from deniable.summaries.distances import mean_squared_error
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers.data import Dataset
+from deniable_papers.distances import mean_squared_error
+from deniable_papers.simulate.population import dirichlet
 from deniable_papers.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
 from deniable_papers.studies.sweep import Progress, checked_methods
 

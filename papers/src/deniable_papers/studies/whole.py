@@ -21,10 +21,9 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.exact import positive_epsilon
 from deniable.likelihood import Likelihood, mle, mle_record
-from deniable.randomness.simulated import remembering, seeded
+from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.records import Faked, Sample, rsfd, rsrfd
 from deniable.rounds import Memoized
-from deniable.simulate.population import numbers_from
 from deniable_papers.data import Dataset
 from deniable_papers.likelihood import mle_rounds
 from deniable_papers.studies.allomfree import sample_kept

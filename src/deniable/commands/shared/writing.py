@@ -118,20 +118,20 @@ def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
 def _check_plots(files: Sequence[Path], overwrite: bool) -> None:
     """Refuse what cannot be drawn before any work is done."""
     if files:
-        from deniable.simulate import plot
+        from deniable.plot.figure import checked_path, require_matplotlib
 
-        plot.require_matplotlib()
+        require_matplotlib()
         for file in files:
-            plot.checked_path(file)
+            checked_path(file)
         console.refuse_existing(files, overwrite)
 
 
 def _save_plot(figure: Figure, file: Path) -> None:
     """Draw a figure to a file, wholly or not at all."""
-    from deniable.simulate import plot
+    from deniable.plot.figure import save
 
     with console.writing(file) as temporary:
-        plot.save(figure, temporary)
+        save(figure, temporary)
 
 
 def _flatten(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:

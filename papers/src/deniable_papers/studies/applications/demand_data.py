@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.data.calls import load_calls
 
 DAYS = 2192

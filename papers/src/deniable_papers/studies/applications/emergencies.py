@@ -13,8 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers.data.calls import BOX, Calls, in_county, load_calls
 from deniable_papers.learn.places import NAMES, PlaceFeatures, privatize_places, remap_places
 from deniable_papers.mechanisms import planar_laplace

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.exact import number
 from deniable.metric import great_circle
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.data.calls import REAL
 from deniable_papers.studies.applications import emergencies
 from deniable_papers.studies.applications.emergencies import DROPPED, load_emergencies

@@ -16,8 +16,7 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import simplex
 from deniable.likelihood import mle
 from deniable.mechanisms import Mechanism, adaptive
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers import data
 from deniable_papers.studies.stated import StatedPoint, compare
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.errors import DeniableWarning
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.study.study import Study
 from deniable_papers import data
 from deniable_papers.studies.crosstabs.adult import GROUPS

@@ -16,7 +16,7 @@ from deniable.cross.spread import OneReport
 from deniable.estimate import reach_of
 from deniable.law import Law
 from deniable.mechanisms import Tally, grr
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.studies.crosstabs.exact import AGES, SMOKERS, SMOKING
 from deniable_papers.studies.stated import StatedPoint, compare
 

@@ -13,7 +13,7 @@ from deniable.discovery import detection_limit, find_threshold, listed_limit, st
 from deniable.domain import Text
 from deniable.estimate import clopper_pearson
 from deniable.mechanisms import linear
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.studies.discovery.people import (
     LETTER,
     Strings,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable.arrays import Floats, Integers
+from deniable.randomness.simulated import numbers_from
 from deniable.ranges import LeastSquares, Tree
-from deniable.simulate.population import numbers_from
 from deniable_papers.studies.stated import StatedPoint, compare
 
 _RANGES = 4000

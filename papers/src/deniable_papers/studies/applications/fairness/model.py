@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Integers
 from deniable.exact import positive_epsilon
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers.studies.applications.fairness.cases import CASES, Case
 
 BudgetSplit = Literal["uniform", "k_based"]

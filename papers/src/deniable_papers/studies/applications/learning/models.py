@@ -11,9 +11,8 @@ from deniable.arrays import Array, Integers
 from deniable.learn import PrivateNaiveBayes
 from deniable.mechanisms import grr, oue
 from deniable.randomness import Words
-from deniable.randomness.simulated import seeded
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable.records import spl
-from deniable.simulate.population import numbers_from
 from deniable.study import Plan
 from deniable_papers.studies.applications.learning.people import TARGET, Lesson
 

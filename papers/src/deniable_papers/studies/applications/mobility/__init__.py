@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from deniable.exact import positive_epsilon
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from
 from deniable_papers.studies.applications.guarantee import Guarantee
 from deniable_papers.studies.applications.mobility.losses import count_losses
 from deniable_papers.studies.applications.mobility.reports import (

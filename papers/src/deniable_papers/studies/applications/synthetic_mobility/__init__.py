@@ -14,8 +14,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Integers
 from deniable.exact import positive_epsilon
-from deniable.randomness.simulated import seeded
-from deniable.simulate.population import numbers_from
+from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers.data.visits import DAYS
 from deniable_papers.learn.unions import union_matrix
 from deniable_papers.studies.applications.processes import run_tasks

@@ -15,19 +15,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests import statistics
+from tests.statistics import COVERED_SWEEPS
 
 import deniable as dn
 from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism
-from deniable.simulate import measure as simulate
-from deniable.simulate import population
-from deniable.simulate.measure import Mean, SweepCell, sweep
-from deniable.simulate.population import Population
-from deniable.simulate.tallies import draw_tally, is_drawn_directly
-from deniable.summaries import distances
-from deniable.summaries.distances import METRICS
-from tests import statistics
-from tests.statistics import COVERED_SWEEPS
+from deniable_papers import distances
+from deniable_papers.distances import METRICS
+from deniable_papers.simulate import measure as simulate
+from deniable_papers.simulate import population
+from deniable_papers.simulate.measure import Mean, SweepCell, sweep
+from deniable_papers.simulate.population import Population
+from deniable_papers.simulate.tallies import draw_tally, is_drawn_directly
 
 Counts = npt.NDArray[np.float64]
 
@@ -155,7 +155,7 @@ def test_other_shapes_are_counted_from_real_reports(
     mechanism: dn.mechanisms.Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "deniable.simulate.tallies._BLOCK_BYTES", 17 * mechanism.report_bytes
+        "deniable_papers.simulate.tallies._BLOCK_BYTES", 17 * mechanism.report_bytes
     )  # many blocks, cutting values in two
     true_counts = np.arange(20)
     tally = draw_tally(mechanism, true_counts, np.random.default_rng(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
+from deniable.randomness.simulated import numbers_from
 
 MOST_PEOPLE = 10**18
 MOST_VALUES = 10**7
@@ -175,12 +175,6 @@ def named_population(text: str, seed: int = 0) -> Callable[[int], Population]:
 def checked_people(n: object) -> int:
     """A number of people that can be counted."""
     return whole_number("n, the number of people,", n, 1, MOST_PEOPLE)
-
-
-def numbers_from(seed: int, *labels: object) -> np.random.Generator:
-    """Numbers of their own for every list of labels, all from one seed."""
-    digest = hashlib.sha256(repr((seed, *labels)).encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
 def _build_population(name: str, weights: Floats) -> Population:

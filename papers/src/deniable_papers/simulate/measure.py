@@ -14,15 +14,16 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate import Estimate, consistency
+from deniable.estimate import Estimate
+from deniable.estimate.consistency import NAMES as STEPS
 from deniable.exact import positive_epsilon, whole_number
-from deniable.mechanisms import Protocol, SetMechanism
-from deniable.mechanisms.protocols import named_protocol
+from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism
 from deniable.metric import MetricMechanism
-from deniable.metric.table import DISTANCED, Distanced
-from deniable.simulate.population import Population, checked_people, checked_size, numbers_from
-from deniable.simulate.tallies import draw_tally, is_drawn_directly
-from deniable.summaries.distances import METRICS
+from deniable.randomness.simulated import numbers_from
+from deniable_papers.distances import METRICS
+from deniable_papers.simulate.distanced import DISTANCED, Distanced
+from deniable_papers.simulate.population import Population, checked_people, checked_size
+from deniable_papers.simulate.tallies import draw_tally, is_drawn_directly
 
 
 @final
@@ -100,8 +101,8 @@ def sweep(
     populations = [_of_size(population, k) for k in ks]
     whole_number("repeats", repeats, 1)
     whole_number("seed", seed, 0)
-    if project is not None and project not in consistency.NAMES:
-        raise InvalidParameter(not_among(project, "a consistency step", consistency.NAMES))
+    if project is not None and project not in STEPS:
+        raise InvalidParameter(not_among(project, "a consistency step", STEPS))
     cells = [
         (
             protocol,
@@ -172,7 +173,9 @@ def _find_protocol(name: str) -> Protocol | Distanced:
         if row.ordered is None:
             raise InvalidParameter(f"{name!r} is not for the shares of ordered values: {row.instead}")
         return row
-    return named_protocol(name, DISTANCED)
+    if name not in PROTOCOLS:
+        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *DISTANCED]))
+    return PROTOCOLS[name]
 
 
 def _cover(estimate: Estimate, truth: Floats) -> float:

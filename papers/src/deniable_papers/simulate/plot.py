@@ -12,37 +12,21 @@ from deniable.estimate import Estimate
 from deniable.plot.charts import Curve, draw_curves, find_ends, panels
 from deniable.plot.figure import (
     ESTIMATE,
-    FORMATS,
     INK,
     TRUTH,
-    checked_path,
     drawable,
     format_tick,
     grouped,
-    inline_svg,
     require_matplotlib,
-    save,
     style,
     value_axis,
 )
 from deniable.plot.looks import looks
-from deniable.simulate.measure import SweepCell, highest_success
+from deniable_papers.simulate.measure import SweepCell, highest_success
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "FORMATS",
-    "INK",
-    "attack_plot",
-    "checked_path",
-    "error_plot",
-    "histogram_plot",
-    "inline_svg",
-    "require_matplotlib",
-    "save",
-]
 
 _GRAY = "#8c8c8c"
 _MOST_LABELS = 30

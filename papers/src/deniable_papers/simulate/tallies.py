@@ -26,7 +26,7 @@ from deniable.mechanisms import (
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
 from deniable.rounds import Memoized
-from deniable.simulate.population import MOST_PEOPLE
+from deniable_papers.simulate.population import MOST_PEOPLE
 
 MOST_REPORTS = 10**8
 """More reports than this are not made one by one: it would take hours."""

@@ -1,4 +1,4 @@
-"""Lists the metric mechanisms by name for the command line; PROTOCOLS are the others."""
+"""Lists the metric mechanisms by name for `deniable simulate`; PROTOCOLS are the others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import final
 
 from deniable.errors import InvalidParameter
-from deniable.metric.base import MetricMechanism
-from deniable.metric.means import duchi, hybrid, piecewise
-from deniable.metric.ordered import geometric
-from deniable.metric.planar import planar_geometric
-from deniable.metric.waves import square_wave
+from deniable.metric import (
+    MetricMechanism,
+    duchi,
+    geometric,
+    hybrid,
+    piecewise,
+    planar_geometric,
+    square_wave,
+)
 
 
 @final

@@ -14,11 +14,11 @@ from deniable.commands.shared import console, options, writing
 from deniable.commands.shared.console import short
 from deniable.commands.shared.options import FILE, WHOLE, as_request, option, real, taken, whole
 from deniable.errors import DeniableError, InvalidParameter
-from deniable.estimate import consistency
+from deniable.estimate.consistency import NAMES as STEPS
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS
-from deniable.simulate.measure import SweepCell, sweep
-from deniable.simulate.population import POPULATIONS, Population, named_population, read_column
+from deniable_papers.simulate.measure import SweepCell, sweep
+from deniable_papers.simulate.population import POPULATIONS, Population, named_population, read_column
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
 
@@ -60,7 +60,7 @@ class SimulateRequest:
     project: str | None = option(
         "--project",
         metavar="STEP",
-        help=f"Measure the errors after a consistency step: {', '.join(consistency.NAMES)}.",
+        help=f"Measure the errors after a consistency step: {', '.join(STEPS)}.",
     )
     out: Sequence[Path] = taken(writing.out)
     as_json: bool = taken(console.as_json)
@@ -169,7 +169,7 @@ def _choose_people(
 
 
 def _draw_plots(rows: Sequence[SweepCell], error_files: Sequence[Path], attack_files: Sequence[Path]) -> None:
-    from deniable.simulate import plot
+    from deniable_papers.simulate import plot
 
     for files, draw in ((error_files, plot.error_plot), (attack_files, plot.attack_plot)):
         writing.save_plots(files, partial(draw, rows))
