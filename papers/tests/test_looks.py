@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from tests.running import Run
 
-from deniable.plot.looks import METHODS, looks
+from deniable.mechanisms import PROTOCOLS
+from deniable_papers.looks import METHODS, looks
 from deniable_papers.studies import allomfree, geometric, risks, rsfd, tradeoffs
 from deniable_papers.trained import KNOWLEDGE
 
 STUDIES: dict[str, list[str]] = {
+    "protocols": list(PROTOCOLS),
     "rsfd": [name for name in rsfd.METHODS if not name.endswith("at record")],
     "allomfree": list(allomfree.METHODS),
     "tradeoffs": list(tradeoffs.METHODS),
@@ -30,6 +32,16 @@ def test_every_method_has_a_look_that_never_changes(study: str) -> None:
         assert looks(["a name of its own", name, *reversed(names)])[name] == together[name] == alone
     pairs = {(look["color"], look["marker"]) for look in together.values()}
     assert len(pairs) == len(dict.fromkeys(names))
+
+
+def test_no_two_methods_look_the_same() -> None:
+    assert len(set(METHODS.values())) == len(METHODS)
+
+
+def test_a_report_by_a_protocol_looks_as_the_protocol_does() -> None:
+    both = looks(["SMP[GRR]", "RS+FD[GRR]"])
+    assert both["SMP[GRR]"] == looks(["grr"])["grr"]
+    assert both["RS+FD[GRR]"] != both["SMP[GRR]"]
 
 
 def test_every_dataset_has_figures_of_its_own(run: Run) -> None:

@@ -9,35 +9,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from deniable.mechanisms import PROTOCOLS
 from deniable.plot.charts import Curve, draw_curves
-from deniable.plot.looks import METHODS, looks
+from deniable.plot.looks import BLUE, looks
 from tests.running import Run
 
 
-def test_no_two_methods_look_the_same() -> None:
-    assert len(set(METHODS.values())) == len(METHODS)
-
-
-def test_every_protocol_has_a_look_that_never_changes() -> None:
-    names = list(PROTOCOLS)
-    assert all(name.lower() in METHODS for name in names)
-    together = looks(names)
-    for name in names:
-        alone = looks([name])[name]
-        assert looks(["a name of its own", name, *reversed(names)])[name] == together[name] == alone
-    pairs = {(look["color"], look["marker"]) for look in together.values()}
-    assert len(pairs) == len(names)
-
-
-def test_a_report_by_a_protocol_looks_as_the_protocol_does() -> None:
-    both = looks(["SMP[GRR]", "RS+FD[GRR]"])
-    assert both["SMP[GRR]"] == looks(["grr"])["grr"]
-    assert both["RS+FD[GRR]"] != both["SMP[GRR]"]
-
-
 def test_other_names_take_what_is_left() -> None:
-    found = looks(["grr", *(f"other {i}" for i in range(70))])
+    found = looks(["grr", *(f"other {i}" for i in range(70))], {"grr": (BLUE, "o")})
     pairs = [(look["color"], look["marker"]) for look in found.values()]
     assert len(set(pairs[:56])) == 56
     assert all(one != pairs[0] for one in pairs[1:56])

@@ -1,8 +1,8 @@
-"""Gives every method its color and marker: one table, so that a method looks the same in all figures."""
+"""Gives everything that is drawn beside others its color and marker."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -12,93 +12,21 @@ ORANGE, SKY, GRAY, BLACK = "#e69f00", "#56b4e9", "#8c8c8c", "#000000"
 _COLORS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, GRAY)
 _MARKERS = "os^Dv*Xp"
 
-METHODS: dict[str, tuple[str, str]] = {
-    "grr": (BLUE, "o"),
-    "sue": (VERMILION, "s"),
-    "oue": (GREEN, "^"),
-    "olh": (PINK, "D"),
-    "ss": (ORANGE, "v"),
-    "hr": (SKY, "*"),
-    "the": (GRAY, "X"),
-    "blh": (BLUE, "P"),
-    "aue": (GREEN, "s"),
-    "ass": (ORANGE, "o"),
-    "alh": (PINK, "^"),
-    "athe": (GRAY, "D"),
-    "plh": (SKY, "D"),
-    "adaptive": (BLACK, "*"),
-    "the as published": (GRAY, "p"),
-    "aue as published": (GREEN, "v"),
-    "alh as published": (PINK, "X"),
-    "athe as published": (GRAY, "*"),
-    "geometric": (VERMILION, "D"),
-    "exponential": (GREEN, "X"),
-    "exponential calibrated": (ORANGE, "*"),
-    "blahut-arimoto": (PINK, "s"),
-    "optimum": (BLACK, "o"),
-    "square_wave": (SKY, "s"),
-    "planar_geometric": (VERMILION, "X"),
-    "l-sue": (VERMILION, "v"),
-    "l-oue": (GREEN, "o"),
-    "l-osue": (SKY, "^"),
-    "l-soue": (PINK, "v"),
-    "allomfree": (ORANGE, "D"),
-    "allomfree-exact": (BLUE, "s"),
-    "spl[adp]": (ORANGE, "s"),
-    "smp[adp]": (BLACK, "^"),
-    "rs+fd[grr]": (BLUE, "D"),
-    "rs+fd[oue-z]": (GREEN, "D"),
-    "rs+fd[oue-r]": (SKY, "o"),
-    "rs+fd[adp]": (PINK, "o"),
-    "guess": (SKY, "v"),
-    "guess-bayes": (PINK, "*"),
-    "bayes": (VERMILION, "o"),
-    "bayes-uniform": (ORANGE, "p"),
-    "support": (VERMILION, "^"),
-    "exact": (BLUE, "^"),
-    "published": (GRAY, "o"),
-    "published-figure": (GRAY, "s"),
-    "nk-1n": (BLUE, "v"),
-    "nk-3n": (BLUE, "X"),
-    "nk-5n": (BLUE, "*"),
-    "pk-0.1n": (GREEN, "*"),
-    "pk-0.3n": (GREEN, "p"),
-    "pk-0.5n": (GREEN, "P"),
-    "hm-1n-0.1n": (PINK, "p"),
-    "hm-3n-0.3n": (PINK, "P"),
-    "hm-5n-0.5n": (SKY, "p"),
-    "mga, no defense": (VERMILION, "p"),
-    "rpa, no defense": (BLUE, "p"),
-    "ria, no defense": (GRAY, "v"),
-    "mga, recovered": (SKY, "X"),
-    "mga, normalized": (ORANGE, "X"),
-    "mga, norm-sub": (GRAY, "^"),
-}
-"""Colors and markers by name, in lower case; two methods never share both."""
 
-
-def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """A color and a marker for each name: those of the table, whatever else is drawn.
-
-    What is reported by a protocol, such as "SMP[GRR]", looks as the protocol does unless it has a look of its
-    own. Names that are no methods take the looks that are left, in their order.
-    """
-    methods = list(dict.fromkeys(names))
-    known = {name: look for name in methods if (look := _find(name)) is not None}
-    left = _list_free(set(known.values()))
+def looks(
+    names: Iterable[str], known: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, dict[str, Any]]:
+    """A color and a marker for each name: those that are known, and for others what is left, in order."""
+    chosen = dict(known or {})
+    left = _list_free(set(chosen.values()))
     return {
         name: dict(
-            zip(("color", "marker"), known[name] if name in known else next(left), strict=True),
+            zip(("color", "marker"), chosen[name] if name in chosen else next(left), strict=True),
             markersize=4.0,
             linewidth=1.2,
         )
-        for name in methods
+        for name in dict.fromkeys(names)
     }
-
-
-def _find(name: str) -> tuple[str, str] | None:
-    plain = name.lower()
-    return METHODS.get(plain) or METHODS.get(plain.partition("[")[2].removesuffix("]"))
 
 
 def _list_free(taken: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:

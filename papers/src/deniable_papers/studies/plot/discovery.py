@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import panels
 from deniable.plot.figure import drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies.stated import StatedPoint
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.formatting import format_count
 from deniable.plot.charts import panels
 from deniable.plot.figure import INK, NOISE, drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies.applications.fairness import BASELINES, AttributePoint, FairnessPoint
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import panels
 from deniable.plot.figure import INK, drawable, grouped
-from deniable.plot.looks import ORANGE, SKY, looks
+from deniable.plot.looks import ORANGE, SKY
+from deniable_papers.looks import looks
 from deniable_papers.studies.applications.forecasting import ForecastPoint
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies import geometric
 
 if TYPE_CHECKING:

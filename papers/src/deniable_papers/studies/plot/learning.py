@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import panels
 from deniable.plot.figure import ESTIMATE, drawable, grouped
-from deniable.plot.looks import BLUE, GRAY, GREEN, ORANGE, PINK, SKY, VERMILION, looks
+from deniable.plot.looks import BLUE, GRAY, GREEN, ORANGE, PINK, SKY, VERMILION
+from deniable_papers.looks import looks
 from deniable_papers.studies.applications.learning.point import LearningPoint
 
 if TYPE_CHECKING:

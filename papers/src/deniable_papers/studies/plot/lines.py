@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable.plot.charts import panels
 from deniable.plot.figure import drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies.applications.response_time import ResponsePoint
 
 if TYPE_CHECKING:

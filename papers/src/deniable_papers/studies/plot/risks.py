@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.errors import InvalidParameter
 from deniable.plot.charts import Curve, draw_curves, panels
 from deniable.plot.figure import INK, drawable, format_tick, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies import tradeoffs
 from deniable_papers.studies.accuracy import COMPUTED, AttackPoint, describe_measurement
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.formatting import format_count
 from deniable.plot.charts import panels
 from deniable.plot.figure import drawable, grouped
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.studies.applications.synthetic_mobility import CASES, SyntheticPoint
 
 if TYPE_CHECKING:
