@@ -21,7 +21,7 @@ from deniable.plot.figure import (
     style,
     value_axis,
 )
-from deniable.plot.looks import looks
+from deniable_papers.looks import looks
 from deniable_papers.simulate.measure import SweepCell, highest_success
 
 if TYPE_CHECKING:
