@@ -1,5 +1,7 @@
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { playwright } from "@vitest/browser-playwright";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -13,6 +15,34 @@ const quiet = [
 if (process.env.CI === "true" && !existsSync(chromium)) {
   throw new Error("the tests run in a real browser too: install chromium, or say where it is in CHROMIUM");
 }
+
+const here = (path: string): string => new URL(path, import.meta.url).pathname;
+const PYTHON = here("../.venv/bin/python");
+const KINDS = { html: "text/html", js: "text/javascript", css: "text/css", json: "application/json" };
+let studies = "";
+
+/**
+ * The pages below /page/, as a collector serves them after `npm run build`: the element of the frame prepares its
+ * window before the script runs. And what tests/pages.py prints, once for all tests.
+ */
+const pages: Plugin = {
+  name: "pages",
+  configureServer: ({ middlewares }) => {
+    middlewares.use("/page/", ({ url = "" }, response) => {
+      const [name = ""] = url.replace(/^\/(assets\/)?/, "").split("?");
+      response.setHeader("content-type", KINDS[name.split(".").at(-1) as keyof typeof KINDS] ?? "text/plain");
+      if (name === "studies.json") return void response.end((studies ||= makeStudies()));
+      const file = here(`../src/deniable/collect/pages/${name}`);
+      const text = /^[\w.]+$/.test(name) && existsSync(file) ? readFileSync(file, "utf8") : "nothing is here";
+      response.end(text.replace("<head>", "<head><script>frameElement.prepare(window)</script>"));
+    });
+  },
+};
+
+const makeStudies = (): string => {
+  const python = process.env.PYTHON ?? (existsSync(PYTHON) ? PYTHON : "python3");
+  return execFileSync(python, [here("tests/pages.py")], { encoding: "utf8", maxBuffer: 1 << 28 });
+};
 
 const inChromium = {
   extends: true as const,
@@ -32,6 +62,7 @@ const inChromium = {
 };
 
 export default defineConfig({
+  plugins: [pages],
   server: { fs: { allow: [".."] } },
   test: {
     include: ["tests/**/*.test.ts"],
