@@ -30,7 +30,6 @@ JOURNEYS = [
     "same_numbers",
     "survey",
     "text",
-    "wording",
 ]
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import pytest
 
@@ -212,9 +212,25 @@ def check_access(page: Page, only: Sequence[str] = ()) -> None:
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     options |= {"runOnly": {"type": "rule", "values": list(only)}} if only else {}
     found = page.evaluate("async options => (await axe.run(options)).violations", options)
-    assert [
+    violations = [
         (one["id"], [node["target"] for node in one["nodes"]]) for one in found if one["impact"] != "minor"
-    ] == []
+    ]
+    assert not violations, violations
+
+
+def check_colors(page: Page) -> None:
+    """Check everything as it is, and colors in the dark too."""
+    check_access(page)
+    _shine(page, "dark")
+    check_access(page, COLOR_RULES)
+    _shine(page, "light")
+
+
+def _shine(page: Page, scheme: Literal["dark", "light"]) -> None:
+    """Change the colors, until none is on its way any more."""
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate("new Promise(requestAnimationFrame)")
+    page.evaluate("document.getAnimations().filter(one => one.transitionProperty).map(one => one.finish())")
 
 
 def open_all(page: Page) -> None:

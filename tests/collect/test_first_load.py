@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import http.client
-import secrets
 import socket
 from dataclasses import dataclass
 from typing import final
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.collect.files import FOLDER, accepts_gzip, read_files
@@ -44,14 +43,6 @@ MANY = dn.Study(
     only_if={"hours": {"works": "yes"}},
     survey=dn.Texts(questions={"works": {"en": "Do you work?", "de": "Arbeiten Sie?"}}),
 ).plan(people=1000)
-WEEKLY = dn.Study(
-    {"mood": ["well", "so-so", "badly"]},
-    epsilon_first=0.5,
-    epsilon_forever=1.0,
-    rounds=3,
-    title="Weekly",
-    survey=dn.Texts(questions={"mood": {"en": "How do you feel?", "de": "Wie geht es Ihnen?"}}),
-).plan(people=1000)
 PLACES = dn.Study(
     {
         "smokes": ["yes", "no"],
@@ -68,7 +59,7 @@ PLACES = dn.Study(
 TEXT = dn.Study(
     {"site": dn.Text("a-z0-9.-", longest=10), "smokes": ["yes", "no"]}, epsilon=2.0, title="Sites"
 ).plan(people=10_000)
-PLANS = [PLAIN, MANY, PLACES, WEEKLY, TEXT]
+PLANS = [PLAIN, MANY, PLACES, TEXT]
 
 
 @final
@@ -81,9 +72,9 @@ class Load:
     raw: int
 
 
-def load(visit: Visit, plan: dn.Plan, *others: dn.Plan) -> Load:
-    """Open the survey of one or several plans, and count what it loads."""
-    page = visit.survey(plan, "".join(f"&plan={other.id}" for other in others))
+def load(visit: Visit, plan: dn.Plan) -> Load:
+    """Open the survey of a plan, and count what it loads."""
+    page = visit.survey(plan)
     expect(page.locator("form .question").first).to_be_visible()
     expect(page.locator("#device")).to_be_visible()  # all has been loaded
     entries = page.evaluate(
@@ -103,21 +94,6 @@ def test_a_survey_loads_three_small_files(
     assert loaded.names == tuple(sorted((f"{language}.json", "pages.css", "survey.js")))
     assert loaded.sent <= MOST, loaded
     assert loaded.raw > 2 * loaded.sent, "it is sent compressed"
-
-
-def test_several_plans_load_the_same_files(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="en-US") as visit:
-        assert load(visit, WEEKLY, PLAIN).names == ("en.json", "pages.css", "survey.js")
-
-
-def test_a_larger_bundle_would_be_found(browser: Browser, collector: Running) -> None:
-    def enlarge(route: Route) -> None:
-        text = (FOLDER / "survey.js").read_text(encoding="utf-8")
-        route.fulfill(body=f"{text}\n// {secrets.token_hex(120_000)}", content_type="text/javascript")
-
-    with visiting(browser, collector, locale="en-US") as visit:
-        visit.context.route("**/survey.js", enlarge)
-        assert load(visit, PLAIN).sent > MOST
 
 
 def test_every_language_is_small() -> None:
@@ -145,20 +121,6 @@ def test_who_loses_the_connection_while_answering_goes_on(browser: Browser, coll
         page.locator("#consent").check()
         page.locator("button.main").click()
         expect(page.get_by_role("heading", name="Look before you send")).to_be_focused()
-
-
-def test_an_answer_that_was_corrected_is_not_red(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="en-US") as visit:
-        page = visit.survey(PLAIN)
-        page.get_by_label("yes", exact=True).check()
-        page.get_by_label("red", exact=True).check()
-        age = page.locator("#q2")
-        age.fill("420")
-        age.press("Enter")
-        expect(age).to_have_attribute("aria-invalid", "true")
-        age.fill("42")
-        expect(age).to_have_attribute("aria-invalid", "false")
-        expect(page.locator("#complaint-2")).to_be_empty()
 
 
 # What is sent compressed.

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
-from pathlib import Path
 
-import httpx
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
-from deniable.wire import Report, Wire
-from tests.collect.journeys import DESK, EXAMPLES, PHONE, check_access, visiting
-from tests.collector import BINARY, TOKEN, Running, collecting
+from tests.collect.journeys import EXAMPLES, PHONE, check_access, visiting
+from tests.collector import Running
 
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
 DRAWN = dn.Study(
@@ -89,100 +85,6 @@ def test_a_place_is_found_on_the_map(browser: Browser, collector: Running) -> No
         page.locator("form button.main").click()
         expect(page.locator(".review dd")).to_contain_text(str(latitude).replace(".", ","))
         assert not [one for one in visit.sent if not one.url.startswith((visit.url, "data:", "about:"))]
-
-
-def test_the_map_is_used_with_the_keyboard_alone(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, viewport=PHONE) as visit:
-        page = visit.survey(ISLAND)
-        drawing = page.locator(".box")
-        expect(page.locator("#device")).to_be_visible()  # nothing moves any more
-        drawing.focus()
-        before = str(drawing.get_attribute("viewBox"))
-        page.keyboard.press("+")
-        expect(drawing).not_to_have_attribute("viewBox", before)
-        expect(page.get_by_role("button", name="Zoom out")).to_be_enabled()
-        page.keyboard.press("-")
-        expect(drawing).to_have_attribute("viewBox", before)
-        expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
-        page.keyboard.press("ArrowRight")  # the middle
-        expect(page.locator("#q0-longitude")).not_to_have_value("")
-        start = page.locator("#q0-longitude").input_value()
-        for _ in range(3):
-            page.keyboard.press("ArrowRight")
-        page.keyboard.press("ArrowUp")
-        assert round(float(page.locator("#q0-longitude").input_value()) - float(start), 3) == 0.12
-        for _ in range(8):
-            page.keyboard.press("+")
-        for _ in range(20):
-            page.keyboard.press("ArrowLeft")  # to the edge; the view follows
-        [cell], [frame] = boxes(page.locator(".box .chosen")), boxes(drawing)
-        assert frame["x"] - 2 <= cell["x"] <= frame["x"] + frame["width"]
-        assert cell_pixels(page) >= 24
-        expect(page.get_by_role("button", name="Zoom in")).to_be_disabled()
-
-
-def test_a_zoomed_map_is_dragged_and_a_drag_chooses_nothing(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, viewport=DESK) as visit:
-        page = visit.survey(ISLAND)
-        expect(page.locator("#device")).to_be_visible()  # nothing moves any more
-        for _ in range(2):
-            page.get_by_role("button", name="Zoom in").click()
-        page.locator(".box").scroll_into_view_if_needed()
-        [frame] = boxes(page.locator(".box"))
-        before = page.locator(".box").get_attribute("viewBox")
-        x, y = frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
-        page.mouse.move(x, y)
-        page.mouse.down()
-        page.mouse.move(x - 80, y - 40, steps=4)
-        page.mouse.up()
-        expect(page.locator(".box")).not_to_have_attribute("viewBox", str(before))
-        expect(page.locator("#q0-latitude")).to_have_value("")
-
-
-def test_the_dashboard_draws_the_same_outline(browser: Browser, collector: Running) -> None:
-    wire, people = Wire(ISLAND), [{"beach": (54.1 + i % 20 / 100, 10.4)} for i in range(200)]
-    made = wire.bodies(ISLAND.privatize(people, dn.seeded(1)))
-    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
-    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-    answer = httpx.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY, timeout=30)
-    assert answer.json()["counted"] == 200
-    with visiting(browser, collector, viewport=DESK) as visit:
-        page = visit.page
-        page.goto(f"{collector.url}/dashboard#plan={ISLAND.id}&token={TOKEN}")
-        expect(page.locator("svg.map .outline")).to_be_visible()
-        [outline], [frame] = (boxes(page.locator(one)) for one in ("svg.map .outline", "svg.map"))
-        assert 0.5 < outline["width"] / frame["width"] < 1
-        expect(page.locator("svg.map .towns text", has_text="Southport")).to_have_count(1)
-        placed, numbers = boxes(page.locator("svg.map .towns text")), boxes(page.locator("svg.map .block"))
-        assert not any(overlap(town, number) for town in placed for number in numbers)
-
-
-def test_the_legend_of_a_map_tells_what_is_too_noisy_from_nothing(browser: Browser, tmp_path: Path) -> None:
-    metric = dn.metric.per_meter(level=1.0, radius=8000)
-    beach = dn.Grid(54, 10, 54.4, 10.8, rows=4, columns=4, epsilon=metric)
-    plan = dn.Study({"beach": beach}).plan(people=1000)
-    with collecting(tmp_path, [plan]) as running:
-        wire = Wire(plan)
-        made = wire.bodies(plan.privatize([{"beach": (54.15, 10.35)}] * 400, dn.seeded(1)))
-        reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in made]
-        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-        assert httpx.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
-        rows = running.get(f"/plans/{plan.id}/estimates", round=1).json()["rows"]
-        noisy = [row["noisy"] for row in rows]
-        assert 0 < sum(noisy) < len(noisy)
-        with visiting(browser, running, viewport=DESK) as visit:
-            page = visit.page
-            page.goto(f"{running.url}/dashboard#plan={plan.id}&token={TOKEN}")
-            expect(page.locator(".legend")).to_contain_text("too noisy to read")
-            fills = page.locator("svg.map .cell").evaluate_all(
-                "all => all.map(one => [getComputedStyle(one).fill, getComputedStyle(one).fillOpacity])"
-            )
-            gray = {tuple(fill) for fill, is_noisy in zip(fills, noisy, strict=True) if is_noisy}
-            assert len(gray) == 1
-            assert not gray & {
-                tuple(fill) for fill, is_noisy in zip(fills, noisy, strict=True) if not is_noisy
-            }
-            expect(page.locator("figcaption")).to_contain_text("Gray is too noisy to read.")
 
 
 def test_only_drawn_questions_are_asked(browser: Browser, collector: Running) -> None:

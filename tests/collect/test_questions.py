@@ -1,11 +1,13 @@
-"""The survey with many kinds of questions, page by page, in real browsers of two languages."""
+"""The survey with many kinds of questions, page by page, and what the dashboard says of them."""
 
 from __future__ import annotations
+
+import math
 
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
-from tests.collect.journeys import DESK, PHONE, check_access, visiting
+from tests.collect.journeys import PHONE, check_access, post, visiting
 from tests.collector import Running
 
 STUDY = dn.Study(
@@ -32,7 +34,18 @@ STUDY = dn.Study(
         pages=[["works", "hours"], ["media", "mood", "age", "moved"]],
     ),
 ).plan(people=5000)
-PLANS = [STUDY]
+MEDIA = dn.Study(
+    {
+        "works": {"yes_no": True},
+        "hours": dn.Range(0, 60, step=5),
+        "media": dn.Several(["tv", "radio", "web"]),
+    },
+    epsilon=3.0,
+    mechanism="split",
+    only_if={"hours": {"works": "yes"}},
+    title="Media",
+).plan(people=1000)
+PLANS = [STUDY, MEDIA]
 
 
 def find(page: Page, name: str) -> str:
@@ -45,6 +58,7 @@ def test_all_kinds_of_questions_on_two_pages(browser: Browser, collector: Runnin
         expect(page.get_by_role("heading", name="Seite 1 von 2")).to_be_visible()
         expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
         drawn = page.locator(".promise .drawing")
+        expect(page.locator(".promise")).to_contain_text("manche Fragen etwas über andere aussagen")
         expect(drawn).to_contain_text("„age“")
         expect(drawn).to_contain_text("eine von den anderen 8 Antworten")
         hours = page.locator(find(page, "hours"))
@@ -94,24 +108,23 @@ def test_all_kinds_of_questions_on_two_pages(browser: Browser, collector: Runnin
         expect(page.locator("#receipt")).to_be_visible()
 
 
-def test_the_keyboard_alone_is_enough(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, viewport=DESK) as visit:
-        page = visit.survey(STUDY)
-        expect(page.locator(".promise")).to_contain_text("These numbers count that some questions")
-        page.locator("input[type=radio]").first.focus()
-        page.keyboard.press("ArrowDown")  # no work: the page has no other question then
-        page.keyboard.press("Enter")
-        expect(page.locator("#page")).to_be_focused()
-        page.keyboard.press("Tab")
-        page.keyboard.press("Space")  # the first box
-        for _ in range(4):
-            page.keyboard.press("Tab")
-        page.keyboard.press("Space")
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("Tab")
-        page.keyboard.type("47")
-        page.keyboard.press("Enter")
-        expect(page.locator(".review dd > bdi")).to_have_text(["no", "tv", "2", "47 (45 to under 50)"])
-        page.locator(".review .link").first.focus()
-        page.keyboard.press("Enter")
-        expect(page.locator("input[type=radio]").nth(1)).to_be_focused()
+def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_that_apply(
+    browser: Browser, collector: Running
+) -> None:
+    post(collector, MEDIA, 100, hours=10)
+    answer = MEDIA.loss.answer
+    assert answer is not None
+    assert MEDIA.loss.attribute < answer < MEDIA.loss.record
+    with visiting(browser, collector) as visit:
+        page = visit.dashboard(MEDIA)
+        lines = page.locator(".figures").first
+        label = "One report, between people who differ in one answer"
+        value = lines.locator("dt", has_text=label).locator("xpath=following-sibling::dd[1]")
+        expect(value).to_have_text(f"{math.ceil(1000 * answer - 1e-6) / 1000:g}")
+        expect(page.get_by_text("These guesses count that")).to_be_visible()
+        panel = page.get_by_role("region", name="media", exact=True).first
+        expect(panel).to_contain_text("all that apply: who chose each")
+        page.get_by_label("Tables").check()
+        rows = panel.locator("table").first.locator("tbody th")
+        expect(rows).to_have_text(["tv", "radio", "web"])
+        expect(page.get_by_role("region", name="media: tv", exact=True)).to_have_count(0)

@@ -61,28 +61,6 @@ def choose(page: Page, language: str) -> None:
     expect(page.locator(f'#language option[value="{language}"]:checked')).to_have_count(1)
 
 
-def test_a_limit_is_set_and_answers_stay(browser: Browser, collector: Running) -> None:
-    """Also those to a study that the limit refuses for a while."""
-
-    def allow(limit: str) -> None:
-        field = page.locator("#cap:not([data-used])")  # the page draws another one when a limit is set
-        field.fill(limit)
-        field.evaluate("node => { node.dataset.used = 'yes' }")
-        page.locator(".cap button").click()
-
-    with visiting(browser, collector, bypass_csp=True) as visit:
-        page = visit.survey(STUDY)
-        answer = page.get_by_role("group", name="Do you smoke?").get_by_label("no", exact=True)
-        answer.check()
-        allow("50")
-        expect(page.get_by_text("The limit is 50 now.")).to_have_count(1)
-        expect(answer).to_be_checked()
-        allow("0.01")
-        expect(page.get_by_text("Your limit refuses this study")).to_be_visible()
-        allow("60")
-        expect(answer).to_be_checked()
-
-
 def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="fr-FR", viewport=PHONE, bypass_csp=True) as visit:
         page = visit.survey(STUDY)

@@ -1,48 +1,12 @@
-"""Text that nobody listed and ranges on the design page, and what it forecasts of them."""
+"""What the design page forecasts of text that nobody listed and of ranges."""
 
 from __future__ import annotations
-
-import tomllib
-from pathlib import Path
-
-from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.design.draft import Question
 from deniable.design.forecast import forecast
 from deniable.design.preview import preview
 from deniable.design.problems import find_unfinished
-from tests.collect.journeys import check_access
-from tests.design.test_page import DESK, designing, opened
-
-TEXT = """epsilon = 4.0
-
-[attributes.income]
-low = 0
-high = 1024
-step = 1
-"""
-
-
-def test_text_and_ranges_are_asked_for_and_their_results_are_shown(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text(TEXT, encoding="utf-8")
-    with designing(file) as link, opened(browser, link, viewport=DESK, bypass_csp=True) as page:
-        page.get_by_label("Ranges and quantiles will be read").check()
-        page.get_by_role("button", name="Text that nobody listed").click()
-        page.keyboard.type("word")
-        page.get_by_label("Letters", exact=True).fill("")
-        expect(page.locator("#session")).to_contain_text("write the letters that a text may have")
-        page.get_by_label("Letters", exact=True).fill("a-z")
-        page.get_by_label("Letters that are kept").fill("3")
-        expect(page.locator(".attack")).to_contain_text("word, which of two answers it is, at most")
-        expect(page.locator(".known", has_text="word").first).to_be_visible()
-        check_access(page)
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Saved in study.toml", exact=True)).to_be_visible()
-    written = tomllib.loads(file.read_text(encoding="utf-8"))["attributes"]
-    assert written["income"]["queries"] == "ranges"
-    assert written["word"] == {"alphabet": "a-z", "longest": 3}
 
 
 def test_what_is_still_to_be_written_of_a_text_is_said() -> None:
