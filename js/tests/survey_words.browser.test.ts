@@ -329,3 +329,47 @@ it("asks a question on several levels once", async () => {
   await page.find(".leaves dd", /Your device drew what is reported.*points to/s);
   expect(page.all(".leaves dt").map(({ textContent }) => textContent)).toEqual(["income"]);
 });
+
+it("reads numbers as people write them, or asks back", async () => {
+  const written: [string, string[], [string, string | null][]][] = [
+    [
+      "en-US",
+      ["2,500", "2.5"],
+      [
+        ["2500,50", "2,500.5"],
+        ["2,500.00", "2,500"],
+        ["2 500", "2,500"],
+        ["2.500", null],
+      ],
+    ],
+    [
+      "de-DE",
+      ["2.500", "2,5"],
+      [
+        ["2500,50", "2.500,5"],
+        ["2.500", "2.500"],
+        ["2,500.00", "2.500"],
+        ["2,500", null],
+      ],
+    ],
+  ];
+  for (const [language, both, numbers] of written) {
+    const page = await open("numbered", { language });
+    await page.fill("#q0", "red");
+    for (const [text, read] of numbers) {
+      await write(page, "#q1", text);
+      await page.click("form:not(.cap) button.main");
+      if (read === null) {
+        await page.find(".complaint button", both[0]);
+        expect(page.document.activeElement?.id).toBe("q1");
+        const offered = page.all(".complaint button");
+        expect(offered.map(({ textContent }) => textContent)).toEqual(both);
+        offered[1]?.click();
+        await page.click("form:not(.cap) button.main");
+      }
+      await page.find(".review");
+      expect(page.all(".review dd > bdi").at(-1)?.textContent).toBe(read ?? both[1]);
+      page.all(".act button").at(-1)?.click();
+    }
+  }
+});

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
@@ -28,32 +27,6 @@ STUDY = dn.Study(
 ).plan(people=1000)
 
 PLANS = [STUDY]
-
-
-@pytest.mark.parametrize(
-    ("locale", "written", "both"),
-    [
-        ("en-US", {"2500,50": "2,500.5", "2,500.00": "2,500", "2 500": "2,500", "2.500": None}, "2,500 2.5"),
-        ("de-DE", {"2500,50": "2.500,5", "2.500": "2.500", "2,500.00": "2.500", "2,500": None}, "2.500 2,5"),
-    ],
-)
-def test_numbers_are_read_as_people_write_them_or_asked_back(
-    browser: Browser, collector: Running, locale: str, written: dict[str, str | None], both: str
-) -> None:
-    with visiting(browser, collector, locale=locale) as visit:
-        page = visit.survey(STUDY)
-        page.locator("input[type=radio]").first.check()
-        for text, shown in written.items():
-            page.locator("#q1").fill(text)
-            page.locator("form button.main").click()
-            if shown is None:
-                expect(page.locator("#q1")).to_be_focused()
-                asked = page.locator(".complaint button")
-                expect(asked).to_have_text(both.split())
-                asked.last.click()
-                page.locator("form button.main").click()
-            expect(page.locator(".review dd").last).to_have_text(shown or both.split()[-1])
-            page.locator(".act button").last.click()
 
 
 def choose(page: Page, language: str) -> None:
