@@ -17,12 +17,14 @@ if (process.env.CI === "true" && !existsSync(chromium)) {
 }
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const PYTHON = here("../.venv/bin/python");
+const PYTHON = process.env.PYTHON ?? here("../.venv/bin/python");
+const ofPages = "tests/*_{page,words}.browser.test.ts"; // they need what Python prints
+const isAlone = !existsSync(PYTHON) && process.env.CI !== "true";
 const KINDS = { html: "text/html", js: "text/javascript", css: "text/css", json: "application/json" };
 let studies = "";
 
 /**
- * The pages below /page/, as a collector serves them after `npm run build`: the element of the frame prepares its
+ * The pages below /page/, as a collector serves them: the element of the frame prepares its
  * window before the script runs. And what tests/pages.py prints, once for all tests.
  */
 const pages: Plugin = {
@@ -40,7 +42,7 @@ const pages: Plugin = {
 };
 
 const makeStudies = (): string => {
-  const python = process.env.PYTHON ?? (existsSync(PYTHON) ? PYTHON : "python3");
+  const python = existsSync(PYTHON) ? PYTHON : "python3";
   return execFileSync(python, [here("tests/pages.py")], { encoding: "utf8", maxBuffer: 1 << 28 });
 };
 
@@ -48,7 +50,7 @@ const inChromium = {
   extends: true as const,
   test: {
     name: "chromium",
-    exclude: ["tests/**/*.node.test.ts", "node_modules/**"],
+    exclude: ["tests/**/*.node.test.ts", "node_modules/**", ...(isAlone ? [ofPages] : [])],
     browser: {
       enabled: true,
       headless: true,

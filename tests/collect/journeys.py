@@ -36,6 +36,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -53,8 +54,8 @@ FLAGS = [
 ]
 PATIENCE = 20_000  # milliseconds: a busy machine is slow, and nothing waits that long where it works
 expect.set_options(timeout=PATIENCE)
-PHONE = {"width": 360, "height": 640}
-DESK = {"width": 1200, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 640}
+DESK: ViewportSize = {"width": 1200, "height": 900}
 COLORS = ["red", "orange", "yellow", "green", "blue", "violet", "black", "white"]
 COLOR_RULES = ("color-contrast", "link-in-text-block")
 """Rules of axe that are about colors. All others are the same in the dark."""
