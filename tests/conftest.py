@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
+from asyncio import AbstractEventLoop
+from asyncio.events import _set_running_loop
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,8 +56,23 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The one Chromium of this process."""
+def _launched() -> Iterator[tuple[Browser, AbstractEventLoop]]:
     from tests.collect.journeys import launch
 
-    yield from launch()
+    launched = launch()
+    opened, loop = next(launched), asyncio.get_running_loop()
+    _set_running_loop(None)
+    yield opened, loop
+    _set_running_loop(loop)
+    next(launched, None)
+
+
+@pytest.fixture
+def browser(_launched: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
+    """The one Chromium of this process. Its loop is that of the thread only while a test has it, since other
+    tests run loops of their own.
+    """
+    opened, loop = _launched
+    _set_running_loop(loop)
+    yield opened
+    _set_running_loop(None)

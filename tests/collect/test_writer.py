@@ -8,7 +8,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -47,8 +46,7 @@ def one(number: int, body: bytes = b"") -> Arrival:
 
 
 def go(work: Coroutine[Any, Any, None]) -> None:
-    with ThreadPoolExecutor(1) as apart:  # a browser of other tests has a loop in this thread
-        apart.submit(asyncio.run, asyncio.wait_for(work, 60)).result()
+    asyncio.run(asyncio.wait_for(work, 60))
 
 
 async def began(slow: Slow) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, final
 
@@ -37,8 +36,7 @@ class Client:
             async with httpx.AsyncClient(transport=transport, headers=self._headers) as client:
                 return await client.request(method, self._url + path, **more)
 
-        with ThreadPoolExecutor(1) as apart:  # a browser of other tests has a loop in this thread
-            return apart.submit(asyncio.run, ask()).result()
+        return asyncio.run(ask())
 
     def get(self, path: str) -> httpx.Response:
         return self.request("GET", path)

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
-
-from tests.services import chromium
+from playwright.sync_api import Browser, Page
 
 THEME = Path(__file__).parents[2] / "docs" / "theme"
 PYTHON = (
@@ -21,20 +19,18 @@ SHELL = "$ deniable verify plan.json\nOK\n$ deniable estimate plan.json reports.
 PLAIN = "[objective]\nsuccess_cap = 0.2\n"
 
 
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
     """A page with three examples, as the site has them."""
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        opened = browser.new_page()
-        blocks = [
-            f'<div class="highlight"><pre><code>{text}</code></pre></div>' for text in (PYTHON, SHELL, PLAIN)
-        ]
-        opened.set_content("".join(blocks))
-        opened.add_style_tag(path=THEME / "copying.css")
-        opened.add_script_tag(path=THEME / "copying.js")
-        yield opened
-        browser.close()
+    opened = browser.new_page()
+    blocks = [
+        f'<div class="highlight"><pre><code>{text}</code></pre></div>' for text in (PYTHON, SHELL, PLAIN)
+    ]
+    opened.set_content("".join(blocks))
+    opened.add_style_tag(path=THEME / "copying.css")
+    opened.add_script_tag(path=THEME / "copying.js")
+    yield opened
+    opened.close()
 
 
 def test_the_button_copies_what_is_typed(page: Page) -> None:
