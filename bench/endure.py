@@ -33,7 +33,6 @@ sys.path.insert(0, str(HERE.parent))
 
 from tests import services  # noqa: E402
 from tests.collector import BINARY, JSON, Running, collecting, small_plan, some_reports  # noqa: E402
-from tests.keys import signing_key  # noqa: E402
 
 from deniable.client import Client, NotSent  # noqa: E402
 from deniable.collect.intake import hash_invitation  # noqa: E402
@@ -42,6 +41,7 @@ from deniable.collect.store import Store, open_store  # noqa: E402
 from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402
 from origin import describe_origin  # noqa: E402
+from spec.make.keys import signing_key  # noqa: E402
 
 PLAN = small_plan()
 WIRE = Wire(PLAN)

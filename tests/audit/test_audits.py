@@ -30,11 +30,11 @@ from deniable.mechanisms.base import Per
 from deniable.records.reports import cut_evenly
 from deniable.study import Plan
 from deniable.wire import Report, Wire
+from spec.make.subsets import listed
 from tests import statistics
 from tests.audit.planted import Headed, Recorded
 from tests.cases import by_night
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
-from tests.subsets import listed
 
 SURE = 1 - statistics.SYSTEM_ALPHA
 """The level for right clients whose words are the operating system's."""

@@ -19,6 +19,7 @@ from deniable.audit.independence import Candidates, IdBits
 from deniable.audit.setting import make_setting
 from deniable.randomness.simulated import fixed
 from deniable.wire import Report, Wire
+from spec.make.subsets import listed
 from tests import statistics
 from tests.audit.planted import (
     Changed,
@@ -36,7 +37,6 @@ from tests.audit.planted import (
 )
 from tests.audit.test_audits import FaultyDevices, Redrawing, Seeded, Telling, audited, kept, many, one
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
-from tests.subsets import listed
 
 MANY, FEW = statistics.PLANTED, statistics.PLANTED_ONE_BY_ONE
 

@@ -13,7 +13,7 @@ from deniable.arrays import Integers
 from deniable.audit.devices import Devices, Side
 from deniable.audit.setting import make_named_pairs
 from deniable.wire import Wire
-from tests.products import SMOKING
+from spec.make.products import SMOKING
 
 STUDY = dn.Study({"word": dn.Text("a-z", longest=7), "smokes": ["yes", "no"]}, epsilon=2.0)
 PLAN = STUDY.plan(people=1000)

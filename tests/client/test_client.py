@@ -26,7 +26,8 @@ from deniable.errors import FileMissing
 from deniable.records import Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire
-from tests import statistics, vectors
+from spec.make import vectors
+from tests import statistics
 from tests.cases import check_each
 
 ANSWER = vectors.ANSWERS[0]

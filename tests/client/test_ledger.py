@@ -19,7 +19,7 @@ from deniable.plan import NANO
 from deniable.records import Faked
 from deniable.records.fakes import Blank
 from deniable.study import Plan
-from tests import vectors
+from spec.make import vectors
 from tests.forking import Forked
 
 ANSWER = vectors.ANSWERS[0]

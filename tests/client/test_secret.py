@@ -17,7 +17,8 @@ from deniable.client import Client
 from deniable.randomness import words as words_room
 from deniable.study import Plan
 from deniable.wire import Report, Wire
-from tests import statistics, vectors
+from spec.make import vectors
+from tests import statistics
 from tests.cases import check_each
 
 ANSWER = vectors.ANSWERS[0]

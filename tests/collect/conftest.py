@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from spec.make.keys import signing_key
 from tests.collector import Running, collecting
-from tests.keys import signing_key
 from tests.running import run_in
 
 if TYPE_CHECKING:

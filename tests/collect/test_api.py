@@ -17,16 +17,16 @@ import httpx
 import pytest
 
 import deniable as dn
-import make_api
 from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
 from deniable.collect.store import open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from tests import vectors
+from spec import make_api
+from spec.make import vectors
+from spec.make.keys import signing_key
 from tests.cases import check_each
 from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, small_plan, some_reports
-from tests.keys import signing_key
 
 ONE, AGAIN = small_plan("One round"), small_plan("Asked again", rounds=True)
 TOGETHER = dn.Study(

@@ -13,9 +13,9 @@ from deniable.collect.store import Arrival, open_store
 from deniable.commands import export
 from deniable.reports.reports import Tallies
 from deniable.wire import Wire
+from spec.make.groups import plans
 from tests import services
 from tests.collector import small_plan
-from tests.groups import plans
 from tests.running import Run
 
 AGAIN = small_plan("Again", rounds=True)

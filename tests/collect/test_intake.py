@@ -20,7 +20,7 @@ from deniable.collect.store import Arrival
 from deniable.plan import canonical
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, to_batch
-from tests import vectors
+from spec.make import vectors
 from tests.cases import check_each
 
 PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, expect
 
 import deniable as dn
 from deniable.wire import Report, Wire
+from spec.make.keys import signing_key
 from tests.collect.journeys import DESK, PHONE, post_people, visiting
 from tests.collector import BINARY, HTTP, TOKEN, Running
-from tests.keys import signing_key
 from tests.running import Run
 
 PEOPLE = 1000

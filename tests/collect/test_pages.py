@@ -25,6 +25,7 @@ from deniable.collect.store import open_store
 from deniable.explain.device_limit import round_limit
 from deniable.reports import Tallies
 from deniable.wire import Report, Wire
+from spec.make.keys import signing_key
 from tests.collect.journeys import (
     COLORS,
     DESK,
@@ -49,7 +50,6 @@ from tests.collect.journeys import (
 from tests.collect.test_health import FAKES, HONEST, PEOPLE, POISONED, reports_of
 from tests.collect.test_health import send as send_all
 from tests.collector import TOKEN, Running, collecting
-from tests.keys import signing_key
 from tests.services import missing
 
 LABEL = "<img src=x onerror=alert(1)> & co"

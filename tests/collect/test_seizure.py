@@ -25,10 +25,10 @@ from deniable.collect.sweeping import Sweeper, Traces
 from deniable.errors import InvalidParameter
 from deniable.records import Single
 from deniable.study import Plan
+from spec.make.keys import signing_key
 from tests import seizure, services
 from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
-from tests.keys import signing_key
 from tests.running import run_in
 from tests.seizure import Evidence, Written
 from tests.store_worker import FLIPPED, SAMPLED, SPLIT, arrivals

@@ -36,10 +36,10 @@ from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket, message_of
 from deniable.tickets.keys import EXPONENT
 from deniable.wire import to_batch
+from spec.make.keys import signing_key
 from tests import services
 from tests.collect.test_store_faults import Broken
 from tests.collector import BINARY, HTTP, collecting, hook, small_plan
-from tests.keys import signing_key
 from tests.running import Run, run_in
 from tests.store_worker import SPLIT, arrivals
 

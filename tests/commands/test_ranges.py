@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.results.findings import Findings
 from deniable.results.range_queries import RangeQuery
 from deniable.show.plot import plot_findings
-from tests import levels
+from spec.make import levels
 from tests.running import Run
 
 N = 3000

@@ -14,7 +14,7 @@ from deniable.likelihood.fitting import mle_tables
 from deniable.mechanisms import Tally
 from deniable.reports import Reports
 from deniable.study import Plan
-from tests.products import SMOKING
+from spec.make.products import SMOKING
 
 N = 6000
 ASKED = {"m": list("abcdef"), "i": ["low", "high"], "s": ["f", "x"]}

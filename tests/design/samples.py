@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.questionnaires import TABLES
+from spec.make.questionnaires import TABLES
 
 TEXT = """\
 # Written by hand.

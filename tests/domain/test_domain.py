@@ -22,7 +22,7 @@ from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.mechanisms import grr
 from deniable.study import Plan
-from tests import vectors
+from spec.make import vectors
 
 COLORS = Categories(["red", "green", "blue"])
 AGE = Range(0, 100, step=10)

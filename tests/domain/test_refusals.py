@@ -15,7 +15,7 @@ from deniable.client import Client
 from deniable.metric import great_circle
 from deniable.metric.line import GeometricChannel
 from deniable.study import Plan
-from tests import vectors
+from spec.make import vectors
 
 CITY = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=20, columns=20)
 HOME = Plan.of({"home": vectors.TOWN}, vectors.metric_parts()[2], 10)

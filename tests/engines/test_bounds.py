@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from tests import rows, vectors
+from spec.make import rows, vectors
 from tests.engines.test_counts import require
 
 AT_ONCE = 2

@@ -12,11 +12,11 @@ import pytest
 from deniable.reports.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Report, Wire
+from spec.make.rows import to_table, write_tally
+from spec.make.vectors import Case, read_file, read_plan
+from spec.reading.row_reader import Table
 from tests.cases import check_each
 from tests.engines.test_counts import require
-from tests.rows import to_table, write_tally
-from tests.vectors import Case, read_file, read_plan
-from tests.wire.row_reader import Table
 
 CASES = read_file("rows")
 CHANGED = ("direct", "unary", "subset", "hashed", "hadamard", "piecewise", "bit-flip", "known groups")

@@ -25,10 +25,10 @@ from deniable.arrays import Array
 from deniable.mechanisms import SubsetShape
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
+from spec.make.subsets import listed
 from tests import statistics
 from tests.cases import by_night
 from tests.faults import shape_of
-from tests.subsets import listed
 
 Maker = Callable[[int, float], dn.mechanisms.SetMechanism]
 

@@ -8,6 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import SubsetShape
+from spec.make.subsets import listed
 from tests import statistics
 from tests.cases import by_night
 from tests.faults import (
@@ -37,7 +38,6 @@ from tests.mechanisms.test_every_mechanism import (
     check_unbiased,
     made,
 )
-from tests.subsets import listed
 
 UNARY = [name for name in EVERY if isinstance(made(name, 4, 0.5), dn.mechanisms.Unary)]
 LISTS = [name for name in EVERY if isinstance(made(name, 4, 0.5), dn.mechanisms.Subset)]

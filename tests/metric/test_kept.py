@@ -16,8 +16,8 @@ from deniable.errors import InvalidParameter
 from deniable.metric import MetricMechanism
 from deniable.plan import InvalidPlan
 from deniable.study import Plan
+from spec.make.vectors import TOWN
 from tests.client.test_remembering import crowd_words
-from tests.vectors import TOWN
 
 PEOPLE = 2000
 AGES = dn.Range(0, 8, step=1, privacy="metric", epsilon=0.3)

@@ -20,7 +20,7 @@ from deniable.results.range_queries import RangeQuery, find_bins
 from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Summary
-from tests import levels
+from spec.make import levels
 
 LONG = dn.Range(0, 5000, queries="ranges")
 

@@ -40,7 +40,7 @@ from deniable.rounds import Memoized
 from deniable.rounds import named as again
 from deniable.study import Plan
 from deniable.study.study import Study
-from tests import vectors
+from spec.make import vectors
 from tests.cases import check_each
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}

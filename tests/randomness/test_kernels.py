@@ -16,8 +16,8 @@ from deniable.arrays import Array
 from deniable.exact import PRIME
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
+from spec.make.subsets import listed, packed
 from tests.mechanisms.test_every_mechanism import compile_loops
-from tests.subsets import listed, packed
 
 
 def both_ways(

@@ -23,8 +23,8 @@ from deniable.plan.known_groups import add_groups
 from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire
+from spec.make.groups import ANSWERS, TRIAL, answers_of, plans
 from tests.cases import by_night
-from tests.groups import ANSWERS, TRIAL, answers_of, plans
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, CROSSED_STUDIES, TESTED_STUDIES
 
 SMOKING = dn.Study(

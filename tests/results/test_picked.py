@@ -9,7 +9,7 @@ import deniable as dn
 from deniable.law import Law
 from deniable.results.health import HealthWatch, explain_picked, find_picked
 from deniable.study import Plan
-from tests.keys import signing_key
+from spec.make.keys import signing_key
 
 TOWNS = [f"town {number}" for number in range(20)]
 PROTOCOLS = {

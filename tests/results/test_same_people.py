@@ -12,7 +12,7 @@ from deniable.cross.source import agree
 from deniable.cross.spread import OneReport, Supports
 from deniable.explain.table_precision import expect_tables
 from deniable.results.crossing import list_sources
-from tests.products import SMOKING
+from spec.make.products import SMOKING
 
 N = 4000
 ASKED = {"age": ["young", "old"], "smoker": ["yes", "no"], "sex": ["f", "m"]}

@@ -34,7 +34,7 @@ from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.wire import Wire
-from tests import vectors
+from spec.make import vectors
 from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.plan.test_plan import VALIDATOR

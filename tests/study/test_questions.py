@@ -32,7 +32,8 @@ from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.study.questionnaire import divide_pages
 from deniable.wire import Wire
-from tests import questionnaires, statistics
+from spec.make import questionnaires
+from tests import statistics
 from tests.plan.test_plan import VALIDATOR
 from tests.running import Run
 from tests.statistics import ANSWERED_STUDIES, COVERED

@@ -12,7 +12,7 @@ import deniable as dn
 from deniable.cross import CrossTable
 from deniable.explain.table_precision import count_people
 from deniable.study import Plan
-from tests.products import SMOKING
+from spec.make.products import SMOKING
 
 N = 60_000
 

@@ -12,8 +12,8 @@ import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.tickets import derive_invitation, draw_code, is_code, read_code, tag_plans
 from deniable.tickets.codes import LENGTH, MODULUS, SYMBOLS, write_code
+from spec.make.vectors import read_file
 from tests.collector import small_plan
-from tests.vectors import read_file
 
 ONE, OTHER = "3f" * 32, "c7" * 32
 CODE = write_code([ONE], 2**80 - 1)

@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from deniable.errors import DeniableError, FileMissing, InvalidParameter
 from deniable.tickets import PREFIX_BYTES, Blinding, PublicKey, SigningKey, Ticket, message_of
 from deniable.tickets.keys import EXPONENT
+from spec.make.keys import signing_key
+from spec.make.vectors import FOLDER
 from tests.cases import check_each
-from tests.keys import signing_key
-from tests.vectors import FOLDER
 
 VECTORS = json.loads((FOLDER / "rfc9474.json").read_text("utf-8"))
 PLAN = hashlib.sha256(b"a plan").hexdigest()

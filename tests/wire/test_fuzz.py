@@ -29,7 +29,7 @@ from deniable.collect.messages import REASONS
 from deniable.collect.store import Store, open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from tests import vectors
+from spec.make import vectors
 from tests.cases import check_each
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 

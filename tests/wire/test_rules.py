@@ -14,11 +14,11 @@ import deniable as dn
 from deniable.client import AboveCap
 from deniable.plan import InvalidPlan
 from deniable.study import Plan
-from tests import vectors
+from spec.make import vectors
+from spec.make.vectors import Case
+from spec.reading import memory, reader
 from tests.cases import check_each
 from tests.plan.test_plan import VALIDATOR
-from tests.vectors import Case
-from tests.wire import memory, reader
 
 
 def plans() -> list[tuple[str, Case]]:
@@ -63,9 +63,9 @@ def test_a_plan_just_inside_of_a_rule_fits_the_schema() -> None:
 
 
 def test_the_reading_of_the_text_uses_nothing_of_the_library() -> None:
-    for file, own in (("reader.py", set()), ("memory.py", {"tests.wire.reader"})):
-        tree = ast.parse((vectors.FOLDER.parents[1] / "tests" / "wire" / file).read_text("utf-8"))
-        others = {name for name in imported(tree) if name.startswith(("deniable", "tests", "numpy"))}
+    for file, own in (("reader.py", set()), ("memory.py", {"spec.reading.reader"})):
+        tree = ast.parse((vectors.FOLDER.parent / "reading" / file).read_text("utf-8"))
+        others = {name for name in imported(tree) if name.startswith(("deniable", "spec", "tests", "numpy"))}
         assert others == own
 
 

@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.records import Sample
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, from_batch, to_batch
-from tests import vectors
+from spec.make import vectors
 from tests.cases import check_each
 
 POSITIVE = vectors.positive()
@@ -25,7 +25,7 @@ POSITIVE = vectors.positive()
 @pytest.mark.parametrize("kind", vectors.FILES)
 def test_vectors_are_what_is_made_here(kind: str) -> None:
     assert (vectors.FOLDER / f"{kind}.json").read_text("utf-8") == vectors.text_of(kind), (
-        "run python -m tests.vectors"
+        "run python -m spec.make"
     )
 
 

@@ -1,6 +1,6 @@
 """Makes the vectors of the rules: plans to refuse, each with its reason, and plans just inside of a rule.
 
-Every refused plan here breaks one rule of spec/wire.md. `tests/wire/reader.py` reads them by that text alone.
+Every refused plan breaks one rule of spec/wire.md. `spec/reading/reader.py` reads them by that text alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from deniable.randomness import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from tests import groups, levels, products, questionnaires, unlisted
-from tests.vectors import (
+from spec.make import groups, levels, products, questionnaires, unlisted
+from spec.make.vectors import (
     COLORS,
     INCOME,
     KS,

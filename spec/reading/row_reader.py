@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, final
 
-from tests.wire.reader import Data, check_domain, outputs
+from spec.reading.reader import Data, check_domain, outputs
 
 PRIME = (1 << 31) - 1
 WORD = 56

@@ -1,6 +1,6 @@
 """Makes the vectors of tables: the same reports as bytes, JSON and rows, and the tally that all of them give.
 
-Further tables have rows that are refused. `tests/wire/row_reader.py` reads all of them by spec/wire.md alone.
+Further tables have rows that are refused. `spec/reading/row_reader.py` reads them by spec/wire.md alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from deniable.engines.parquet import reports_schema, to_batch
 from deniable.reports.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Report, Wire
-from tests import groups, unlisted
-from tests.vectors import (
+from spec.make import groups, unlisted
+from spec.make.vectors import (
     Case,
     answers_of,
     faked,

@@ -1,6 +1,6 @@
 """Makes the vectors of what is remembered: by a device with a cap, and by a collector with invitations.
 
-`tests/wire/reader.py` follows the steps by the text of spec/wire.md alone.
+`spec/reading/reader.py` follows the steps by the text of spec/wire.md alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from deniable.records.fakes import Blank
 from deniable.study import Plan
 from deniable.tickets import Blinding
 from deniable.wire import Report, Wire, to_batch
-from tests.keys import signing_key
-from tests.vectors import COLORS, Case, of
+from spec.make.keys import signing_key
+from spec.make.vectors import COLORS, Case, of
 
 SECRET = bytes(range(32))
 

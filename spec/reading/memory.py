@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.wire.reader import Data, counted, is_within, linked_loss
+from spec.reading.reader import Data, counted, is_within, linked_loss
 
 # section 8
 

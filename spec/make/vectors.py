@@ -1,6 +1,6 @@
 """Makes the test vectors of the wire: words in, bytes out, for every mechanism; and what must be refused.
 
-`python -m tests.vectors` writes spec/vectors/*.json anew; tests assert that they are what this file makes.
+`python -m spec.make` writes spec/vectors/*.json anew; tests assert that they are what this file makes.
 Both the Python and the TypeScript client must reproduce them.
 """
 
@@ -29,10 +29,10 @@ from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
-from tests import groups, levels, products, questionnaires, unlisted
-from tests.subsets import listed
+from spec.make import groups, levels, products, questionnaires, unlisted
+from spec.make.subsets import listed
 
-FOLDER = Path(__file__).parents[1] / "spec" / "vectors"
+FOLDER = Path(__file__).parents[1] / "vectors"
 
 COLORS = ["red", "green", "blue", "white", "black"]
 QUESTIONS: dict[str, Any] = {
@@ -1034,7 +1034,7 @@ def sharper_noise(noise: list[list[int]]) -> list[list[str]]:
 
 def by_rules(kind: str) -> Iterator[dict[str, Any]]:
     """Vectors of the rules, of steps and of tables, which are made from the plans here."""
-    from tests import rows, rules, steps
+    from spec.make import rows, rules, steps
 
     return (rules.FILES | steps.FILES | rows.FILES)[kind]()
 
@@ -1145,7 +1145,8 @@ def read_plan(text: str) -> Plan:
     return Plan.from_json(text)
 
 
-if __name__ == "__main__":
+def write_files() -> None:
+    """Write all files of vectors."""
     (FOLDER / "metric").mkdir(parents=True, exist_ok=True)
     for kind in FILES:
         (FOLDER / f"{kind}.json").write_text(text_of(kind), encoding="utf-8")
