@@ -6,16 +6,14 @@ safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
@@ -42,7 +40,6 @@ _STYLE: dict[Any, Any] = {
 } | dict.fromkeys(
     ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), INK
 )
-_Member = TypeVar("_Member")
 
 
 def checked_path(path: Path) -> Path:
@@ -78,21 +75,6 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def grouped(members: Iterable[_Member], key: Callable[[_Member], str]) -> dict[str, list[_Member]]:
-    """Members by key, in order of appearance."""
-    groups: dict[str, list[_Member]] = {}
-    for member in members:
-        groups.setdefault(key(member), []).append(member)
-    return groups
-
-
-def drawable(rows: Sequence[_Member]) -> Sequence[_Member]:
-    """Refuse to draw nothing."""
-    if not rows:
-        raise InvalidParameter("there is nothing to plot: every row was refused")
-    return rows
-
-
 def format_tick(share: float, _position: float) -> str:
     """A tick of an axis of shares."""
     return f"{100 * share:g} %"
@@ -101,17 +83,3 @@ def format_tick(share: float, _position: float) -> str:
 def format_points(difference: float, _position: float) -> str:
     """A tick of an axis of differences between shares: of 20 %, 5 points more are not 5 % more."""
     return f"{100 * difference:g}"
-
-
-def value_axis(axes: Axes, k: int, labels: Sequence[object] | None, most_labels: int) -> None:
-    """A zero line, and the values' names below where there is room for them; else whole numbers."""
-    axes.axhline(0.0, color=INK, linewidth=0.8)
-    if labels is not None and k <= most_labels:
-        axes.set_xticks(
-            range(k), [str(label) for label in labels], rotation=35, ha="right", rotation_mode="anchor"
-        )
-    else:
-        from matplotlib.ticker import MaxNLocator
-
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # there is no value between two others
-    axes.grid(axis="x", visible=False)

@@ -9,18 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimate import Estimate
-from deniable.plot.charts import Curve, draw_curves, find_ends, panels
-from deniable.plot.figure import (
-    ESTIMATE,
-    INK,
-    TRUTH,
-    drawable,
-    format_tick,
-    grouped,
-    require_matplotlib,
-    style,
-    value_axis,
-)
+from deniable.plot.charts import panels
+from deniable.plot.figure import ESTIMATE, INK, TRUTH, format_tick, require_matplotlib, style
+from deniable_papers.curves import Curve, draw_curves, drawable, find_ends, grouped, value_axis
 from deniable_papers.looks import looks
 from deniable_papers.simulate.measure import SweepCell, highest_success
 

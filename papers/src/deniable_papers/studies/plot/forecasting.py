@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import panels
-from deniable.plot.figure import INK, drawable, grouped
+from deniable.plot.figure import INK
 from deniable.plot.looks import ORANGE, SKY
+from deniable_papers.curves import drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies.applications.forecasting import ForecastPoint
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.plot.charts import panels
-from deniable.plot.figure import ESTIMATE, drawable, grouped
+from deniable.plot.figure import ESTIMATE
 from deniable.plot.looks import BLUE, GRAY, GREEN, ORANGE, PINK, SKY, VERMILION
+from deniable_papers.curves import drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies.applications.learning.point import LearningPoint
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from deniable.plot.charts import Curve, draw_curves, panels
-from deniable.plot.figure import drawable, grouped
+from deniable.plot.charts import panels
+from deniable_papers.curves import Curve, draw_curves, drawable, grouped
 from deniable_papers.looks import looks
 
 if TYPE_CHECKING:

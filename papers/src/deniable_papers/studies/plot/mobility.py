@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.formatting import format_count
 from deniable.plot.charts import panels
-from deniable.plot.figure import INK, drawable, grouped
+from deniable.plot.figure import INK
+from deniable_papers.curves import drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies.applications.mobility import METHODS, MobilityPoint
 

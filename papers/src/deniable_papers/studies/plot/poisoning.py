@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deniable.formatting import format_count
 from deniable.plot.charts import panels
-from deniable.plot.figure import drawable, grouped
+from deniable_papers.curves import drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies.poisoning import FAKES, NORMALIZED, PoisoningPoint
 

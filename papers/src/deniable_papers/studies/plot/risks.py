@@ -12,8 +12,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
-from deniable.plot.charts import Curve, draw_curves, panels
-from deniable.plot.figure import INK, drawable, format_tick, grouped
+from deniable.plot.charts import panels
+from deniable.plot.figure import INK, format_tick
+from deniable_papers.curves import Curve, draw_curves, drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies import tradeoffs
 from deniable_papers.studies.accuracy import COMPUTED, AttackPoint, describe_measurement

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.plot.charts import panels
-from deniable.plot.figure import drawable, grouped
+from deniable_papers.curves import drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies.stated import StatedPoint
 
