@@ -11,10 +11,15 @@ from tests.commands.test_help import STILTED, TECHNICAL, walk
 from tests.running import Run
 
 from deniable.commands.shared.elsewhere import GROUP
+from deniable_papers.people.command import write_people
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.simulate.command import run_sweep
 
-EVERY = {**dict(walk(reproduce_paper, "deniable reproduce")), "deniable simulate": run_sweep}
+EVERY = {
+    **dict(walk(reproduce_paper, "deniable reproduce")),
+    "deniable simulate": run_sweep,
+    "deniable simulate-people": write_people,
+}
 
 
 def test_the_entry_point_is_the_verb() -> None:
@@ -22,6 +27,8 @@ def test_the_entry_point_is_the_verb() -> None:
     assert point.load() is reproduce_paper
     [point] = entry_points(group=GROUP, name="simulate")
     assert point.load() is run_sweep
+    [point] = entry_points(group=GROUP, name="simulate-people")
+    assert point.load() is write_people
 
 
 def test_commands_are_listed_and_phrases_are_plain(run: Run) -> None:

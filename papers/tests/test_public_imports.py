@@ -28,6 +28,7 @@ MODULES = {
     "deniable.crowd.deltas",
     "deniable.domain.grid",
     "deniable.estimate.consistency",
+    "deniable.explain.question_pairs",
     "deniable.explain.table_precision",
     "deniable.likelihood.certificate",
     "deniable.likelihood.fitting",

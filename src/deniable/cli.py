@@ -63,7 +63,7 @@ A verb is in the file of its name in `commands`, or in another package. It is lo
 the list of verbs needs none of what they need.
 """
 
-ELSEWHERE = ("simulate", "reproduce")
+ELSEWHERE = ("simulate-people", "simulate", "reproduce")
 """The verbs of the package deniable-papers."""
 _RETIRED = {"tour": "deniable tour is retired; its pictures are in the notebooks of docs/notebooks.md"}
 

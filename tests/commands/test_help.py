@@ -76,7 +76,7 @@ def test_requests_have_a_field_for_every_option() -> None:
                 requests[name] = path
                 fields = [field.name for field in dataclasses.fields(member)]
                 assert fields == list(dict.fromkeys(option.name for option in command.params)), path
-    assert len(requests) >= 11
+    assert len(requests) >= 10
 
 
 def test_help_loads_nothing_that_a_verb_needs() -> None:

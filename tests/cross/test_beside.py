@@ -14,7 +14,6 @@ from deniable.arrays import Floats
 from deniable.cross import Source
 from deniable.cross.source import agree
 from deniable.cross.spread import OneReport
-from deniable.cross.star import Star
 from deniable.cross.table import compare_tables
 from deniable.estimate.intervals import reach_of
 from deniable.explain.table_precision import count_people
@@ -134,23 +133,6 @@ def test_tables_that_are_too_large_to_agree_are_averaged(monkeypatch: pytest.Mon
     # other tables tell little of this one, so that both errors are those of all reports
     np.testing.assert_allclose(apart.covariance, apart.spread(apart.own) / apart.n, rtol=0.2, atol=1e-5)
     assert np.diag(apart.covariance) == pytest.approx(np.diag(agreed.covariance), rel=0.2)
-
-
-def test_simulated_people_are_like_those_who_answered() -> None:
-    """With tables projected to a total of one, 34 % had the target's rare answer."""
-    asked = {"level": ["hi", "lo"], "other": ["u", "v"]}
-    study = dn.Study(asked, epsilon=6.0, target="level", missing="value", protocol="grr")
-    plan = study.plan(people=1000)
-    cells = np.array([[0.08, 0.02], [0.27, 0.63]])
-    [one] = plan.document.attributes
-    shares = np.append((cells if one.columns[0] == "level" else cells.T) * (1 - SKIPS), SKIPS)
-    result = draw(plan, {one.name: shares}, 1_000_000, np.random.default_rng(4))
-    table = result.cross("other", by="level")
-    star = Star.of([table])
-    np.testing.assert_allclose(star.shares, table.cells.sum(axis=1) / table.cells.sum())
-    # drawn toward independence by the noise of a million reports
-    np.testing.assert_allclose(star.others[0][2], table.shares, atol=1e-4)
-    assert star.shares[0] == pytest.approx(0.1, abs=0.01)  # above five standard errors
 
 
 @pytest.mark.long

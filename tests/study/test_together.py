@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,3 +243,27 @@ def test_a_question_that_others_depend_on_is_asked_by_itself_too() -> None:
     people = {"works": ["yes", "no"] * 500, "sex": ["f", "m"] * 500, "hours": [30, None] * 500}
     table = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(2)))).cross("works", by="sex")
     assert table.shares[0, 0] > 0.9
+
+
+TARGETED = {"a": ["0", "1"], "b": ["x", "y", "z"], "c": ["u", "v"]}
+
+
+def test_a_target_asks_for_its_pairs_alone(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    rows = [f"{name} = {values}" for name, values in TARGETED.items()]
+    file.write_text("\n".join(['epsilon = 4.0\ntarget = "c"\n[attributes]', *rows]))
+    plan = dn.Study.read(file).plan(people=1000)
+    assert plan.id == dn.Study(TARGETED, epsilon=4.0, target="c").plan(people=1000).id
+    held = {frozenset(pair) for one in plan.document.attributes for pair in combinations(one.columns, 2)}
+    assert {frozenset("ac"), frozenset("bc")} <= held
+
+
+def test_targets_that_cannot_be_are_refused() -> None:
+    with pytest.raises(dn.InvalidParameter, match="give target or together, not both"):
+        dn.Study(TARGETED, epsilon=1.0, target="c", together=[("a", "c")])
+    with pytest.raises(dn.InvalidParameter, match="'d' is not a question that can be the target"):
+        dn.Study(TARGETED, epsilon=1.0, target="d")
+    with pytest.raises(dn.InvalidParameter, match="not simulated with known groups"):
+        dn.Study(TARGETED, epsilon=1.0, target="c", known=["a"])
+    with pytest.raises(dn.InvalidParameter, match="needs other questions"):
+        dn.Study({"c": ["0", "1"]}, epsilon=1.0, target="c")

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.cross import CrossTable, Source
@@ -18,12 +17,11 @@ from deniable.cross.counted import Counted, Supported, count_by_groups, count_of
 from deniable.cross.independence import Evidence
 from deniable.cross.source import Agreed, agree
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
-from deniable.cross.star import Star
 from deniable.cross.table import LikelyTable, Repeats
 from deniable.domain import Domain, Product
-from deniable.errors import DeniableWarning, InvalidParameter, not_among
+from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
-from deniable.exact import number, whole_number
+from deniable.exact import number
 from deniable.explain.question_pairs import (
     Margin,
     are_of_same_people,
@@ -32,12 +30,11 @@ from deniable.explain.question_pairs import (
     find_margins,
     find_read,
     is_grouped,
-    list_tables,
     sum_source,
 )
 from deniable.law import Law
 from deniable.mechanisms import Mechanism, Tally
-from deniable.plan.attribute import Attribute, list_questions
+from deniable.plan.attribute import Attribute
 from deniable.plan.known_groups import Known
 from deniable.records import Records
 from deniable.reports.reports import Tallies, records_of_round
@@ -51,12 +48,6 @@ _BLOCK = 1 << 14  # reports whose supports are in memory at once
 _MOST_SHOWN = 512  # cells of all questions together, where a page waits
 _MOST_SEARCHED = 1 << 12
 _TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
-_MOST_PEOPLE = 10_000_000
-_NO_ERROR_BARS = (
-    "simulated people have no error bars: what is counted of them is as uncertain as the tables they come "
-    "from, and more; for shares, intervals and tests use result.cross. Their other answers depend on the "
-    "target alone: how two of these depend on each other is not shown, even where they do"
-)
 
 
 def cross_estimates(
@@ -531,37 +522,3 @@ class _Joint:
 
 def _count(data: Tally | Array) -> int:
     return data.n if isinstance(data, Tally) else len(data)
-
-
-def simulate_people(
-    estimates: Estimates, n: int, target: str | None, seed: int
-) -> dict[str, npt.NDArray[np.str_]]:
-    """Answers of people who do not exist, drawn by the tables of the target with each other question."""
-    whole_number("n", n, 1, _MOST_PEOPLE)
-    whole_number("seed", seed, 0)
-    if estimates.document is None:
-        raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
-    questions = list_questions(estimates.document.attributes)
-    if target is None:
-        raise InvalidParameter(
-            "name the target that people are simulated for, such as target='income'; the study must have "
-            "asked for its tables: Study(..., target='income')"
-        )
-    if target not in questions:
-        raise InvalidParameter(not_among(target, "a question", questions))
-    pairs = {frozenset(pair) for pair in list_tables(estimates.document)}
-    lacking = [name for name in questions if name != target and frozenset((name, target)) not in pairs]
-    if lacking or len(questions) < 2:
-        missing = ", ".join(map(repr, lacking)) or "no other question"
-        raise InvalidParameter(
-            f"no report holds {target!r} together with {missing}; people are simulated by the tables of a "
-            f"target with each other question: Study(..., target={target!r})"
-        )
-    agreed = list_agreed(estimates)
-    tables = [
-        cross_estimates(estimates, name, target, find_agreed=lambda: agreed)
-        for name in questions
-        if name != target
-    ]
-    warnings.warn(_NO_ERROR_BARS, DeniableWarning, stacklevel=3)
-    return Star.of(tables).draw(n, np.random.default_rng(seed))

@@ -16,8 +16,6 @@ from deniable.reports.reports import Tallies
 from deniable.results.estimates import Estimates, Unreported
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from matplotlib.figure import Figure
 
     from deniable.cross import CrossTable
@@ -227,19 +225,6 @@ class Result(Printed, Mapping[str, Any]):
         from deniable.results.crossing import list_agreed
 
         return list_agreed(self.numbers)
-
-    def simulate_people(
-        self, n: int, target: str | None = None, seed: int = 1
-    ) -> dict[str, npt.NDArray[np.str_]]:
-        """Answers of n people who do not exist, a column for each question, by the tables of a target.
-
-        The study must have asked for all pairs with it: `Study(..., target="income")`. Given the target,
-        other answers are drawn independently, so that nothing else can be learned from them. There are no
-        error bars: for shares, intervals and tests take `cross`.
-        """
-        from deniable.results.crossing import simulate_people
-
-        return simulate_people(self.numbers, n, target, seed)
 
     def plot(self, level: float = 0.95, unbiased: bool = False) -> Figure:
         """A figure of matplotlib: every attribute's shares with their intervals; `savefig` keeps it.

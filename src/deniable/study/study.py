@@ -152,7 +152,7 @@ class Study(Printed):
     they are, outside of all losses, and tables by them need far fewer people.
     """
     target: str | None = None
-    """The question that people will be simulated for (`result.simulate_people`): its tables with each other
+    """The question that people will be simulated for (`deniable_papers.people`): its tables with each other
     question are asked, in place of `together`.
     """
 

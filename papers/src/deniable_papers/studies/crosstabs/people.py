@@ -14,6 +14,7 @@ from deniable.errors import DeniableWarning
 from deniable.randomness.simulated import numbers_from, seeded
 from deniable.study.study import Study
 from deniable_papers import data
+from deniable_papers.people import simulate_people
 from deniable_papers.studies.crosstabs.adult import GROUPS
 from deniable_papers.studies.crosstabs.classifier import measure_auc, train
 from deniable_papers.studies.stated import StatedPoint, compare
@@ -112,7 +113,7 @@ def _simulate(
     result = plan.estimate(plan.tally(reports))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # no error bars are wanted of them here
-        made = result.simulate_people(n, _TARGET, int(generator.integers(1 << 31)))
+        made = simulate_people(result, n, _TARGET, int(generator.integers(1 << 31)))
     return {name: column.astype(np.int64) for name, column in made.items()}
 
 

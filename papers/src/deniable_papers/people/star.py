@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.cross import CrossTable
 from deniable.cross.independence import find_slopes
-from deniable.cross.table import CrossTable
 from deniable.estimate.consistency import simplex
 
 _RAKING_STEPS = 200  # of raking

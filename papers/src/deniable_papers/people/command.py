@@ -15,6 +15,7 @@ from deniable.commands.shared import console, options, reading, sources, writing
 from deniable.commands.shared.options import FILE, SEED, Number, argument, as_request, option, taken, whole
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.formatting import format_count
+from deniable_papers.people import simulate_people
 
 _MOST_PEOPLE = 10**6  # rows that are in memory at once
 
@@ -69,7 +70,7 @@ def write_people(request: PeopleRequest) -> None:
     result = read.estimate(tallies)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # it is said below, as the shell says it
-        simulated = result.simulate_people(request.people, request.target, request.seed)
+        simulated = simulate_people(result, request.people, request.target, request.seed)
     columns = [column.tolist() for column in simulated.values()]
     rows = [dict(zip(simulated, answers, strict=True)) for answers in zip(*columns, strict=True)]
     writing.write_tables(request.out, rows, rows)

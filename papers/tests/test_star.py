@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests import statistics
+from tests.cross.test_beside import SKIPS, draw
 
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Side
-from deniable.cross.star import Star, project_shares, rake
 from deniable.study.result import Result
-from tests import statistics
+from deniable_papers.people import Star, simulate_people
+from deniable_papers.people.star import project_shares, rake
 
 ASKED = {"a": ["0", "1"], "b": ["x", "y", "z"], "c": ["u", "v"]}
 STUDY = dn.Study(ASKED, epsilon=4.0, target="c")
@@ -48,7 +48,7 @@ def judge(found: Floats, expected: Floats) -> None:
 def test_pairs_with_the_target_are_the_tables() -> None:
     result = ask()
     with pytest.warns(dn.DeniableWarning, match="simulated people have no error bars"):
-        people = result.simulate_people(N, "c", seed=3)
+        people = simulate_people(result, N, "c", seed=3)
     for name in ("a", "b"):
         judge(count(people, name, "c"), result.cross(name, by="c").cells)
     # the planted fault: the tables without their dependence are not what is drawn
@@ -127,16 +127,6 @@ def test_raking_keeps_margins_and_odds() -> None:
     np.testing.assert_allclose(gone, [[0.0, 0.0], [0.6, 0.4]])
 
 
-def test_a_target_asks_for_its_pairs_alone(tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    rows = [f"{name} = {values}" for name, values in ASKED.items()]
-    file.write_text("\n".join(['epsilon = 4.0\ntarget = "c"\n[attributes]', *rows]))
-    plan = dn.Study.read(file).plan(people=1000)
-    assert plan.id == STUDY.plan(people=1000).id
-    held = {frozenset(pair) for one in plan.document.attributes for pair in combinations(one.columns, 2)}
-    assert {frozenset("ac"), frozenset("bc")} <= held
-
-
 def test_few_reports_are_enough_to_simulate() -> None:
     """Estimates far below 0 once had a covariance that is none."""
     asked = {"job": [str(i) for i in range(8)], "town": [str(i) for i in range(14)], "sex": ["f", "m"]}
@@ -148,23 +138,32 @@ def test_few_reports_are_enough_to_simulate() -> None:
         }
         result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(n))))
         with pytest.warns(dn.DeniableWarning):
-            people = result.simulate_people(30, target="job")
+            people = simulate_people(result, 30, target="job")
         assert set(people) == set(asked)
 
 
 def test_people_are_refused_without_a_target() -> None:
     result = ask()
     with pytest.raises(dn.InvalidParameter, match="name the target"):
-        result.simulate_people(10)
+        simulate_people(result, 10)
     with pytest.raises(dn.InvalidParameter, match="no report holds 'a' together with 'b'"):
-        ask(dn.Study(ASKED, epsilon=1.0, together=[("a", "c")])).simulate_people(10, "a")
+        simulate_people(ask(dn.Study(ASKED, epsilon=1.0, together=[("a", "c")])), 10, "a")
     with pytest.raises(dn.InvalidParameter, match="'d' is not a question"):
-        result.simulate_people(10, "d")
-    with pytest.raises(dn.InvalidParameter, match="give target or together, not both"):
-        dn.Study(ASKED, epsilon=1.0, target="c", together=[("a", "c")])
-    with pytest.raises(dn.InvalidParameter, match="'d' is not a question that can be the target"):
-        dn.Study(ASKED, epsilon=1.0, target="d")
-    with pytest.raises(dn.InvalidParameter, match="not simulated with known groups"):
-        dn.Study(ASKED, epsilon=1.0, target="c", known=["a"])
-    with pytest.raises(dn.InvalidParameter, match="needs other questions"):
-        dn.Study({"c": ["0", "1"]}, epsilon=1.0, target="c")
+        simulate_people(result, 10, "d")
+
+
+def test_simulated_people_are_like_those_who_answered() -> None:
+    """With tables projected to a total of one, 34 % had the target's rare answer."""
+    asked = {"level": ["hi", "lo"], "other": ["u", "v"]}
+    study = dn.Study(asked, epsilon=6.0, target="level", missing="value", protocol="grr")
+    plan = study.plan(people=1000)
+    cells = np.array([[0.08, 0.02], [0.27, 0.63]])
+    [one] = plan.document.attributes
+    shares = np.append((cells if one.columns[0] == "level" else cells.T) * (1 - SKIPS), SKIPS)
+    result = draw(plan, {one.name: shares}, 1_000_000, np.random.default_rng(4))
+    table = result.cross("other", by="level")
+    star = Star.of([table])
+    np.testing.assert_allclose(star.shares, table.cells.sum(axis=1) / table.cells.sum())
+    # drawn toward independence by the noise of a million reports
+    np.testing.assert_allclose(star.others[0][2], table.shares, atol=1e-4)
+    assert star.shares[0] == pytest.approx(0.1, abs=0.01)  # above five standard errors

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pyarrow import parquet
+from tests.running import Run
 
 import deniable as dn
-from tests.running import Run
 
 STUDY = """\
 title = "Smoking"
