@@ -20,16 +20,19 @@ T = TypeVar("T")
 def by_night(
     names: str | tuple[str, ...],
     cases: Iterable[T],
-    *daily: T,
+    *nightly: T,
     ids: Sequence[str] | Callable[[Any], str] | None = None,
 ) -> pytest.MarkDecorator:
-    """Parameters of a test of which `make test` takes the daily cases, and `make long` the others."""
+    """Parameters of a test of which `make test` leaves the nightly cases to `make long`. A case that is added
+    later is tried by day.
+    """
     cases = list(cases)
-    assert daily, "at least one case must be tried by day"
-    assert all(case in cases for case in daily), f"{daily} must be among {cases}"
+    assert nightly, "name the cases that are left to the night"
+    assert all(case in cases for case in nightly), f"{nightly} must be among {cases}"
+    assert any(case not in nightly for case in cases), "at least one case must be tried by day"
     rows = [(case,) if isinstance(names, str) else cast("tuple[object, ...]", case) for case in cases]
-    nightly = [() if case in daily else (pytest.mark.long,) for case in cases]
-    marked = [pytest.param(*row, marks=marks) for row, marks in zip(rows, nightly, strict=True)]
+    marks = [(pytest.mark.long,) if case in nightly else () for case in cases]
+    marked = [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
     return pytest.mark.parametrize(names, marked, ids=ids)
 
 

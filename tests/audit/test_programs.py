@@ -160,7 +160,7 @@ def test_plans_with_locations_and_numbers(run: Run) -> None:
 @by_night(
     ("identity", "said"),
     [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")],
-    ("SECRET", "is seeded"),
+    ("draw.randbytes(16)", "report ids come again"),
 )
 def test_a_seeded_program_fails(run: Run, plan: Plan, identity: str, said: str) -> None:
     """Nothing is wrong with its reports but that another start gives the same."""

@@ -45,7 +45,7 @@ class Other(dn.audit.Devices):
 
 
 @pytest.mark.parametrize("name", NESTED)
-@by_night("per", ["record", "attribute"], "record")
+@by_night("per", ["record", "attribute"], "attribute")
 def test_right_clients_pass(name: str, per: Per) -> None:
     """The claim is the exact loss, and the bound comes near it."""
     plan = many(NESTED[name])

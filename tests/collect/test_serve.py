@@ -662,7 +662,8 @@ def proxy_block(port: int, upstream: str, more: str = "") -> str:
 @by_night(
     ("part", "more"),
     [(HALF_HEAD, ""), (HALF_BODY, ""), (HALF_BODY, "proxy_request_buffering off;")],
-    (HALF_HEAD, ""),
+    (HALF_BODY, ""),
+    (HALF_BODY, "proxy_request_buffering off;"),
     ids=["head", "body", "streamed"],
 )
 def test_half_sent_requests_behind_nginx_keep_nobody_out(tmp_path: Path, part: bytes, more: str) -> None:

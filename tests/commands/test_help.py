@@ -190,3 +190,18 @@ def test_shells_can_complete_commands(shell: str, mark: str) -> None:
     found = subprocess.run(program, env=os.environ | typed, capture_output=True, text=True, check=True)
     assert "plan" in found.stdout
     assert "verify" not in found.stdout
+
+
+def test_the_check_of_phrases_would_find_stilted_ones() -> None:
+    for text in (
+        "Of a long range it shows groups.",
+        "Who is told apart.",
+        "Overwrite the file that is there.",
+    ):
+        assert STILTED.search(text)
+
+
+def test_a_number_that_click_would_read_would_be_found() -> None:
+    for type_ in (click.INT, click.FLOAT, click.STRING, click.IntRange(0), click.Path()):
+        option = click.Option(["--n"], type=type_)
+        assert TECHNICAL.search(option.make_metavar(click.Context(click.Command("x"))))

@@ -213,7 +213,7 @@ def find_least_pair(comparison: Comparison, ends: Any) -> float:
     return min(held)
 
 
-@by_night("comparison", [DIFFERENCE, RATIO, ODDS], DIFFERENCE, ODDS, ids=["difference", "ratio", "odds"])
+@by_night("comparison", [DIFFERENCE, RATIO, ODDS], RATIO, ids=["difference", "ratio", "odds"])
 def test_comparisons_of_known_groups_hold(comparison: Comparison) -> None:
     def find_circle(law: Law, what: Comparison, x: tuple[Floats, Floats], sizes: tuple[int, int]) -> Ends:
         along, across = list_angles(33, Z)

@@ -25,6 +25,7 @@ from deniable.discovery import (
 )
 from deniable.randomness.simulated import numbers_from
 from tests import statistics
+from tests.cases import by_night
 
 Sent = list[tuple[dn.mechanisms.Linear, Array]]
 Decide = Callable[[Sent], Decision]
@@ -78,8 +79,12 @@ def check_invented(choose: Decide, studies: int) -> None:
     statistics.at_least(honest, studies, 0.95, what)
 
 
-def test_values_that_nobody_has_are_rarely_shown() -> None:
-    check_invented(search, statistics.INVENTED_STUDIES)
+INVENTED = [statistics.INVENTED_STUDIES, statistics.INVENTED_BY_NIGHT]
+
+
+@by_night("studies", INVENTED, INVENTED[1])
+def test_values_that_nobody_has_are_rarely_shown(studies: int) -> None:
+    check_invented(search, studies)
 
 
 def test_values_are_invented_if_those_who_chose_them_decide() -> None:

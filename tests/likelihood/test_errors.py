@@ -198,6 +198,16 @@ def test_means_reach_as_far_as_their_standard_errors() -> None:
     assert found.high >= min(10.0, found.value + 1.95 * found.stderr)
 
 
+@pytest.mark.long
+def test_sums_of_most_likely_shares_hold() -> None:
+    channel, truth, held = GeometricChannel(9, 0.5), np.arange(10, 0, -1) / 55, 0
+    for study in range(STUDIES):
+        counts = np.random.default_rng(study).multinomial(PEOPLE, channel.output(truth))
+        some = sum_of(mle(channel, dn.Tally(PEOPLE, counts)), [0, 1, 2], repeats=REPEATS, seed=study)
+        held += int(some.low <= truth[:3].sum() <= some.high)
+    statistics.at_least(held, STUDIES, 0.88, "sums of most likely shares")
+
+
 def test_sums_of_most_likely_shares() -> None:
     """Of one value it is that value's interval, of all it is one; some of them hold the truth."""
     channel, truth = GeometricChannel(9, 0.5), np.arange(10, 0, -1) / 55

@@ -23,9 +23,9 @@ from tests.faults import (
     float_sue,
 )
 from tests.mechanisms.test_every_mechanism import (
+    ALIKE,
     CORNERS,
     EVERY,
-    SHAPES,
     SHARES,
     Maker,
     check_batch,
@@ -55,7 +55,7 @@ def test_faults_have_something_to_be_planted_in() -> None:
 
 
 @pytest.mark.parametrize("value", [0, 3])
-@by_night("name", UNARY, "oue", "ue with p = 0.7")
+@by_night("name", UNARY, *(name for name in ALIKE if name in UNARY))
 def test_one_bit_never_randomized(name: str, value: int) -> None:
     with pytest.raises(AssertionError, match="support sets: chi-square"):
         check_law(StuckBit(unary(name, 4, 0.5), value), dn.seeded(1))
@@ -67,7 +67,7 @@ def test_one_bit_never_randomized(name: str, value: int) -> None:
         check_same_reports(StuckBit(unary(name, 130, 1.0), value), dn.seeded(14), dn.seeded(13))
 
 
-@by_night("name", UNARY, "oue", "ue with p = 0.7")
+@by_night("name", UNARY, *(name for name in ALIKE if name in UNARY))
 def test_true_bit_not_reset(name: str) -> None:
     with pytest.raises(AssertionError, match="support sets: chi-square"):
         check_law(UnresetBit(unary(name, 4, 0.5)), dn.seeded(1))
@@ -75,8 +75,8 @@ def test_true_bit_not_reset(name: str) -> None:
         check_unbiased(UnresetBit(unary(name, len(SHARES), 1.0)), dn.seeded(5))
 
 
-@by_night("epsilon", [0.5, 2.0], 0.5)
-@by_night("name", EVERY, *SHAPES)
+@by_night("epsilon", [0.5, 2.0], 2.0)
+@by_night("name", EVERY, *ALIKE)
 def test_p_moved_by_one_percent(name: str, epsilon: float) -> None:
     wrong = MovedP(made(name, 4, epsilon), statistics.MOVED_LAW)
     with pytest.raises(
@@ -87,14 +87,14 @@ def test_p_moved_by_one_percent(name: str, epsilon: float) -> None:
         check_enumeration(wrong)
 
 
-@by_night("name", EVERY, *SHAPES)
+@by_night("name", EVERY, *ALIKE)
 def test_p_moved_a_little_biases_estimates(name: str) -> None:
     with pytest.raises(AssertionError, match="estimate of a share"):
         check_unbiased(MovedP(made(name, len(SHARES), 1.0), statistics.MOVED_ESTIMATE), dn.seeded(5))
 
 
 @pytest.mark.parametrize("population", ["sampled", "fixed"])
-@by_night("name", EVERY, *SHAPES)
+@by_night("name", EVERY, *ALIKE)
 def test_p_moved_a_little_widens_the_scatter(name: str, population: str) -> None:
     with pytest.raises(AssertionError, match="scatter of an estimate"):
         check_scatter(

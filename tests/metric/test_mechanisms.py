@@ -565,7 +565,7 @@ ESTIMATED = [
 ]
 
 
-@by_night("population", ["sampled", "fixed"], "sampled")
+@by_night("population", ["sampled", "fixed"], "fixed")
 @pytest.mark.parametrize("name", ESTIMATED)
 def test_estimates_scatter_as_they_say(name: str, population: str) -> None:
     m = made(name)

@@ -280,3 +280,8 @@ def test_a_block_that_does_not_run_would_be_found(tmp_path: Path) -> None:
         follow("deniable rounds plan.json --close 2\n", tmp_path)
     with pytest.raises(AssertionError, match="nobody checks this line"):
         follow("rm -r everything\n", tmp_path)
+
+
+def test_a_name_without_a_test_or_file_would_be_found(defined: str) -> None:
+    assert missing_tests("`test_of_nothing` and `test_tallies`", defined) == ["test_of_nothing"]
+    assert missing_files("`src/deniable/share.py` and `docs/index.md`") == ["src/deniable/share.py"]

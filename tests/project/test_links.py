@@ -61,3 +61,11 @@ def test_the_site_lists_every_page_once() -> None:
     settings = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     pages = [page for page in listed(settings["project"]["nav"]) if "/" not in page]
     assert sorted(pages) == sorted(page.name for page in ROOT.glob("docs/*.md"))
+
+
+def test_a_link_that_leads_nowhere_would_be_found() -> None:
+    index = ROOT / "docs" / "index.md"
+    assert broken("[a](theory.md#the-parts) [b](theories.md) [c](theory.md#parts)", index) == [
+        "theories.md",
+        "theory.md#parts",
+    ]

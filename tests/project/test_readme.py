@@ -50,3 +50,10 @@ def test_commands_print_what_is_shown(document: str, run: Run, monkeypatch: pyte
             f"$ deniable {command}\n{printed}"
         )
         assert (done.code == 0) == ("error:" not in said)
+
+
+def test_a_wrong_output_would_be_found(run: Run) -> None:
+    ((command, said), *_) = shown_commands("README.md")
+    assert not doctest.OutputChecker().check_output(
+        said.replace("wrote", "read"), run(*command.split()).out, _LOOSELY
+    )

@@ -274,7 +274,7 @@ def test_estimates_of_each_round_are_unbiased_and_scatter_as_they_say() -> None:
         deviation(wrong[:, 0].mean(), 0.5, error, "the fakes of another round")
 
 
-@by_night("name", ["l_grr", "l_osue-z", "l_osue-r", "both", "realistic"], "l_grr", "both")
+@by_night("name", ["l_grr", "l_osue-z", "l_osue-r", "both", "realistic"], "l_osue-z", "l_osue-r", "realistic")
 def test_errors_of_two_rounds_are_never_correlated_against_the_same_people(name: str) -> None:
     """For every change of a record and every value, by enumeration: so that people="same" is valid."""
     mechanism = MECHANISMS[name]()

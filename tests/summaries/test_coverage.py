@@ -37,6 +37,11 @@ MAKERS: dict[str, Make] = {
         [k, 3], epsilon, [np.arange(1, k + 1), [1, 2, 3]], "grr"
     ),
 }
+NIGHTLY = (
+    *("sue", "the", "blh", "plh", "aue", "ass", "alh", "athe", "adaptive", "l_grr", "loloha", "dbitflip"),
+    *("spl", "smp", "rsfd grr", "rsrfd grr"),
+)
+"""A summary sees a law and its pairs: makers whose laws are like those of another are tried by night."""
 
 
 def populations(k: int) -> list[Floats]:
@@ -86,7 +91,7 @@ SUMMARIES: dict[str, Callable[[Estimate, Floats], tuple[Summary, float]]] = {
 TRIALS = len(SIZES) * len(EPSILONS) * 3 * COVERED_STUDIES
 
 
-@by_night("name", MAKERS, "grr", "ss", "oue", "olh", "hr", "l_osue", "rsfd oue-z")
+@by_night("name", MAKERS, *NIGHTLY)
 def test_summaries_hold_the_truth(name: str) -> None:
     """All populations together, and the worst of them by itself."""
     make = cache(MAKERS[name])

@@ -106,7 +106,7 @@ def count_held(name: str, use_total: bool) -> dict[str, tuple[int, float, float]
     }
 
 
-@by_night("name", MECHANISMS, "oue", "hr")
+@by_night("name", MECHANISMS, "oue, nearly the truth", "olh", "l_osue")
 def test_errors_are_those_of_the_studies_and_intervals_hold(name: str) -> None:
     for label, (held, scatter, stated) in count_held(name, use_total=True).items():
         statistics.at_least(held, TOTAL_STUDIES, TOTAL_HELD, f"{label} by {name}")
