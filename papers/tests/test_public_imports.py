@@ -49,6 +49,7 @@ MODULES = {
     "deniable.randomness.kernels",
     "deniable.randomness.simulated",
     "deniable.randomness.words",
+    "deniable.reports.drawn",
     "deniable.reports.reports",
     "deniable.results.estimates",
     "deniable.results.health",

@@ -13,8 +13,7 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
 from deniable.explain.guesses import compare_variances
-from deniable_papers.simulate import population
-from deniable_papers.simulate.tallies import draw_tally
+from deniable.reports.drawn import draw_tally
 from tests import statistics
 from tests.cases import check_each
 
@@ -22,7 +21,15 @@ K = 100
 REPORTS = 4_000_000
 STUDIES = 20
 """Of all values each: 2,000 intervals, of which statistics.ALPHA lets 92.6 % pass for 95 %."""
-COUNTS = population.zipf(K).draw_counts(REPORTS, np.random.default_rng(1))
+
+
+def draw_zipf(k: int, n: int, generator: np.random.Generator) -> Integers:
+    """How many of n people have each value, where the value of rank r has a share that goes as 1 / r."""
+    weights = 1 / np.arange(1, k + 1)
+    return np.asarray(generator.multinomial(n, weights / weights.sum()))
+
+
+COUNTS = draw_zipf(K, REPORTS, np.random.default_rng(1))
 
 
 def draw_support(
@@ -70,7 +77,7 @@ def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
     """By 48,600 squared errors, whose mean is usually 0.64 % off: 2 % are three times as much."""
     mechanism, runs = dn.mechanisms.plh(243, 1.0), 200
     generator = np.random.default_rng(4)
-    counts = population.zipf(243).draw_counts(10**7, generator)
+    counts = draw_zipf(243, 10**7, generator)
     squares = 0.0
     for _ in range(runs):
         found = mechanism.estimate(draw_tally(mechanism, counts, generator)).frequencies

@@ -13,11 +13,11 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.reports import Tallies
+from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import Likely, read_values
 from deniable.results.range_queries import RangeQuery
 from deniable.summaries import sum_of
-from deniable_papers.simulate.tallies import draw_tally
 from tests.statistics import SHORT_HELD, SHORT_STUDIES
 
 

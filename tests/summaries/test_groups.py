@@ -11,8 +11,8 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Floats
+from deniable.reports.drawn import draw_tally
 from deniable.summaries import groups_of, summaries, totals
-from deniable_papers.simulate.tallies import draw_tally
 from tests import statistics
 from tests.cases import by_night
 

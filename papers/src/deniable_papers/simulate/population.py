@@ -18,8 +18,8 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.randomness.simulated import numbers_from
+from deniable.reports.drawn import MOST_PEOPLE
 
-MOST_PEOPLE = 10**18
 MOST_VALUES = 10**7
 
 

@@ -26,8 +26,8 @@ from deniable.mechanisms import (
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
 from deniable.rounds import Memoized
-from deniable_papers.simulate.population import MOST_PEOPLE
 
+MOST_PEOPLE = 10**18
 MOST_REPORTS = 10**8
 """More reports than this are not made one by one: it would take hours."""
 
