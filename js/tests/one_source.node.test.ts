@@ -56,7 +56,7 @@ describe.skipIf(!found)("the guesses that a survey states", () => {
         }
       }
     }
-    expect(equal).toBeGreaterThan(150);
-    expect(bounded).toBeGreaterThan(5);
+    expect(equal).toBeGreaterThan(300);
+    expect(bounded).toBeGreaterThan(10);
   });
 });

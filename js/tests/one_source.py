@@ -13,7 +13,7 @@ from deniable.explain.explain import reconsider
 from deniable.explain.guesses import guess_questions
 from deniable.plan.attribute import list_related
 
-STUDIES = 100
+STUDIES = 200
 
 with tempfile.TemporaryDirectory() as folder:
     for study in draw_studies(STUDIES, Path(folder)):
