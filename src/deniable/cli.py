@@ -66,6 +66,12 @@ the list of verbs needs none of what they need.
 ELSEWHERE = ("simulate-people", "simulate", "reproduce")
 """The verbs of the package deniable-papers."""
 _RETIRED = {"tour": "deniable tour is retired; its pictures are in the notebooks of docs/notebooks.md"}
+_RETIRED_OPTIONS = {
+    ("estimate", "--project"): "shown shares are possible ones; in Python, result[name].project('norm-sub')",
+    ("estimate", "--recover"): "read the health of the reports, and worst cases by --fakes",
+    ("estimate", "--target"): "read the health of the reports, and worst cases by --fakes",
+}
+"""What to do instead of each option of a verb that is gone."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("stopped", 130)
     except click.UsageError as problem:
         path = problem.ctx.command_path if problem.ctx else "deniable"
-        _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", 2)
+        _fail(f"{_find_retired(problem) or problem.format_message().rstrip('.')}; see {path} --help", 2)
     except DeniableError as problem:
         _fail(str(problem), 2 if isinstance(problem, InvalidParameter) else 1)
     except OSError as problem:
@@ -100,6 +106,15 @@ def _show_warning(
     print(f"warning: {message}" if issubclass(category, DeniableWarning) else text, file=file or sys.stderr)
 
 
+def _find_retired(problem: click.UsageError) -> str | None:
+    """What to say about an option that is retired; a name that only looks like it would mislead."""
+    if not isinstance(problem, click.NoSuchOption) or problem.ctx is None:
+        return None
+    verb, option = str(problem.ctx.info_name), problem.option_name
+    instead = _RETIRED_OPTIONS.get((verb, option))
+    return None if instead is None else f"{option} of deniable {verb} is retired; {instead}"
+
+
 def _fail(message: str, code: int) -> NoReturn:
     lines = (" ".join(line.split()) for line in message.split("\n  "))  # a list within a message stays one
     print("error: " + "\n  ".join(lines), file=sys.stderr)
@@ -118,7 +133,12 @@ class Shell(click.Group):
         if cmd_name in ELSEWHERE:
             from deniable.commands.shared.elsewhere import load_verb
 
-            return load_verb(cmd_name)
+            try:
+                return load_verb(cmd_name)
+            except InvalidParameter:
+                if ctx.resilient_parsing:  # a line that is not yet sent is completed, and nothing is said
+                    return None
+                raise
         file = import_module(f"deniable.commands.{cmd_name.replace('-', '_')}")
         verbs = (member for member in vars(file).values() if isinstance(member, click.Command))
         return next(verb for verb in verbs if verb.name == cmd_name)

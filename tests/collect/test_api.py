@@ -53,7 +53,7 @@ ELSEWHERE = {"rate", "busy", "fault", "store"}
 """Reasons of a collector in trouble, which every operation has: test_serve, test_store_faults and others make
 them.
 """
-UNREACHED = {("show_survey", "path"), ("show_dashboard", "path")}
+UNREACHED = {("show_survey", "path"), ("show_dashboard", "path"), ("show_openapi", "path")}
 """What is refused only where the pages were not built."""
 
 

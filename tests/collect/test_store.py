@@ -596,13 +596,15 @@ def test_older_stores_are_brought_up_to_date(make: Make, monkeypatch: pytest.Mon
         open_store(url)
 
 
-def test_a_store_from_before_the_first_release_is_left_as_it_is(make: Make) -> None:
+@pytest.mark.parametrize("version", [database.FIRST - 1, -1])
+def test_a_store_from_before_the_first_release_is_left_as_it_is(make: Make, version: int) -> None:
     url = make()
     store = prepared(url)
     with store._database.transaction(write=True):
-        store._database.run(f"UPDATE deniable SET version = {database.FIRST - 1}")
+        store._database.run(f"UPDATE deniable SET version = {version}")
     store.close()
-    with pytest.raises(DeniableError, match=r"before 0\.1 \(store version 5; .* export its reports"):
+    message = rf"before 0\.1 \(store version {version}; .* with deniable export of that version"
+    with pytest.raises(DeniableError, match=message):
         open_store(url)
 
 

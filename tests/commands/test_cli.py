@@ -122,6 +122,12 @@ def test_tables_are_written_to_files(run: Run, tmp_path: Path) -> None:
         ("protocols --epsilon x", "'x' is not a number"),
         ("protocols --n 0", "n, the number of reports, must be an integer of at least 1, got 0"),
         ("bogus", "No such command 'bogus'; see deniable --help"),
+        (
+            "estimate plan.json --project norm-sub reports.csv",
+            "--project of deniable estimate is retired; shown shares are possible ones",
+        ),
+        ("estimate plan.json --recover", "--recover of deniable estimate is retired; read the health"),
+        ("estimate plan.json --target=a", "--target of deniable estimate is retired; read the health"),
         ("tour --seed 7", "deniable tour is retired; its pictures are in the notebooks of docs/notebooks.md"),
     ],
 )

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 
 import click
 import pytest
@@ -157,6 +158,19 @@ def test_a_verb_of_another_package_says_what_to_install(
         f"error: deniable {arguments[0]} needs the package deniable-papers; in a clone of the project: "
         "pip install ./papers\n"
     )
+    # whoever completes a line reads no refusal
+    line = click.Context(commands, resilient_parsing=True)
+    assert Shell("deniable", commands.commands).get_command(line, arguments[0]) is None
+
+
+def test_a_verb_whose_package_lacks_a_dependency_says_which(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("simulate", "no_such_dependency:command", elsewhere.GROUP)
+    monkeypatch.setattr(elsewhere, "entry_points", lambda **_: (point,))
+    outcome = run("simulate")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "deniable simulate needs no_such_dependency, a dependency of deniable-papers" in outcome.err
 
 
 @pytest.mark.parametrize(

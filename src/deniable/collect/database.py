@@ -283,10 +283,11 @@ def steps(version: int, where: str, words: Mapping[str, str]) -> list[str]:
             f"{where} was written by a newer Deniable (store version {version}; this one knows {newest}); "
             "install that version, or use another store"
         )
-    if 0 < version < FIRST:
+    if version and version < FIRST:
         raise DeniableError(
-            f"{where} was written by a Deniable before 0.1 (store version {version}; the first is {FIRST}); "
-            "export its reports with that version, and use another store"
+            f"{where} was written by a Deniable before 0.1 (store version {version}; this one reads versions "
+            f"from {FIRST} on); write its reports to a file with deniable export of that version, and use "
+            "another store"
         )
     migrations = MIGRATIONS[version - FIRST :] if version else (SCHEMA, *MIGRATIONS)
     statements = [statement.format_map(words) for migration in migrations for statement in migration]

@@ -183,6 +183,8 @@ class Handlers:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
         form = _read_choice(request, "format", ("json", "csv", "parquet"))
         smooth = _read_choice(request, "smooth", ("false", "true")) == "true"
+        if "project" in request.query_params:
+            raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
         number, tallies = await self._tallies(served, number)
         estimate = partial(results.estimated, served.plan, tallies, number, level, smooth=smooth)
         estimates = await asyncio.to_thread(estimate)
@@ -337,7 +339,9 @@ class Handlers:
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 
     async def show_openapi(self, _: Request) -> Response:
-        described = self._files["openapi.json"]
+        described = self._files.get("openapi.json")
+        if described is None:
+            raise Refusal("path")
         return Response(described.content, media_type=described.kind, headers={"cache-control": "no-cache"})
 
     async def show_survey(self, request: Request) -> Response:

@@ -260,7 +260,9 @@ OPERATIONS = (
         ("store",),
         ("operator", "metrics"),
     ),
-    Operation("show_openapi", "GET /openapi.json", "This description", {200: as_json({"type": "object"})}),
+    Operation(
+        "show_openapi", "GET /openapi.json", "This description", {200: as_json({"type": "object"})}, ("path",)
+    ),
     Operation("show_survey", "GET /", "The survey, in a browser", _HTML, ("path",)),
     Operation("show_dashboard", "GET /dashboard", "The dashboard, in a browser", _HTML, ("path",)),
     Operation(

@@ -140,7 +140,7 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
     if request.since is not None and any(of_shares):
         raise InvalidParameter(
             "--change-from shows the change alone; leave out --mle, --smooth, --quantile, --range, "
-            " --unbiased, --figures, --fakes"
+            "--unbiased, --figures, --fakes"
         )
     if request.by and (request.since is not None or request.figure_folder):
         raise InvalidParameter("--by shows windows; leave out --change-from and --figures")

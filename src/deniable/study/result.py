@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.exact import whole_number
 from deniable.formatting import Printed
 from deniable.frames import Backend, frame_of_rows
 from deniable.reports.reports import Tallies
@@ -255,7 +256,8 @@ class Result(Printed, Mapping[str, Any]):
         """
         from deniable.show.text import write_text
 
-        return write_text(self.find(level), most=most, shell=False, unbiased=unbiased)
+        rows = None if most is None else whole_number("most, the rows of each attribute,", most, 1)
+        return write_text(self.find(level), most=rows, shell=False, unbiased=unbiased)
 
     def __str__(self) -> str:
         return self.text(most=20)

@@ -15,7 +15,13 @@ GROUP = "deniable.verbs"
 def load_verb(name: str) -> click.Command:
     """The verb of this name; where its package is not installed, one sentence says what to install."""
     for point in entry_points(group=GROUP, name=name):
-        verb = point.load()
+        try:
+            verb = point.load()
+        except ImportError as problem:
+            raise InvalidParameter(
+                f"deniable {name} needs {problem.name or problem}, a dependency of deniable-papers; in a "
+                "clone of the project: pip install ./papers"
+            ) from problem
         if isinstance(verb, click.Command):
             return verb
     raise InvalidParameter(
