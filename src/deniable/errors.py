@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
 
@@ -58,9 +58,21 @@ class WordsExhausted(DeniableError):
     """A finite list of words was too short for what was asked of it."""
 
 
-def not_among(given: object, what: str, allowed: Iterable[str]) -> str:
-    """Refuse a name that is not on a list: what was given, what is allowed, and the nearest name."""
+def not_among(
+    given: object, what: str, allowed: Iterable[str], moved: Mapping[str, str] | None = None
+) -> str:
+    """Refuse a name that is not on a list: what was given, what is allowed, and the nearest name.
+
+    Of a name that has `moved` it says where it is now: the nearest name would be something else.
+
+    >>> not_among("greem", "a color", ["green", "red"])
+    "'greem' is not a color (green, red); did you mean 'green'?"
+    >>> not_among("bred", "a color", ["green", "red"], {"bred": "it is a participle"})
+    "'bred' is not a color (green, red); it is a participle"
+    """
     names = list(allowed)
+    if moved and str(given) in moved:
+        return f"{given!r} is not {what} ({', '.join(names)}); {moved[str(given)]}"
     near = find_nearest(str(given), names)
     return f"{given!r} is not {what} ({', '.join(names)})" + suggest_name(near)
 

@@ -18,7 +18,7 @@ from tests.learn.test_bayes import DOMAINS, make_model, make_people
     [
         ({"epsilon": 0.0}, "epsilon must be a positive number"),
         ({"label": "secret"}, "'secret' is not what a label can be"),
-        ({"protocol": "gr"}, "'gr' is not an exact protocol"),
+        ({"protocol": "gr"}, "'gr' is not a protocol"),
         ({"target": "sick"}, "'sick' is not a column with a domain"),
         ({"domains": ["a"]}, "domains are the values of each column"),
         ({"domains": {"ill": ["yes", "no"]}}, "no columns beside the label"),

@@ -28,11 +28,10 @@ from deniable.arrays import Array
 from deniable.estimate import consistency
 from deniable.likelihood import GeometricChannel, Likelihood, mle
 from deniable.likelihood.certificate import Search, concave_gap, gap_bound
-from deniable.likelihood.fitting import METHODS
 from deniable.likelihood.interior import Columns, column_search
 from deniable.likelihood.problem import Counted, Grouped, Reported
 from deniable.likelihood.rows import Decay, Dense, Kept, Stacked, Supports, pack_bits
-from deniable.likelihood.solving import choice, composite, direct
+from deniable.likelihood.solving import LIMITS, choice, composite, direct
 from deniable.likelihood.sources import Source, build_problem
 from deniable.metric.line import Decaying
 from deniable.metric.means import averaged
@@ -566,6 +565,8 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: mle(line, np.array([0, 4])), "reports are outputs of the channel"),
         (lambda: mle(line, dn.Tally(0, np.array([0, 0, 0, 0]))), "no reports yet"),
         (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="newton"), "'newton' is not a method"),
+        (lambda: mle(line, np.array([1]), method="ems"), r"papers: deniable_papers\.likelihood\.mle_ems$"),
+        (lambda: mle(line, np.array([1]), method="iteration"), r"likelihood\.mle_iteration$"),
         (lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="closed"), "for direct encoding"),
         (
             lambda: mle(line, dn.Tally(4, np.array([1, 1, 1, 1])), method="composite"),
@@ -581,7 +582,7 @@ def test_refusals_say_what_to_do() -> None:
     for call, message in cases:
         with pytest.raises(dn.DeniableError, match=message):
             call()  # type: ignore[operator]
-    assert METHODS == ("auto", "closed", "composite", "interior", "squarem", "em")
+    assert tuple(LIMITS) == ("auto", "closed", "composite", "interior", "squarem", "em")
 
 
 def test_mechanisms_with_distances() -> None:

@@ -336,7 +336,7 @@ def test_refusals_say_what_to_do() -> None:
         (lambda: found([]), InvalidParameter, "no reports yet"),
         (lambda: found("reports.parquet"), InvalidReport, "read a file of them"),
         (lambda: found(Reports("0" * 64, reports.records)), InvalidReport, "made for plan"),
-        (lambda: found(reports, method="ems"), InvalidParameter, "a method for whole reports"),
+        (lambda: found(reports, method="ems"), InvalidParameter, "whole reports .*papers.likelihood.mle_ems"),
         (lambda: record(dn.smp([2, 2], 1.0), reports.records), InvalidParameter, "without fakes"),
         (lambda: record(MADE["grr"], [1, 2]), InvalidReport, "m.privatize"),
         (lambda: found(reports)["color"].smooth(), InvalidParameter, "smooth"),

@@ -2,7 +2,7 @@
 
 Every figure is a function of the laws, so a choice can be explained before anybody has answered; and
 backwards, how many people or what epsilon an error takes. The rules of the papers (ADP, RS+FD[ADP],
-ALLOMFREE) are choices among two at f = 0.
+L-GRR or L-OSUE) are choices among two at f = 0.
 """
 
 from deniable.choose.candidate import Considered, Size

@@ -24,6 +24,7 @@ from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import Mechanism
+from deniable.mechanisms.protocols import MOVED
 from deniable.metric.means import MEANS
 from deniable.records import Prior
 from deniable.records.base import Per
@@ -222,8 +223,8 @@ def checked_task(
     """A task, or what is wrong with it."""
     if not isinstance(ks, Mapping | Sequence):
         raise InvalidParameter(
-            f"give the numbers of values as a list or by name, got {type(ks).__name__}; a study has "
-            "people_needed of its own"
+            f"give the numbers of values as a list or by name, got {type(ks).__name__}; of a study, use "
+            "study.plan(people) or study.people_needed(error)"
         )
     mechanisms, protocols = allowed.mechanisms, allowed.protocols
     names = tuple(ks) if isinstance(ks, Mapping) else None
@@ -320,5 +321,5 @@ def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, 
         if not isinstance(name, str):
             raise InvalidParameter(not_among(str(name), what, known))
         if name not in known:
-            raise InvalidParameter(not_among(name, what, known))
+            raise InvalidParameter(not_among(name, what, known, MOVED))
     return listed

@@ -23,6 +23,7 @@ from deniable.domain.parsed import as_domain
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import PROTOCOLS, SetMechanism
+from deniable.mechanisms.protocols import MOVED
 from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 
 _ALLOWED = "a column's domain is a list of values, dn.Categories, dn.Range or a number of values k"
@@ -297,7 +298,7 @@ def _name_protocols(protocol: object, columns: Sequence[Column]) -> list[str]:
         protocols = {name: by_name.get(name, "adaptive") for name in protocols}
     for name in protocols.values():
         if name not in PROTOCOLS:
-            raise InvalidParameter(not_among(name, "a protocol of a transformer", PROTOCOLS))
+            raise InvalidParameter(not_among(name, "a protocol of a transformer", PROTOCOLS, MOVED))
     return [str(name) for name in protocols.values()]
 
 

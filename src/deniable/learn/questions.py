@@ -23,6 +23,7 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_a
 from deniable.exact import positive_epsilon
 from deniable.frames import column_names, columns_of, is_table
 from deniable.mechanisms import PROTOCOLS, Mechanism, adaptive
+from deniable.mechanisms.protocols import MOVED
 from deniable.records import RecordMechanism, Sample
 from deniable.study import Plan
 
@@ -186,7 +187,7 @@ def make_part(k: int, epsilon: float, protocol: str | Sequence[str]) -> Mechanis
     if not isinstance(protocol, str):
         return adaptive(k, epsilon, among=list(protocol))
     if protocol not in PROTOCOLS:
-        raise InvalidParameter(not_among(protocol, "an exact protocol", PROTOCOLS))
+        raise InvalidParameter(not_among(protocol, "a protocol", PROTOCOLS, MOVED))
     return PROTOCOLS[protocol].make(k, epsilon)
 
 

@@ -16,7 +16,7 @@ from deniable.likelihood.certificate import Progress, Solution
 from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.rows import Merged, few_threads
-from deniable.likelihood.solving import LIMITS, solve
+from deniable.likelihood.solving import MOVED, solve
 from deniable.likelihood.sources import (
     Source,
     build_problem,
@@ -25,8 +25,6 @@ from deniable.likelihood.whole_reports import Attribute, Mixture, build_whole_pr
 from deniable.mechanisms import Tally
 from deniable.records import Faked, Records
 
-METHODS = tuple(LIMITS)
-"""The methods that can be asked for by name."""
 WHOLE_METHODS = ("auto", "interior", "squarem", "em", "ibu")
 """The methods that can be asked for by name, for whole reports."""
 
@@ -99,7 +97,7 @@ def mle_record(
     if not isinstance(records, Records):
         raise InvalidReport(f"records are what m.privatize(table) gives, got {type(records).__name__}")
     if method not in WHOLE_METHODS:
-        raise InvalidParameter(not_among(method, "a method for whole reports", WHOLE_METHODS))
+        raise InvalidParameter(not_among(method, "a method for whole reports", WHOLE_METHODS, MOVED))
     problem = build_whole_problem(mechanism, records)
     solution = _search(problem, method, tolerance, iterations, progress)
     rows = problem.rows

@@ -39,6 +39,11 @@ for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so it runs only
 # steps of SQUAREM where it was not asked for by name: products of large tables take a tenth of a second
 _UNASKED = 20_000
 _COLUMN_STEPS = 2000  # of a column search in all, where a step on all positions of a line is lost in rounding
+MOVED = {
+    name: f"it is in the package for papers: deniable_papers.likelihood.mle_{name}"
+    for name in ("ems", "iteration")
+}
+"""Where those are that were methods."""
 ALIASES = {"ibu": "em"}
 """Other names of methods: EM is called iterative Bayesian update where noise is on a line."""
 # multiplications of tables a step of the interior point may take, those of 4,600 x 4,600. Random tables took
@@ -61,7 +66,7 @@ def solve(
     """Search by this method; `auto` chooses. A search that may begin anywhere begins at `initial`."""
     method = ALIASES.get(method, method)
     if method not in LIMITS:
-        raise InvalidParameter(not_among(method, "a method", LIMITS))
+        raise InvalidParameter(not_among(method, "a method", LIMITS, MOVED))
     if isinstance(problem, Celled):
         if method not in ("auto", "composite"):
             raise InvalidParameter(

@@ -269,7 +269,7 @@ def adaptive(
         row = PROTOCOLS.get(name)
         if row is None or name == "adaptive":
             allowed = [known for known in PROTOCOLS if known != "adaptive"]
-            raise InvalidParameter(not_among(name, "a protocol to choose among", allowed))
+            raise InvalidParameter(not_among(name, "a protocol to choose among", allowed, MOVED))
         try:
             candidates.append(row.make(k, epsilon))
         except InvalidParameter as problem:  # k or epsilon is beyond this shape; another may do
@@ -327,6 +327,11 @@ PROTOCOLS: dict[str, Protocol] = {
     )
 }
 """Every protocol that needs only k and epsilon, for the command line, simulations, plans and tests."""
+MOVED = {
+    name: f"no plan can hold it, and it is in the package for papers: deniable_papers.mechanisms.{name}"
+    for name in ("she", "exponential", "tight_constraints", "planar_laplace")
+}
+"""Where those are that were protocols, or were listed with them."""
 
 
 def reference_of(make: Callable[..., object]) -> str | None:

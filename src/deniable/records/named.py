@@ -19,6 +19,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS, Mechanism, grr, oue, sue
+from deniable.mechanisms.protocols import MOVED
 from deniable.records.base import RecordMechanism, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
@@ -96,7 +97,7 @@ def rsfd(
     Reference: arcolezi2021.
     """
     if protocol not in FAKES and protocol != "adaptive":
-        raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"]))
+        raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"], MOVED))
     sizes = checked_sizes(ks)
 
     def calibrated(names: Sequence[str]) -> Faked:
@@ -156,7 +157,7 @@ def rsrfd(
     Reference: arcolezi2023.
     """
     if protocol not in REALISTIC_FAKES:
-        raise InvalidParameter(not_among(protocol, "a protocol of RS+RFD", REALISTIC_FAKES))
+        raise InvalidParameter(not_among(protocol, "a protocol of RS+RFD", REALISTIC_FAKES, MOVED))
     if fakes not in ("perturbed", "published"):
         raise InvalidParameter(f"fakes is 'perturbed' or 'published', got {fakes!r}")
     sizes = checked_sizes(ks)
@@ -261,7 +262,7 @@ def _budgets(epsilon: object, d: int, reported: int) -> Sequence[float]:
 
 def _parts(ks: Sequence[int], budgets: Sequence[float], protocol: str) -> tuple[Mechanism, ...]:
     if protocol not in PROTOCOLS:
-        raise InvalidParameter(not_among(protocol, "an exact protocol", PROTOCOLS))
+        raise InvalidParameter(not_among(protocol, "a protocol", PROTOCOLS, MOVED))
     return tuple(PROTOCOLS[protocol].make(k, budget) for k, budget in zip(ks, budgets, strict=True))
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
 from deniable.mechanisms import Direct, Unary, calibrate
+from deniable.mechanisms.protocols import MOVED
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.records.base import checked_sizes
@@ -185,7 +186,7 @@ def l_rsfd(
     known = [*FAKES_AGAIN, "adaptive"] if priors is None else _REALISTIC
     if protocol not in known:
         which = "RS+FD" if priors is None else "RS+RFD"
-        raise InvalidParameter(not_among(protocol, f"a protocol of {which} for asking again", known))
+        raise InvalidParameter(not_among(protocol, f"a protocol of {which} for asking again", known, MOVED))
     if priors is not None and len(priors) != len(sizes):
         raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
 

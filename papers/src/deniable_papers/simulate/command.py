@@ -31,7 +31,7 @@ class SimulateRequest:
     protocol: list[str] = taken(
         options.name_option(
             "--protocol",
-            "The protocols, or all; also geometric and its kin.",
+            "The protocols, or all; also geometric, exponential, tight_constraints and square_wave.",
             default=_FEW,
         )
     )

@@ -16,6 +16,7 @@ from deniable.metric import (
     planar_geometric,
     square_wave,
 )
+from deniable_papers.mechanisms import exponential, tight_constraints
 
 
 @final
@@ -48,6 +49,11 @@ class Distanced:
         return self.ordered(k, epsilon)
 
 
+def _find_steps(x: int, y: int) -> float:
+    """The distance of two values on a line."""
+    return float(abs(x - y))
+
+
 _STEP, _ANY = "step", "any two values"
 _LOCATIONS = (
     "it is for locations; make a Study with a Grid, whose plan says what to expect, or measure it in Python"
@@ -58,6 +64,8 @@ _MEANS = (
 )
 _ALL = (
     Distanced(geometric, _STEP, lambda k, epsilon: geometric(k - 1, epsilon)),
+    Distanced(exponential, _STEP, lambda k, epsilon: exponential(_find_steps, epsilon, k)),
+    Distanced(tight_constraints, _STEP, lambda k, epsilon: tight_constraints(_find_steps, epsilon, k)),
     Distanced(square_wave, _ANY, lambda k, epsilon: square_wave(epsilon, k)),
     Distanced(planar_geometric, "unit of a grid", instead=_LOCATIONS),
     Distanced(duchi, "any two numbers", instead=_MEANS),

@@ -166,6 +166,12 @@ def _measure_cell(
     )
 
 
+_IN_PYTHON = {
+    name: f"use it in Python, deniable_papers.mechanisms.{name}" for name in ("she", "planar_laplace")
+}
+"""What to do with those that are measured no more."""
+
+
 def _find_protocol(name: str) -> Protocol | Distanced:
     """Find a protocol, or a metric mechanism, for ordered values."""
     if name in DISTANCED:
@@ -174,7 +180,7 @@ def _find_protocol(name: str) -> Protocol | Distanced:
             raise InvalidParameter(f"{name!r} is not for the shares of ordered values: {row.instead}")
         return row
     if name not in PROTOCOLS:
-        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *DISTANCED]))
+        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *DISTANCED], _IN_PYTHON))
     return PROTOCOLS[name]
 
 
