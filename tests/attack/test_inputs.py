@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -330,6 +331,30 @@ def test_a_prior_may_be_what_was_estimated() -> None:
 
 
 # Profiles.
+
+
+def test_profiles_of_single_chances() -> None:
+    """Where no attribute is asked for again, a number says all; else what a second report adds
+    must be said.
+    """
+    assert attack.profile([0.5, 0.6, 0.7], 2, False) == pytest.approx((0.3 + 0.35 + 0.42) / 3)
+    assert attack.profile(list(np.array([0.5, 0.6, 0.7])), 2, False) == attack.profile(
+        [0.5, (1, 0.6), 0.7], 2, False
+    )
+    with pytest.raises(
+        dn.InvalidParameter, match=r"right\[j\] is a list for attribute j.*such as \(1, 0.5, 0.5\), got 0.5"
+    ):
+        attack.profile([0.5, 0.6, 0.7], 2, True)
+    wrong: Any
+    for wrong, said in (
+        (5, "in a list of them all, got 5"),
+        ("ab", "in a list of them all, got 'ab'"),
+        ([], "got none"),
+        ([("a", "b")], r"got \('a', 'b'\)"),
+        ([()], r"got \(\)"),
+    ):
+        with pytest.raises(dn.InvalidParameter, match=rf"right\[j\] is a list for attribute j: .*{said}"):
+            attack.profile(wrong, 1, False)
 
 
 def test_attributes_with_epsilons_of_their_own() -> None:

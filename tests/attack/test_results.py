@@ -414,7 +414,8 @@ def test_it_is_said_where_related_answers_are_guessed_one_by_one() -> None:
     assert informed.alone == ("works", "job")
     assert informed["job"].together is None
     assert "Guessed one by one, although they depend on each other: works, job." in str(informed)
-    assert informed.to_dict()["alone"] == ("works", "job")
+    assert informed.to_dict()["alone"] == ["works", "job"]
+    assert json.loads(json.dumps(informed.to_dict())) == informed.to_dict()
 
 
 def test_the_page_says_how_often_a_plan_asks() -> None:

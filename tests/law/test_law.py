@@ -334,6 +334,8 @@ def test_variances_of_a_noisy_sum() -> None:
     assert law.variance(10, 0.5) == (2 + 0.25) / 10
     assert law.variance(10, 0.5, "fixed") == 0.2
     assert law.error(10) == 0.2
+    with pytest.raises(TypeError, match="positional"):
+        dn.law.Moments(4, 2.0, 0.5)  # type: ignore[call-arg, arg-type]
 
 
 @pytest.mark.parametrize("chance", [0.0, 1e-12, 1e-4, 0.3, 0.5, 1 - 1e-9, 1.0])

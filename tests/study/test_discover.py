@@ -373,7 +373,7 @@ def test_everything_is_shown_of_a_plan_with_text() -> None:
     assert found.left_out == ("word",)
     assert "word" not in found
     assert "Left out: word, with too many values to guess among" in " ".join(str(found).split())
-    assert found.to_dict()["left_out"] == ("word",)
+    assert found.to_dict()["left_out"] == ["word"]
     assert dn.attack.examine(PLAN).left_out == ("word",)
 
 

@@ -9,10 +9,11 @@ blind guess, which is unbiased and never below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial, singledispatch
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -362,30 +363,58 @@ def _draws_simulated(reported: int, seed: int, right: Right) -> _Figures:
     return {name: Chance(float(sample.mean()), error, exact=False) for name, sample, error in rows}
 
 
-def profile(right: Sequence[Sequence[float]], collections: int, replacement: bool) -> float:
+def profile(right: Sequence[Sequence[float] | float], collections: int, replacement: bool) -> float:
     """Computes the expected product over the attributes of right[j][m], m being how often attribute j was
     among the collections.
 
     Each collection asks for one attribute at random: any, or one that was not asked before. Elementary
-    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...).
+    symmetric polynomials are the case of right[j] = (1, a_j, 0, ...), for which the numbers a_j do where no
+    attribute is asked for again.
 
     >>> round(profile([(1, 0.5), (1, 0.2), (1, 0.1)], collections=2, replacement=False), 4)  # 0.17 / 3
     0.0567
+    >>> round(profile([0.5, 0.2, 0.1], collections=2, replacement=False), 4)
+    0.0567
     """
-    times, d = whole_number("collections", collections, 0, MOST_REPORTS), len(right)
+    times = whole_number("collections", collections, 0, MOST_REPORTS)
+    what = (
+        "right[j] is a list for attribute j: how often it is guessed after 0, 1, ... reports, such as (1, "
+        "0.5, 0.5)"
+    )
+    lists = _lists(right, what, singly=not replacement)
+    d = len(lists)
     if not replacement and times > d:
         raise InvalidParameter(
             f"there are {d} attributes, so that {times} collections ask for some of them again"
         )
     series = np.zeros(times + 1)
     series[0] = 1.0
-    for chances in right:
+    for chances in lists:
         factor = np.zeros(times + 1)
         many = min(len(chances), times + 1) if replacement else min(len(chances), 2, times + 1)
         factor[:many] = chances[:many]
         # as binomial convolutions, so that no factorial overflows
         series = _multiply_series(series, factor) if replacement else np.convolve(series, factor)[: times + 1]
     return float(series[times] / d**times if replacement else series[times] / math.comb(d, times))
+
+
+def _lists(argument: object, what: str, singly: bool = False) -> list[list[float]]:
+    """Lists of numbers; a number can stand for itself after one report if they are given `singly`."""
+    if isinstance(argument, str) or not isinstance(argument, Iterable):
+        raise InvalidParameter(f"{what}, in a list of them all, got {argument!r}")
+    lists = [
+        _numbers((1.0, entry) if singly and isinstance(entry, Real) else entry, what) for entry in argument
+    ]
+    if not lists:
+        raise InvalidParameter(f"{what}, got none")
+    return lists
+
+
+def _numbers(argument: object, what: str) -> list[float]:
+    numbers = list(argument) if isinstance(argument, Iterable) and not isinstance(argument, str) else []
+    if not numbers or not all(isinstance(value, Real) for value in numbers):
+        raise InvalidParameter(f"{what}, got {argument!r}")
+    return [float(value) for value in numbers]
 
 
 def _multiply_series(series: Floats, other: Floats) -> Floats:

@@ -34,7 +34,6 @@ Priors = Sequence[Floats]
 CELLS = 256
 """Equal parts of a number's range, by which its reports are compared."""
 HALVES = ("lower half", "upper half")
-_FARTHEST = -700.0  # nats, within what floats hold
 _MOST_CELLS = 1 << 24  # of a table of all reports by all values
 _LEAST = 2.0**-70  # no report is rarer than 2^-64 for any value, but for the rounding of floats
 

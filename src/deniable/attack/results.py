@@ -202,6 +202,11 @@ class ProfileSuccess:
         return frame_of_rows(self.rows(level), backend)
 
 
+def _with_lists(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of a class by name, as JSON gives them back: lists, no tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in members}
+
+
 @final
 @dataclass(frozen=True)
 class Success(Printed, Mapping[str, AttributeSuccess]):
@@ -236,7 +241,7 @@ class Success(Printed, Mapping[str, AttributeSuccess]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is not known is None."""
-        return asdict(self)
+        return asdict(self, dict_factory=_with_lists)
 
     def frame(self, level: float = LEVEL, backend: Backend | None = None) -> Any:
         """A row per attribute and figure, as a dataframe of the library you already have; each of `profiles`

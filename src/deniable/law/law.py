@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol, final
@@ -487,6 +487,7 @@ class Moments:
 
     k: int
     noise: float
+    _: KW_ONLY
     combined: Callable[[Floats], float] | None = field(default=None, repr=False, compare=False)
     """The variance, for one report, of a weighted sum of shares, where the noise of cells is dependent."""
     cumulated: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)

@@ -202,7 +202,16 @@ class MetricMechanism(ChannelMechanism):
                 counts @ weights_of_outputs
             )
 
-        moments = Moments(self.k, noise, combined, cumulated, inside, outside, grouped, self.contributions)
+        moments = Moments(
+            self.k,
+            noise,
+            combined=combined,
+            cumulated=cumulated,
+            inside=inside,
+            outside=outside,
+            grouped=grouped,
+            contributions=self.contributions,
+        )
         return Estimate(tally.n, frequencies * tally.n, moments, labels)
 
     def _weighing(self, points: Floats) -> Floats:
