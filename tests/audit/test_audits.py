@@ -1144,6 +1144,26 @@ def test_mechanisms_of_values_and_records_are_audited_themselves(
     assert not audited(client, trials=5000, claim=0.05).passed
 
 
+class OwnStuckBit(StuckBit, dn.mechanisms.Mechanism):  # type: ignore[misc]
+    """A mechanism that no plan can hold."""
+
+
+OwnStuckBit.__abstractmethods__ = frozenset()
+
+
+def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
+    """It claims the loss of the right one; what it sends is more."""
+    right = dn.oue(3, 1.0)
+    own = OwnStuckBit(right, 0)
+    assert audited(own, trials=20_000, claim=right.loss()).verdict == "FAIL"
+    # whose bits are drawn as they should be
+    found = audited(own, trials=20_000, claim=right.loss(), pairs=[(1, 2)])
+    assert found.passed
+    assert found.claim == right.loss()
+    with pytest.raises(dn.InvalidParameter, match=r"needs its plan .*, or claim=1\.0 says what"):
+        audited(own, trials=20_000)
+
+
 LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
 DISTANCED: dict[str, tuple[dn.mechanisms.Mechanism, float]] = {
     "geometric": (dn.metric.geometric(5, 1.0), dn.metric.geometric(5, 1.0).loss_at(1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 from typing import Any, final
 
@@ -190,18 +191,26 @@ def _resolve_client(
     if plan is not None:
         raise InvalidParameter("a mechanism has a plan of its own; leave plan out, or audit the plan itself")
     if not isinstance(client, MetricMechanism):
-        own_plan = _plan_of(client, rounds)
-        return AuditedClient(make_devices(own_plan, words)[0], own_plan, pairs, claim)
+        try:
+            own_plan = _plan_of(client, rounds)
+        except InvalidParameter:
+            if claim is None or isinstance(client, RecordMechanism):
+                raise
+        else:
+            return AuditedClient(make_devices(own_plan, words)[0], own_plan, pairs, claim)
     chosen = _make_pairs(client, pairs) if isinstance(pairs, str) else pairs
-    return AuditedClient(_InBytes(client, words), None, chosen, _loss_of(client) if claim is None else claim)
+    claimed = _loss_of(client) if claim is None and isinstance(client, MetricMechanism) else claim
+    return AuditedClient(_InBytes(client, words), None, chosen, claimed)
 
 
-def _make_pairs(mechanism: MetricMechanism, name: str) -> Pairs:
-    """Both ends, and some neighbors or all."""
+def _make_pairs(mechanism: Mechanism, name: str) -> Pairs:
+    """Both ends, or every value and the next; of metric values both ends, and some neighbors or all."""
+    metric = mechanism if isinstance(mechanism, MetricMechanism) else None
+    steps: Iterable[tuple[int, int]]
     if name == "ends":
-        steps = mechanism.some_neighbors()
+        steps = () if metric is None else metric.some_neighbors()
     elif name == "every":
-        steps = mechanism.neighbors()
+        steps = pairwise(range(mechanism.k)) if metric is None else metric.neighbors()
     else:
         return name  # to be refused
     return list(dict.fromkeys([(0, mechanism.k - 1), *steps]))
@@ -232,22 +241,25 @@ def _plan_of(client: RecordMechanism | Mechanism, rounds: int | None) -> Plan:
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:
-        return Plan.of(
+        plan = Plan.of(
             dict(zip(names, map(range, sizes), strict=True)), client, people=_PEOPLE, rounds=planned_rounds
         )
+        len(plan.id)  # what a plan cannot hold is refused now
     except InvalidParameter as problem:
         raise InvalidParameter(
-            f"an audit of this mechanism needs its plan ({problem}); make one with dn.Plan.of"
+            f"an audit of this mechanism needs its plan ({problem}); make one with dn.Plan.of, or claim=1.0 "
+            "says what is claimed of the bytes of its reports"
         ) from None
+    return plan
 
 
 @final
 class _InBytes(Devices):
-    """A metric mechanism, which may be no part of a plan: the bytes of its reports are just bytes."""
+    """A mechanism that may be no part of a plan, metric or one of your own: its reports are just bytes."""
 
     headed = False
 
-    def __init__(self, mechanism: MetricMechanism, words: Words | None) -> None:
+    def __init__(self, mechanism: Mechanism, words: Words | None) -> None:
         self._mechanism, self._words = mechanism, checked_source(words)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
