@@ -99,8 +99,11 @@ def test_a_range_has_steps_of_one_unless_it_says_otherwise() -> None:
 def test_people_are_found_for_a_study() -> None:
     study = dn.Study({"color": ["red", "green", "blue"], "smokes": ["yes", "no"]}, epsilon=1.0)
     assert people_needed([3, 2], 0.01, 1.0) == study.people_needed(0.01) == 31290
+    with pytest.raises(dn.InvalidParameter, match=r"of a study, use study\.people_needed\(error\)"):
+        people_needed(study, 0.01)  # type: ignore[arg-type]
     for given in (study, 3):
         with pytest.raises(
-            dn.InvalidParameter, match=r"give the numbers of values .*, got (Study|int); a study"
+            dn.InvalidParameter,
+            match=r"give the numbers of values .*, got (Study|int); of a study, use study",
         ):
             people_needed(given, 0.01, 1.0)  # type: ignore[arg-type]

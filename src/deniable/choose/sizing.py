@@ -42,7 +42,7 @@ _PLAIN = 2.0  # steps times epsilon below which randomized response has the smal
 def people_needed(
     ks: Sizes,
     target: float | Sequence[float],
-    epsilon: float,
+    epsilon: float | None = None,
     objective: Objective | None = None,
     mechanisms: Names | None = None,
     protocols: Protocols | None = None,
@@ -57,6 +57,11 @@ def people_needed(
     >>> people_needed([3, 5, 4], target=0.01, epsilon=1.0)
     71779
     """
+    if epsilon is None:
+        raise InvalidParameter(
+            "give epsilon as well, people_needed([3, 5], 0.01, epsilon=1.0); of a study, use "
+            "study.people_needed(error)"
+        )
     task = checked_task(ks, epsilon, 1, objective, Allowed(mechanisms, protocols), per)
     targets = _targets(target, len(ks))
     n, most = _count_people(best_of(task), targets), max(question.k for question in task.questions)

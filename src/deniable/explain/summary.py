@@ -1,4 +1,4 @@
-"""Describes a plan in a line, in a few lines, and as a table of a notebook."""
+"""Describes a plan in a line, and in a few lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lays findings out as the text of a shell and as the tables of a notebook; computes nothing."""
+"""Lays findings out as the text of a shell and of a notebook; computes nothing."""
 
 from __future__ import annotations
 

@@ -152,8 +152,8 @@ class Study(Printed):
     they are, outside of all losses, and tables by them need far fewer people.
     """
     target: str | None = None
-    """The question that people will be simulated for (`deniable_papers.people`): its tables with each other
-    question are asked, in place of `together`.
+    """The question that the others are to explain: its tables with each other question are asked, in place
+    of `together`. `deniable_papers.people` simulates people from them.
     """
 
     def __post_init__(self) -> None:
