@@ -115,6 +115,7 @@ def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch:
     exact = float(family.squares(side) @ shares), family.cumulative_squares(shares)
     with_size = family.joint_with_size(shares)
     monkeypatch.setattr(pairs, "_TABLED", 10)
+    monkeypatch.setattr(pairs, "_HASHES", pairs._HASHES // 4)
     assert float(family.squares(side) @ shares) == pytest.approx(exact[0], rel=0.03)
     np.testing.assert_allclose(family.cumulative_squares(shares), exact[1], rtol=0.03)
     np.testing.assert_allclose(family.joint_with_size(shares), with_size, rtol=0.1)
