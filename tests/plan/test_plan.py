@@ -305,6 +305,13 @@ FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
         (setting("attributes", 1, "domain", "bins", to=10**12), "at most 1,048,576 values"),
         (setting("missing", to="drop"), "'drop' is not a policy"),
         (setting("missing", to="value"), "has 4 values, its mechanism 3"),
+        (setting(*PART, "keep", to="010627480729818066791"), "decimal digits"),
+        (setting(*PART, "keep", to=10627480729818066791), "integers below"),
+        (setting(*FAKE, "prior", to=["1", "2", "3"]), "sum to 2\\^64"),
+        (setting("attributes", 0, "domain", "labels", to=["red", 1, "blue"]), "a label must be text"),
+        (setting("attributes", 1, "domain", "open_low", to=0), "true or false"),
+        (lambda data: data["attributes"][1]["domain"].update(step=250, digits=3), "canonical"),
+        (setting("title", to="a\u0000b"), "control characters"),
         (setting("rounds", to=5), "these mechanisms answer once"),
     ],
 )
