@@ -10,6 +10,7 @@ import pytest
 from tests.commands.test_help import STILTED, TECHNICAL, walk
 from tests.running import Run
 
+from deniable.cli import VERBS
 from deniable.commands.shared.elsewhere import GROUP
 from deniable_papers.people.command import write_people
 from deniable_papers.reproduce import reproduce_paper
@@ -23,12 +24,15 @@ EVERY = {
 
 
 def test_the_entry_point_is_the_verb() -> None:
-    [point] = entry_points(group=GROUP, name="reproduce")
-    assert point.load() is reproduce_paper
-    [point] = entry_points(group=GROUP, name="simulate")
-    assert point.load() is run_sweep
-    [point] = entry_points(group=GROUP, name="simulate-people")
-    assert point.load() is write_people
+    sentences = {name: sentence for verbs in VERBS.values() for name, sentence in verbs.items()}
+    for name, verb in (
+        ("reproduce", reproduce_paper),
+        ("simulate", run_sweep),
+        ("simulate-people", write_people),
+    ):
+        [point] = entry_points(group=GROUP, name=name)
+        assert point.load() is verb
+        assert verb.get_short_help_str(1000) == sentences[name], name
 
 
 def test_commands_are_listed_and_phrases_are_plain(run: Run) -> None:

@@ -61,11 +61,11 @@ def _sections(listing: str) -> list[tuple[str, str]]:
 
 def test_the_sentence_of_a_verb_is_that_of_its_own_help() -> None:
     context = click.Context(commands)
-    for verbs in VERBS.values():
-        for name, sentence in verbs.items():
-            verb = commands.get_command(context, name)
-            assert verb is not None
-            assert verb.get_short_help_str(1000) == sentence, name
+    sentences = {name: sentence for verbs in VERBS.values() for name, sentence in verbs.items()}
+    for name in sentences.keys() - set(ELSEWHERE):  # the others are those of papers, whose tests look at them
+        verb = commands.get_command(context, name)
+        assert verb is not None
+        assert verb.get_short_help_str(1000) == sentences[name], name
 
 
 def test_requests_have_a_field_for_every_option() -> None:
