@@ -647,7 +647,8 @@ ANY_CAP = math.inf
 """A cap that allows plans without a bound, too."""
 
 
-def one_of_each() -> dict[str, Plan]:
+def one_of_each_shape() -> dict[str, Plan]:
+    """A plan of one question for each form of its reports."""
     return {
         "direct": of(dn.grr(5, 1.0)),
         "unary": of(dn.oue(5, 1.0)),
@@ -657,6 +658,12 @@ def one_of_each() -> dict[str, Plan]:
         "pooled": of(dn.mechanisms.plh(5, 1.0)),
         "hadamard": of(dn.hr(5, 1.0)),
         "linear": unlisted.plans()["text"],
+    }
+
+
+def one_of_each() -> dict[str, Plan]:
+    return {
+        **one_of_each_shape(),
         "bit-flip": of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(Sample(dn.smp(KS, 1.0, "grr").mechanisms, 2)),
@@ -830,14 +837,7 @@ def hostile_bodies(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
 
 def hostile_mechanisms() -> dict[str, Plan]:
     return {
-        "direct": of(dn.grr(5, 1.0)),
-        "unary": of(dn.oue(5, 1.0)),
-        "subset": of(listed(dn.ss(20, 1.0))),
-        "packed-subset": of(dn.ss(20, 1.0)),
-        "hashed": of(dn.olh(5, 1.0)),
-        "pooled": of(dn.mechanisms.plh(5, 1.0)),
-        "hadamard": of(dn.hr(5, 1.0)),
-        "linear": unlisted.plans()["text"],
+        **one_of_each_shape(),
         "split": of(dn.spl(KS, 2.0, "grr")),
         "sample": of(dn.smp(KS, 1.0, "oue")),
         "faked": of(dn.rsfd(KS, 1.0, "oue-z")),
