@@ -22,11 +22,11 @@ from deniable.law.law import ReportLaw
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 
-ANYTHING: Any = object
+UNTYPED: Any = object
 """A base by which types let a class pass for any mechanism."""
 
 
-class Faulty(ANYTHING):  # type: ignore[misc]
+class Faulty(UNTYPED):  # type: ignore[misc]
     """All that it claims is what the right mechanism claims."""
 
     k: int
