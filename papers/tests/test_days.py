@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sizes import WEEK_PEOPLE
 from tests import statistics
-from tests.statistics import WEEK_PEOPLE
 
 import deniable as dn
 from deniable.errors import InvalidParameter, InvalidValue

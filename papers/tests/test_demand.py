@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests import statistics
+from sizes import SHARE_EXCESS
 
 from deniable.errors import InvalidParameter
 from deniable.mechanisms import oue
@@ -71,7 +71,7 @@ def excess_of_shares(history: int | None = None, seed: int = 3) -> float:
 
 
 def test_shares_of_all_history_err_little_more_than_an_oracle() -> None:
-    low, high = statistics.SHARE_EXCESS
+    low, high = SHARE_EXCESS
     assert low < excess_of_shares() < high
     assert excess_of_shares(history=30) > high, "the planted fault: most of the history is lost"
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sizes import HARDLY_RIGHT, PUPILS, PUPILS_RIGHT
 from tests import statistics
 
 from deniable.errors import InvalidParameter
@@ -39,22 +40,22 @@ def test_naive_bayes_is_as_accurate_as_stated() -> None:
             right, people = count_right(case)
             statistics.deviation(right / people, case.stated, case.spread, f"accuracy, {name}")
     right, people = count_right(cases["one report, noisy test"])
-    statistics.at_least(people - right, people, 1 - statistics.HARDLY_RIGHT, "errors from reports")
+    statistics.at_least(people - right, people, 1 - HARDLY_RIGHT, "errors from reports")
     right, people = count_right(cases["one report"])
     with pytest.raises(AssertionError, match="were promised"):
-        statistics.at_least(people - right, people, 1 - statistics.HARDLY_RIGHT, "errors from rows")
+        statistics.at_least(people - right, people, 1 - HARDLY_RIGHT, "errors from rows")
 
 
 def test_trees_learn_from_raw_rows_and_with_four_columns_sanitized() -> None:
     cases = [case for case in list_cases((1.0,)) if case.protocol in ("raw rows", "GRR values")]
     for case in cases:
         if case.model == "LightGBM" and case.sanitized < 10:
-            statistics.at_least(*count_right(case, statistics.PUPILS), statistics.PUPILS_RIGHT, case.protocol)
+            statistics.at_least(*count_right(case, PUPILS), PUPILS_RIGHT, case.protocol)
 
 
 def test_labels_of_others_teach_nothing() -> None:
     """The planted fault: with shuffled labels, trees and naive Bayes are as good as a guess."""
-    lesson = divide_people(0, statistics.PUPILS)
+    lesson = divide_people(0, PUPILS)
     labels = np.random.default_rng(1).permutation(lesson.train_labels)
     bayes = models.fit_bayes(lesson, lesson.train, labels, 8.0, models.make_words(1))
     trees = models.make_trees(1).fit(models.show_values(lesson.train, lesson.ks), labels)
@@ -65,7 +66,7 @@ def test_labels_of_others_teach_nothing() -> None:
     for guessed in guesses:
         right = int((guessed == lesson.test_labels).sum())
         with pytest.raises(AssertionError, match="were promised"):
-            statistics.at_least(right, len(lesson.test), statistics.PUPILS_RIGHT, "shuffled labels")
+            statistics.at_least(right, len(lesson.test), PUPILS_RIGHT, "shuffled labels")
 
 
 def test_no_two_parts_of_a_study_share_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +140,7 @@ def test_every_line_has_a_color_of_its_own() -> None:
 
 
 def test_attacks_are_measured_beside_accuracy() -> None:
-    victims = list_attacked(1, (1.0,), statistics.PUPILS, shadows=2)
+    victims = list_attacked(1, (1.0,), PUPILS, shadows=2)
     rows = list(measure_attacks([victims[0], victims[-1]], processes=1))
     assert [row.figure for row in rows[:4]] == [
         "membership, loss",

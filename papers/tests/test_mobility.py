@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.statistics import MOBILE_PEOPLE, MOBILE_RUNS
+from sizes import MOBILE_PEOPLE, MOBILE_RUNS
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sizes import SUSPECTS
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.tree import DecisionTreeClassifier
@@ -19,7 +20,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable_papers.models import MembershipAttack, attribute_inference, membership, membership_bound
 
-N = statistics.SUSPECTS
+N = SUSPECTS
 COLUMNS = 20
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from sizes import NOISE_DRAWS
 from tests import statistics
 
 import deniable as dn
@@ -60,10 +61,10 @@ def compare(noise: CountNoise, law: np.ndarray, words: dn.randomness.Words, size
 )
 def test_draws_follow_their_law_and_a_moved_law_is_found(noise: CountNoise) -> None:
     law = chances(noise, 6)
-    compare(noise, law, dn.seeded(5), statistics.NOISE_DRAWS, statistics.ALPHA)
+    compare(noise, law, dn.seeded(5), NOISE_DRAWS, statistics.ALPHA)
     moved = law * (1 + statistics.MOVED_LAW * (-1.0) ** np.arange(law.size))
     with pytest.raises(AssertionError, match="chi-square"):
-        compare(noise, moved / moved.sum(), dn.seeded(5), statistics.NOISE_DRAWS, statistics.ALPHA)
+        compare(noise, moved / moved.sum(), dn.seeded(5), NOISE_DRAWS, statistics.ALPHA)
 
 
 def test_the_words_of_the_operating_system_are_the_default() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sizes import DEMAND_DAYS, DEMAND_MOVED
 from tests import statistics
 
 import deniable as dn
@@ -19,7 +20,7 @@ from deniable_papers.learn import (
 )
 
 DAILY = np.array([40, 20, 10, 5])
-TRUTH = np.tile(DAILY, (statistics.DEMAND_DAYS, 1))
+TRUTH = np.tile(DAILY, (DEMAND_DAYS, 1))
 
 
 def count_days(epsilon: float = 1.0) -> PeriodCounts:
@@ -52,7 +53,7 @@ def test_a_wrong_law_would_be_seen() -> None:
     """The planted fault: reports of one law, counted by another."""
     found = count_days()
     law = found.mechanism.law
-    wrong = dn.mechanisms.ue(len(DAILY), 1.0, law.p * (1 + statistics.DEMAND_MOVED))
+    wrong = dn.mechanisms.ue(len(DAILY), 1.0, law.p * (1 + DEMAND_MOVED))
     assert off_by(replace(found, mechanism=wrong)) > 10
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests import statistics
+from sizes import PLACES_RISE
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
@@ -59,13 +59,13 @@ def test_errors_are_within_their_margin(rows: list[ResponsePoint]) -> None:
 def test_errors_rise_with_the_noise_unless_features_use_the_true_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert rise() > statistics.PLACES_RISE
+    assert rise() > PLACES_RISE
 
     def leak(known: emergencies.Emergencies, *_ignored: Any) -> Floats:
         return known.calls.locations
 
     monkeypatch.setattr(emergencies, "sanitize_places", leak)
-    assert rise() < statistics.PLACES_RISE, "the planted fault: features of the true place"
+    assert rise() < PLACES_RISE, "the planted fault: features of the true place"
 
 
 def test_every_model_learns() -> None:

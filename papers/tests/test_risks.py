@@ -15,6 +15,7 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sizes import ATTACKED, WEAKER
 from tests import statistics
 
 import deniable as dn
@@ -469,7 +470,7 @@ def test_subset_selection_is_printed_by_the_text_and_by_the_figure(small: Datase
 @pytest.fixture(scope="module")
 def both() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Whom Bayes and a trained attacker find, the same people by the same reports."""
-    people = simulated(statistics.ATTACKED)
+    people = simulated(ATTACKED)
     asked = accuracy.Asked(1, None, ("NK-1n", "bayes"), 1, 1)
     found = {}
     for cell in inference.sampled_cells("sampled-attribute", people, [4.0], asked):
@@ -489,9 +490,7 @@ def test_trained_attacks_do_not_beat_the_best(both: dict[str, tuple[np.ndarray, 
 def test_a_weaker_best_attack_is_seen_to_be_beaten(both: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
     """Of all protocols together: on single ones the trained attack is itself weaker by as much."""
     best, trained = map(np.concatenate, zip(*both.values(), strict=True))
-    lost = np.random.default_rng(9).choice(
-        np.flatnonzero(best), round(statistics.WEAKER * best.size), replace=False
-    )
+    lost = np.random.default_rng(9).choice(np.flatnonzero(best), round(WEAKER * best.size), replace=False)
     best[lost] = False
     with pytest.raises(AssertionError, match="beaten"):
         statistics.not_beaten(best, trained, "a weakened attack")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from sizes import SERIES_TRIALS
 from tests import statistics
 
 import deniable as dn
@@ -61,7 +62,7 @@ def test_a_distinguisher_finds_no_more_than_the_loss_and_finds_the_fault() -> No
 
     def bound(sigma_of: int) -> float:
         noise = DiscreteGaussian.calibrate(1.0, delta, sigma_of)
-        drawn = noise.draw(times * statistics.SERIES_TRIALS, dn.seeded(4)).reshape(-1, times)
+        drawn = noise.draw(times * SERIES_TRIALS, dn.seeded(4)).reshape(-1, times)
         without = (empty + drawn[::2]).sum(axis=1)
         present = (empty + 1 + drawn[1::2]).sum(axis=1)
         edge = noise.deviation**2 - times / 2 + times  # where the loss is 1, the person being present

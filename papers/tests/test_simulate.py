@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from sizes import COVERED_SWEEPS
 from tests import statistics
-from tests.statistics import COVERED_SWEEPS
 
 import deniable as dn
 from deniable.mechanisms import Protocol

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sizes import MOVED_NOISE
 from tests import statistics
 
 import deniable as dn
@@ -41,7 +42,7 @@ def test_noise_follows_its_law(epsilon: float) -> None:
 
 def test_a_true_cell_that_is_moved_is_found() -> None:
     with pytest.raises(AssertionError, match="noise: chi-square"):
-        check_noise(she(4, 0.5), statistics.MOVED_NOISE)
+        check_noise(she(4, 0.5), MOVED_NOISE)
 
 
 @pytest.mark.parametrize(

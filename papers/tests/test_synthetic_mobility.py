@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.statistics import UNION_RUNS
+from sizes import UNION_RUNS
 
 from deniable.errors import InvalidParameter
 from deniable.randomness.simulated import seeded
