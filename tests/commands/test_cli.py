@@ -186,7 +186,7 @@ def test_a_terminal_shows_the_columns_it_has_room_for(
 
 def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) -> None:
     found = run("protocols", "--k", "20", "--epsilon", "0.5")
-    assert "Knowing distances: 20 ordered values one step apart, epsilon = 0.5 per unit" in found.out
+    assert "Knowing distances: 20 ordered values one step apart, epsilon = 0.5" in found.out
     assert " geometric " in found.out
     assert " square_wave " in found.out
     facts = {

@@ -71,7 +71,7 @@ ROOMS = {
     ),
     "metric": names(
         """
-        Averaged Channel Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism
+        Averaged Channel Duchi Geometric Hybrid Mean MeanEstimate MetricMechanism ORDERED OrderedProtocol
         Piecewise PlanarGeometric SquareWave duchi geometric great_circle hybrid per_meter piecewise
         planar_geometric square_wave
         """

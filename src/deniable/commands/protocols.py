@@ -1,11 +1,11 @@
-"""`deniable protocols`: compares all protocols for one k and epsilon, two of them for ordered values."""
+"""`deniable protocols`: compares all protocols for one k and epsilon, those for ordered values apart."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -16,32 +16,10 @@ from deniable.commands.shared.options import REAL, WHOLE
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism, lh, rr, ue
-from deniable.metric import MetricMechanism, geometric, square_wave
+from deniable.metric import ORDERED, MetricMechanism, OrderedProtocol
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 _Facts = dict[str, Any]
-
-
-class _Ordered(NamedTuple):
-    """A mechanism for k ordered values, one step apart: its function, the unit of its epsilon, a maker."""
-
-    function: Callable[..., MetricMechanism]
-    per: str
-    make: Callable[[int, float], MetricMechanism]
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
-
-    @property
-    def title(self) -> str:
-        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
-
-
-_ORDERED = (
-    _Ordered(geometric, "step", lambda k, epsilon: geometric(k - 1, epsilon)),
-    _Ordered(square_wave, "any two values", lambda k, epsilon: square_wave(epsilon, k)),
-)
 
 
 @click.command("protocols")
@@ -64,14 +42,14 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
     writing.check(out, (), force)
     facts = [_find_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
     console.refuse_if_all_refused([fact["refused"] for fact in facts])
-    ordered = [_find_facts(protocol, k, epsilon, n) for protocol in _ORDERED]
+    ordered = [_find_facts(protocol, k, epsilon, n) for protocol in ORDERED.values()]
     writing.write_tables(out, [*facts, *ordered], [*facts, *ordered])
     if as_json:
         console.print_json([*facts, *ordered])
         return
     title = f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {format_percent(1 / k)}"
     _print_facts(title, _COLUMNS, facts)
-    title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g} per unit"
+    title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g}"
     _print_facts(title, _ORDERED_COLUMNS, ordered)
     page = console.console()
     page.print("\nMore in Python, with a number of your own or none to choose:")
@@ -81,7 +59,7 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
         page.print(f"  {called:<31} {(family.__doc__ or '').splitlines()[0]}", markup=False)
 
 
-def _find_facts(protocol: Protocol | _Ordered, k: int, epsilon: float, n: int) -> _Facts:
+def _find_facts(protocol: Protocol | OrderedProtocol, k: int, epsilon: float, n: int) -> _Facts:
     facts: _Facts = {
         "protocol": protocol.name,
         "title": protocol.title,
@@ -91,7 +69,10 @@ def _find_facts(protocol: Protocol | _Ordered, k: int, epsilon: float, n: int) -
         "baseline": 1 / max(k, 1),
     }
     known = dict.fromkeys(("p", "q", "loss", "variance", "success", "report_bytes", "refused"))
-    after = {"per": protocol.per if isinstance(protocol, _Ordered) else "any two values", "unit_loss": None}
+    after = {
+        "per": protocol.per if isinstance(protocol, OrderedProtocol) else "any two values",
+        "unit_loss": None,
+    }
     try:
         return facts | known | after | _measure(protocol.make(k, epsilon), n)
     except InvalidParameter as problem:

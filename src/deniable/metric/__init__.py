@@ -10,9 +10,11 @@ from deniable.metric.globe import great_circle, per_meter
 from deniable.metric.means import Averaged, Duchi, Hybrid, Mean, Piecewise, duchi, hybrid, piecewise
 from deniable.metric.ordered import Geometric, geometric
 from deniable.metric.planar import PlanarGeometric, planar_geometric
+from deniable.metric.protocols import ORDERED, OrderedProtocol
 from deniable.metric.waves import SquareWave, square_wave
 
 __all__ = [
+    "ORDERED",
     "Averaged",
     "Channel",
     "Duchi",
@@ -21,6 +23,7 @@ __all__ = [
     "Mean",
     "MeanEstimate",
     "MetricMechanism",
+    "OrderedProtocol",
     "Piecewise",
     "PlanarGeometric",
     "SquareWave",

@@ -18,7 +18,7 @@ from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
 from deniable.exact import times_up as counted_up
-from deniable.formatting import format_count, format_loss, format_up
+from deniable.formatting import Printed, format_count, format_loss, format_up
 from deniable.law import Matrix, Moments, checked_prior, finite
 from deniable.law.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Losses, Tally
@@ -305,7 +305,7 @@ class MetricMechanism(ChannelMechanism):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Channel:
+class Channel(Printed):
     """The law of a mechanism that does not treat all values alike: each output's chance from each input."""
 
     of: MetricMechanism

@@ -18,11 +18,11 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import NAMES as STEPS
 from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism
-from deniable.metric import MetricMechanism
+from deniable.metric import MetricMechanism, OrderedProtocol
 from deniable.randomness.simulated import numbers_from
 from deniable.reports.drawn import draw_tally, is_drawn_directly
 from deniable_papers.distances import METRICS
-from deniable_papers.simulate.distanced import DISTANCED, Distanced
+from deniable_papers.simulate.distanced import DISTANCED
 from deniable_papers.simulate.population import Population, checked_people, checked_size
 
 
@@ -74,7 +74,7 @@ class SweepCell:
 
 _Made = SetMechanism | MetricMechanism
 """What estimates shares."""
-_Cell = tuple[Protocol | Distanced, Population, int | None, SweepCell]
+_Cell = tuple[Protocol | OrderedProtocol, Population, int | None, SweepCell]
 
 
 def sweep(
@@ -166,22 +166,23 @@ def _measure_cell(
     )
 
 
-_IN_PYTHON = {
-    name: f"use it in Python, deniable_papers.mechanisms.{name}" for name in ("she", "planar_laplace")
+_INSTEAD = {
+    **{name: f"use it in Python, deniable_papers.mechanisms.{name}" for name in ("she", "planar_laplace")},
+    "planar_geometric": "it is for locations; make a Study with a Grid, whose plan says what to expect",
+    **dict.fromkeys(
+        ("duchi", "piecewise", "hybrid"),
+        "it is for the mean of a number; make a Study with a Number, whose plan says what to expect",
+    ),
 }
-"""What to do with those that are measured no more."""
+"""What to do with those that are not measured here."""
 
 
-def _find_protocol(name: str) -> Protocol | Distanced:
+def _find_protocol(name: str) -> Protocol | OrderedProtocol:
     """Find a protocol, or a metric mechanism, for ordered values."""
-    if name in DISTANCED:
-        row = DISTANCED[name]
-        if row.ordered is None:
-            raise InvalidParameter(f"{name!r} is not for the shares of ordered values: {row.instead}")
-        return row
-    if name not in PROTOCOLS:
-        raise InvalidParameter(not_among(name, "a protocol", [*PROTOCOLS, *DISTANCED], _IN_PYTHON))
-    return PROTOCOLS[name]
+    protocols: dict[str, Protocol | OrderedProtocol] = {**PROTOCOLS, **DISTANCED}
+    if name not in protocols:
+        raise InvalidParameter(not_among(name, "a protocol", list(protocols), _INSTEAD))
+    return protocols[name]
 
 
 def _cover(estimate: Estimate, truth: Floats) -> float:
