@@ -44,7 +44,6 @@ VERBS = {
         "estimate": "Estimate shares, with error bars.",
         "discover": "Find texts and codes that nobody listed.",
         "cross": "Show how one answer depends on another.",
-        "simulate-people": "Write simulated people, to train with.",
     },
     "Check what is given away": {
         "verify": "Recompute what a plan gives away.",
@@ -54,6 +53,7 @@ VERBS = {
     "Do research": {
         "protocols": "List all protocols, with their numbers.",
         "simulate": "Measure protocols on simulated people.",
+        "simulate-people": "Write simulated people, to train with.",
         "reproduce": "Reproduce the figures of papers.",
     },
 }

@@ -13,6 +13,7 @@ import pytest
 import deniable as dn
 from deniable.choose import consider
 from deniable.crowd import shuffled
+from deniable.formatting import Printed
 from deniable.law import Matrix
 
 GRID = dn.Grid(south=40, west=-4, north=41, east=-3, rows=3, columns=2)
@@ -121,19 +122,19 @@ def test_a_fake_prints_what_it_is(fake: dn.records.Fake) -> None:
     assert str(fake) == f"Fake, {fake.part.k} values: {fake.phrase}"
 
 
-def test_no_public_class_prints_its_fields() -> None:
-    """A dataclass without words of its own prints arrays and fractions."""
+def test_no_public_class_shows_its_fields() -> None:
+    """A dataclass without words of its own prints arrays and fractions, and a notebook shows its `repr`."""
     rooms = [dn, *(member for name in dn.__all__ if inspect.ismodule(member := getattr(dn, name)))]
     members = [getattr(room, name) for room in rooms for name in room.__all__]
-    raw = [
-        one.__name__
-        for one in members
-        if inspect.isclass(one)
-        and dataclasses.is_dataclass(one)
-        and one.__str__ is object.__str__
-        and hasattr(one.__repr__, "__wrapped__")  # made by dataclass
+    made = [
+        member
+        for member in members
+        if inspect.isclass(member)
+        and dataclasses.is_dataclass(member)
+        and hasattr(member.__repr__, "__wrapped__")  # made by dataclass
     ]
-    assert raw == []
+    assert [member.__name__ for member in made if member.__str__ is object.__str__] == []
+    assert [member.__name__ for member in made if not issubclass(member, Printed)] == []
 
 
 def test_a_client_says_whose_it_is() -> None:

@@ -71,7 +71,7 @@ def find_share_interval(right: float, n: int, level: float, stderr: float | None
 
 @final
 @dataclass(frozen=True)
-class Chance:
+class Chance(Printed):
     """A probability: summed exactly, simulated with a standard error, or an upper bound."""
 
     value: float
@@ -88,7 +88,7 @@ class Chance:
 
 @final
 @dataclass(frozen=True)
-class AttributeSuccess:
+class AttributeSuccess(Printed):
     """How often the best guess of one answer is right."""
 
     name: str
@@ -150,7 +150,7 @@ class AttributeSuccess:
 
 @final
 @dataclass(frozen=True)
-class ProfileSuccess:
+class ProfileSuccess(Printed):
     """What several collections of one person tell together."""
 
     collections: int
@@ -460,7 +460,7 @@ def name_left_out(questions: Sequence[str]) -> list[str]:
 
 @final
 @dataclass(frozen=True)
-class ReidentificationRate:
+class ReidentificationRate(Printed):
     """How many people are found in a background table."""
 
     background: str

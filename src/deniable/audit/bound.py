@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import exact_low, reach_of
+from deniable.formatting import Printed
 
 Odds = tuple[tuple[float, int], ...]
 """Odds by chance, and how many guesses have them."""
@@ -81,7 +82,7 @@ def _where(rising: Callable[[float], float], most: float) -> float:
 
 @final
 @dataclass(frozen=True)
-class Event:
+class Event(Printed):
     """A way to guess that was fixed before it was tried, and what it gave."""
 
     name: str

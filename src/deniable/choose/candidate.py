@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar, final
 
 from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count, format_loss, format_points
+from deniable.formatting import Printed, format_count, format_loss, format_points
 from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS, Mechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
@@ -55,7 +55,7 @@ class Size(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Considered:
+class Considered(Printed):
     """One way to ask, and all that is known about it beforehand; one number per attribute, in order."""
 
     name: str

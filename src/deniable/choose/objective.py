@@ -24,14 +24,14 @@ from deniable.domain.groups import list_groups
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.formatting import format_count, format_percent
+from deniable.formatting import Printed, format_count, format_percent
 from deniable.law.law import ReportLaw
 from deniable.metric.means import Averages
 
 
 @final
 @dataclass(frozen=True)
-class Objective:
+class Objective(Printed):
     """What is wanted: the least error of what will be read, under caps.
 
     The error of an attribute is the standard error of what will be read of it: shares of values, groups and

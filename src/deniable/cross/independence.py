@@ -21,7 +21,7 @@ from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
 from deniable.arrays import Floats, Integers
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number, whole_number
-from deniable.formatting import format_count, format_digits, keep_finite
+from deniable.formatting import Printed, format_count, format_digits, keep_finite
 
 Covariance = Callable[[Floats], Floats]
 """The covariance of the cells of a table from one report, if this is the true table, row by row."""
@@ -54,7 +54,7 @@ _TINY = 1e-12
 
 @final
 @dataclass(frozen=True)
-class Test:
+class Test(Printed):
     """A chi-square statistic and its degrees of freedom; `p` is its probability if nothing is there."""
 
     __test__ = False  # no test of pytest's

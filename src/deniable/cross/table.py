@@ -38,7 +38,7 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import format_count, format_percent, format_table, keep_finite
+from deniable.formatting import Printed, format_count, format_percent, format_table, keep_finite
 from deniable.frames import Backend, frame_of_rows
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
@@ -149,7 +149,7 @@ class _RowMean(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class CrossTable:
+class CrossTable(Printed):
     """The shares of people with two answers, one by row and one by column, and how far they may be off.
 
     Cells are unbiased: they may be negative. Shares of a row's people come with intervals within 0..1, all of
@@ -683,7 +683,7 @@ class Differences(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class TableChange:
+class TableChange(Printed):
     """The change of a table from an earlier round: of the shares of each row's people, and of the cells."""
 
     earlier: CrossTable

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, final
 from deniable.crowd.deltas import Blanket, Clones, Coins
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.formatting import format_up
+from deniable.formatting import Printed, format_up
 from deniable.mechanisms import Linear, Mechanism
 from deniable.mechanisms.sets import SetShape
 from deniable.randomness import FULL
@@ -39,7 +39,7 @@ _NEVER = 1e-300
 
 @final
 @dataclass(frozen=True)
-class Shuffled:
+class Shuffled(Printed):
     """What a whole collection guarantees once shuffled: (epsilon, delta), and by which bound.
 
     Both are upper bounds. That of the blanket sums cases in groups, each by the case that hides least, and so

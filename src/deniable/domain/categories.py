@@ -13,7 +13,7 @@ from deniable.arrays import Integers
 from deniable.domain.answer import SELF, checked_label, composed, is_missing, label_of, quote, to_list
 from deniable.domain.domain import NO_ANSWER, Domain, refuse_many_values
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
-from deniable.formatting import format_count, shorten_names
+from deniable.formatting import Printed, format_count, shorten_names
 
 _UNKNOWN = -2
 _SHOWN = 8
@@ -113,7 +113,7 @@ def _repeats(labels: tuple[str, ...]) -> bool:
 
 @final
 @dataclass(frozen=True)
-class Several:
+class Several(Printed):
     """Options of which all that apply are chosen, or none. A study asks about each with yes or no.
 
     Each option is an attribute, so that it takes its part of epsilon, or of the sampling: ask about few.

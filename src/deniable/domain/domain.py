@@ -16,6 +16,7 @@ from deniable.arrays import Integers
 from deniable.domain.answer import SELF, quote
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import positive_epsilon
+from deniable.formatting import Printed
 from deniable.mechanisms import checked_values
 from deniable.randomness import below
 from deniable.randomness.draws import WordArray
@@ -31,7 +32,7 @@ Privacy = Literal["equal", "metric"]
 """Whether all values are equally indistinguishable, or near ones more than distant ones (metric privacy)."""
 
 
-class Domain(ABC):
+class Domain(ABC, Printed):
     """The values an attribute can have, in order."""
 
     if TYPE_CHECKING:  # read-only here, so that a domain may store them or compute them

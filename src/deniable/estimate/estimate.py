@@ -301,7 +301,7 @@ class Estimate(Printed):
 
 @final
 @dataclass(frozen=True)
-class MeanEstimate:
+class MeanEstimate(Printed):
     """What n reports say about the mean of a number, and how far off that may be."""
 
     n: int

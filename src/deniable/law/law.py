@@ -21,7 +21,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, NotExact
 from deniable.exact import log_up, solve, whole_number
-from deniable.formatting import format_count, format_loss
+from deniable.formatting import Printed, format_count, format_loss
 from deniable.law.pairs import Affine, Alike, Pairs, sum_errors
 
 Convention = Literal["sampled", "fixed"]
@@ -76,7 +76,7 @@ class _Part:
 
 @final
 @dataclass(frozen=True)
-class Law:
+class Law(Printed):
     """How likely a report supports the true value, or another; with what sizes; and the exact ratio."""
 
     k: int
@@ -428,7 +428,7 @@ def _success_with_prior(law: Law, prior: Floats) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Marginal:
+class Marginal(Printed):
     """The law of one attribute among fakes: each value has its own p and q, and all have the same p - q.
 
     It estimates an attribute and guarantees nothing: what a report gives away is a matter of the whole
@@ -482,7 +482,7 @@ class Marginal:
 
 @final
 @dataclass(frozen=True)
-class Moments:
+class Moments(Printed):
     """The law of a noisy sum: each report adds the truth plus noise of known variance to every cell."""
 
     k: int

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, whole_number
-from deniable.formatting import format_count, format_loss
+from deniable.formatting import Printed, format_count, format_loss
 from deniable.law.law import checked_prior
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(Printed):
     """Any finite channel, in integers: Pr(y | x) is weights[x][y] / (sum of row x)."""
 
     weights: tuple[tuple[int, ...], ...]

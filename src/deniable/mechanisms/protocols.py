@@ -19,6 +19,7 @@ from typing import Literal, final, overload
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import PRIME, number, positive_epsilon
+from deniable.formatting import Printed
 from deniable.mechanisms import calibrate
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.checks import checked_k
@@ -285,7 +286,7 @@ def adaptive(
 
 @final
 @dataclass(frozen=True)
-class Protocol:
+class Protocol(Printed):
     """A row of the table: what a protocol is called, how it is made, what may be done with it."""
 
     name: str

@@ -11,12 +11,12 @@ import numpy as np
 from deniable.arrays import Array
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(Printed):
     """How many reports there are, and how many of them support each value: all that estimation ever needs.
 
     >>> Tally(3, [1, 2]) + Tally(2, [0, 1])

@@ -230,7 +230,7 @@ def _up(loss: float) -> int:
 
 @final
 @dataclass(frozen=True)
-class Protection:
+class Protection(Printed):
     """How well a person's answers are protected, over all rounds."""
 
     level: Level

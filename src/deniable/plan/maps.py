@@ -21,7 +21,7 @@ from deniable.domain import Domain, checked_text
 from deniable.domain.grid import Grid, location_of
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.frames import require_file
 from deniable.plan.strict_json import Json, checked_fields, checked_integer, checked_list, checked_string
 
@@ -57,7 +57,7 @@ class Town(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Map:
+class Map(Printed):
     """What is drawn under the cells of a grid, so that people recognize where they are.
 
     >>> from deniable import Grid

@@ -14,7 +14,7 @@ from typing import Any, final
 from deniable.domain import Categories, Domain, Range, checked_text
 from deniable.domain.imitation import refuse_imitation
 from deniable.errors import InvalidParameter, not_among
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.plan.strict_json import Json, checked_fields, checked_list, checked_string
 
 Text = str | Mapping[str, str]
@@ -47,7 +47,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @final
 @dataclass(frozen=True)
-class Texts:
+class Texts(Printed):
     """What a survey says in your own words; each text is a string, or a dictionary by language.
 
     >>> texts = Texts(introduction={"en": "Eight questions.", "de": "Acht Fragen."}, thanks={"en": "Thanks!"})

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Estimate, normal_quantile
 from deniable.estimate.consistency import monotone
 from deniable.exact import number, whole_number
-from deniable.formatting import fill_paragraph, format_count
+from deniable.formatting import Printed, fill_paragraph, format_count
 from deniable.frames import Backend, frame_of
 from deniable.law import Law, finite
 from deniable.ranges.tree import LeastSquares, Tree
@@ -36,7 +36,7 @@ _FEW = 20  # reports that support a value by chance, below which a sum of them i
 
 @final
 @dataclass(frozen=True, eq=False)
-class CumulativeShares:
+class CumulativeShares(Printed):
     """The share of people below each edge: for display, as a curve that never falls.
 
     The curve is biased, as everything that was made to look like a distribution is. The ends are those of
@@ -101,7 +101,7 @@ class CumulativeShares:
 
 @final
 @dataclass(frozen=True, eq=False)
-class RangeEstimate:
+class RangeEstimate(Printed):
     """Shares of all values of a range, by least squares from the reports of all levels, coarsest first.
 
     Each person reported one level. Shares add up to 1 and are unbiased: they may be negative. Errors are

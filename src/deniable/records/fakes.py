@@ -28,7 +28,7 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import power_up
-from deniable.formatting import format_count, format_percent, shorten_names
+from deniable.formatting import Printed, format_count, format_percent, shorten_names
 from deniable.law import checked_prior
 from deniable.mechanisms import Direct, SetMechanism, Unary
 from deniable.mechanisms.sets import RoundShape
@@ -41,7 +41,7 @@ F = TypeVar("F", bound="Fake")
 
 @final
 @dataclass(frozen=True)
-class Prior:
+class Prior(Printed):
     """A public guess of how frequent each value is, in words out of 2^64; no value is left out."""
 
     weights: tuple[int, ...]
@@ -113,7 +113,7 @@ class Prior:
         )
 
 
-class Fake(ABC):
+class Fake(ABC, Printed):
     """A mechanism whose loss is zero: its report does not depend on the value."""
 
     part: SetMechanism

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.engines.form import REASONS
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.exact import whole_number
-from deniable.formatting import format_count, format_members
+from deniable.formatting import Printed, format_count, format_members
 from deniable.mechanisms import Tally
 from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import add_groups
@@ -43,7 +43,7 @@ class Reports:
 
 @final
 @dataclass(frozen=True)
-class Tallies:
+class Tallies(Printed):
     """A tally for each attribute of a plan: all that estimates need, so that reports can be deleted."""
 
     plan_id: str

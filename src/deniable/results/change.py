@@ -20,7 +20,7 @@ from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, normal_quantile
 from deniable.explain.question_pairs import find_margins, sum_source
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.frames import Backend, frame_of_rows
 from deniable.records import Records
 from deniable.reports.reports import Reports, records_of_round, tally_reports
@@ -130,7 +130,7 @@ class AttributeChange:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Change(Mapping[str, AttributeChange]):
+class Change(Mapping[str, AttributeChange], Printed):
     """The changes of all attributes; means of ranges and groups of neighboring values stand apart."""
 
     attributes: Mapping[str, AttributeChange]

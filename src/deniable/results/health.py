@@ -11,6 +11,7 @@ from typing import Any, final
 from deniable.arrays import Array
 from deniable.choose.candidate import influence_of, one_in
 from deniable.formatting import (
+    Printed,
     fill_paragraph,
     format_count,
     format_digits,
@@ -133,7 +134,7 @@ class Arrivals:
 
 @final
 @dataclass(frozen=True)
-class Health:
+class Health(Printed):
     """What all checks of a study say; any alarm at all is raised by one honest study in 1 / `level`."""
 
     checks: tuple[Check, ...]

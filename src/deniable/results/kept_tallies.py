@@ -19,7 +19,7 @@ from deniable.engines.databases import find_duckdb, hide_password, is_address
 from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
-from deniable.formatting import format_count, shorten_names
+from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Show, replacing
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies, add_refused, refuse_other_plan, tally_reports
@@ -68,7 +68,7 @@ class Changes:
 
 @final
 @dataclass(frozen=True)
-class KeptTallies:
+class KeptTallies(Printed):
     """The tallies of partitions, which add up to those of all reports: what a daily job keeps in a file.
 
     A report that comes again in another partition is not noticed: ids are compared within a count.

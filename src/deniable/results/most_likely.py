@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.domain import Range
 from deniable.errors import InvalidParameter, not_among
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.frames import frame_of
 from deniable.records import Faked, Records
 from deniable.reports.reports import Tallies, records_of_round, refuse_other_plan
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class RecordLikelihood(Mapping[str, "Likelihood"]):
+class RecordLikelihood(Mapping[str, "Likelihood"], Printed):
     """The most likely shares of every attribute, by its name, from the reports themselves."""
 
     n: int

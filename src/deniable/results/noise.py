@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import Bins, normal_quantile
-from deniable.formatting import MOST_PEOPLE, format_count, format_people, round_digits
+from deniable.formatting import MOST_PEOPLE, Printed, format_count, format_people, round_digits
 from deniable.results.possible_shares import Shares
 from deniable.summaries import Summary
 
@@ -32,7 +32,7 @@ _PRECISIONS = {"value": "share"}
 
 @final
 @dataclass(frozen=True)
-class Noise:
+class Noise(Printed):
     """Something about an attribute that is too noisy to read, and what it would take."""
 
     attribute: str

@@ -15,7 +15,7 @@ from deniable.domain.decimals import MOST_DIGITS, plain_number
 from deniable.domain.range import number_counted
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.estimate import normal_quantile
-from deniable.formatting import ungroup
+from deniable.formatting import Printed, ungroup
 from deniable.ranges import CumulativeShares
 from deniable.results.noise import is_noisy
 from deniable.results.possible_shares import find_moved
@@ -31,7 +31,7 @@ _EVEN = 0.5  # the share whose errors stand for those of all
 
 @final
 @dataclass(frozen=True)
-class RangeQuery:
+class RangeQuery(Printed):
     """A share that is asked for: of the people from one number to under another."""
 
     low: object

@@ -15,7 +15,7 @@ from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Estimate, MeanEstimate, reach_of
 from deniable.exact import number
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
 from deniable.results.estimates import Estimates, bins_of, correct_mean, explain_random, find_condition
 from deniable.results.possible_shares import Likely, Shares, read_values
@@ -55,7 +55,7 @@ def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | 
 
 @final
 @dataclass(frozen=True)
-class Respondents:
+class Respondents(Printed):
     """What was counted of an attribute, and how many of all people its results are about."""
 
     attribute: str

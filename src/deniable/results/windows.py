@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from deniable.engines import Counted, Request, TableForm, count_source, find_plan
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.formatting import format_count
+from deniable.formatting import Printed, format_count
 from deniable.frames import Show
 from deniable.plan.known_groups import Known, add_groups
 from deniable.reports.reports import Tallies, add_refused
@@ -32,7 +32,7 @@ Window = Hashable
 
 @final
 @dataclass(frozen=True)
-class Windows(Mapping[Window, Tallies]):
+class Windows(Mapping[Window, Tallies], Printed):
     """The tallies of each window of a table of reports."""
 
     by: tuple[str, ...]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
-from deniable.formatting import format_count, format_digits, format_percent, format_table
+from deniable.formatting import Printed, format_count, format_digits, format_percent, format_table
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import AMONG, MLE, MOVED, RANGE, WORST, Findings
 from deniable.results.possible_shares import describe_move
@@ -33,7 +33,7 @@ Row = Mapping[str, Any]
 
 @final
 @dataclass(frozen=True)
-class WindowFindings:
+class WindowFindings(Printed):
     """What was found in each window that has reports, at one confidence level."""
 
     by: tuple[str, ...]

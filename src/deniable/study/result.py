@@ -268,7 +268,7 @@ class Result(Printed, Mapping[str, Any]):
 
 @final
 @dataclass(frozen=True)
-class WindowResults(Mapping[Hashable, Result]):
+class WindowResults(Mapping[Hashable, Result], Printed):
     """The result of each window that has reports."""
 
     by: tuple[str, ...]

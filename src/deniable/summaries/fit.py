@@ -16,6 +16,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
+from deniable.formatting import Printed
 from deniable.law import Moments
 
 BADLY = 0.01
@@ -27,7 +28,7 @@ _MOST_VALUES = 256  # of more, the covariance takes longer than a page can wait
 
 @final
 @dataclass(frozen=True)
-class Fit:
+class Fit(Printed):
     """How often honest people, whoever they are, give reports that look at least as strange."""
 
     p_value: float

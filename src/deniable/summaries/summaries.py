@@ -29,7 +29,7 @@ from deniable.estimate import (
     student,
 )
 from deniable.exact import number
-from deniable.formatting import format_digits
+from deniable.formatting import Printed, format_digits
 from deniable.law import Moments, finite
 from deniable.likelihood import Likelihood
 from deniable.mechanisms import checked_values
@@ -40,7 +40,7 @@ Result = Estimate | Likelihood
 
 @final
 @dataclass(frozen=True)
-class Summary:
+class Summary(Printed):
     """A number, how far it may be off, and where the true one is with the confidence that was asked for.
 
     For a smoothed result only the number is known: no repetition shows its bias, so error and ends are nan.
