@@ -146,3 +146,4 @@ release: js/node_modules/ready  ## the wheel, its sources and two bills of mater
 clean:
 	rm -rf .venv out site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src papers/src -type d -empty -delete  # what a pull leaves of a room that moved imports as an empty one

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
 FILES = {"demo": "hashes/demo.txt", "check": "hashes/test.txt"}
@@ -97,3 +98,12 @@ def test_npm_installs_only_what_is_locked(clone: Path) -> None:
     assert "npx" not in printed
     assert len(re.findall("&& npm install --omit-lockfile-registry-resolved", printed)) == 3
     assert "--no-package-lock" not in printed
+
+
+def test_the_wheel_holds_every_file_of_the_package() -> None:
+    """Pages, letters, examples and tables are files beside the modules, and some are read at import."""
+    package = ROOT / "src" / "deniable"
+    files = [path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    held = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    assert held == {path.relative_to(package.parent).as_posix() for path in files}
+    assert {path.suffix for path in files} >= {".py", ".json", ".toml", ".html"}
