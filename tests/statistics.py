@@ -25,7 +25,7 @@ COMPARISONS = 5000
 SUITE_ALPHA = ALPHA * COMPARISONS
 """So at most one choice of all seeds in 200 would have been unlucky."""
 SYSTEM_ALPHA = 1e-9
-"""The same for one comparison of the operating system's words, at every run."""
+"""How often one comparison of the operating system's words fails, at every run."""
 
 LAW_REPORTS = 400_000
 """Per value, to compare a sampler with its law: p moved by MOVED_LAW then lies 3 standard deviations beyond
@@ -34,14 +34,6 @@ the limit.
 MOVED_LAW = 0.01
 SYSTEM_REPORTS = 150_000
 """Per value, where the words come from the operating system."""
-NOISE_DRAWS = 1_500_000
-"""Draws of integer noise to compare with its table: chances that are moved by MOVED_LAW, up and down in turn,
-add 150 to a chi-square of 13 degrees of freedom.
-"""
-SERIES_TRIALS = 20_000
-"""Series of 50 counts, half of them with one person, to bound the loss from below. At a true loss of 1, no
-bound is above it but for 2 ALPHA; noise for a single count that is claimed for all has a bound above 1.5.
-"""
 SAMPLE_REPORTS = 20_000
 """To compare two samples of reports."""
 
@@ -49,24 +41,18 @@ ESTIMATE_REPORTS = 400_000
 """To compare an estimate with the truth."""
 REPEATS, REPEAT_REPORTS = 400, 1000
 """To compare the scatter of estimates with their variance: the limits are then about 1 +- 0.36 of it."""
-MOVED_ESTIMATE, MOVED_SCATTER, MOVED_NOISE = 0.05, 0.1, 0.2
-"""The moves of p that bias and scatter must show; the last is for noisy sums, whose noise is many times the
-truth.
-"""
+MOVED_ESTIMATE, MOVED_SCATTER = 0.05, 0.1
+"""The moves of p that bias and scatter must show."""
 
 COVERAGE_REPEATS = 2000
 """Populations for the coverage of an interval: 95 % may then read as 92.5 %."""
-COVERED_SWEEPS = 400
-"""Populations of a sweep whose intervals are of the population: 95.5 % may read as 90 to 100 %, and is below
-98 % but for one choice of the seeds in 100. The people's own shares are held by all intervals.
-"""
 COVERED_STUDIES, COVERED_PEOPLE, COVERED = 10, 1000, 0.945
 """Studies for each size, loss and population of a summary's coverage, 360 in all, and how many of them a
 normal interval holds: half a point less than 95 %, as thousands of runs show. 88.5 % may then pass.
 """
-ROUNDS_STUDIES, ROUNDS_BY_NIGHT = 60, 120
-"""Studies of ten rounds in one file by day and by night, a round of each: 75 % may then pass, and 82 % by
-night. Added up, 70 % are covered: fewer than 88 % hold, but for one choice of the seeds in 1,000.
+ROUNDS_STUDIES = 120
+"""Studies of ten rounds in one file, a round of each: 82 % may then pass. Added up, 70 % are covered: fewer
+than 88 % hold, but for one choice of the seeds in 1,000.
 """
 WORST_STUDIES = 1200
 """Studies of the worst case known: 91.4 % may then pass, and 88 % is found out with all but certainty."""
@@ -153,18 +139,6 @@ CHANGED_STUDIES, CHANGED_PEOPLE, CHANGED_HELD = 60, 2000, 0.85
 """Studies of two rounds, and how many of the intervals of a change hold at least: of 60 that hold at 95 %,
 fewer would do so for one choice of the seeds in 1,000.
 """
-WEEK_PEOPLE = 20_000
-"""People whose days are one report at epsilon 1: the share of a union errs by 1 to 3 points. Days in another
-order are 36 points off, which is 13 standard errors.
-"""
-MOBILE_PEOPLE, MOBILE_RUNS = 3000, 2
-"""People of a week whose losses are counted, and runs with those of MS-FIMU: their error is then 4 % off, and
-10 % are allowed. A seventh of epsilon gives nine times the error.
-"""
-UNION_RUNS = 5
-"""Fits of counts that people report: the mean of their distances errs by 0.007, and 0.02 are allowed. A fixed
-weight of evenness is 0.3 off.
-"""
 INVENTED_STUDIES, INVENTED_BY_NIGHT, INVENTED_PEOPLE = 120, 300, 2000
 """Studies in which no code is common, by day and by night, and their people. One in twenty may show a code
 that nobody has: 20 of 120 may pass, and 36 of 300, which find out three times the rate 9 times in 10. If the
@@ -191,40 +165,9 @@ SEARCHED_STUDIES, SEARCHED_PEOPLE, SEARCHED_HELD = 60, 8000, 0.95
 """
 HASH_FUNCTIONS = 20_000
 """Functions drawn from the hash family to compare averages over it."""
-ATTACKED = 20_000
-"""People for two attacks on the same reports: a best one that finds WEAKER fewer of all is then seen to be
-beaten.
-"""
-WEAKER = 0.03
 TAUGHT, TAUGHT_RIGHT = 4000, 0.84
 """People on whom a classifier is judged that learned from reports, and how many of them it must place
 rightly: the best of raw rows places 87 %, and a guess 60 %. 81 % may then pass.
-"""
-DEMAND_DAYS, DEMAND_MOVED = 400, 0.1
-"""Days whose debiased counts are compared with the truth: their mean error is within 4.9 standard errors but
-for ALPHA. Where p is taken for DEMAND_MOVED more than it is, it is 17 standard errors off.
-"""
-SHARE_EXCESS = (0.02, 0.22)
-"""How much more than the oracle a forecast from shares at epsilon 1 may err, in records. On average it is
-0.12, with a standard deviation of 0.023 over simulated cities and noise, so that a right one is outside for
-one seed in 100,000. If the history begins 30 days before the test, it errs more than twice as much.
-"""
-PLACES_RISE = 0.25
-"""How much the error of a response time must rise from true places to a radius of 1 km, in minutes: it rises
-by 0.96, with a standard deviation of 0.08 over runs. Features of the true place do not raise it at all.
-"""
-PUPILS, PUPILS_RIGHT = 3000, 0.76
-"""People of Adult for trials of the study of classifiers, of whom one in five tests, and how many of these a
-model of raw rows must place rightly: it places 79 %, and 68 % may pass. Who learned from shuffled labels
-places 50 %, with a standard deviation of 3.
-"""
-HARDLY_RIGHT = 0.6
-"""How many of 9,170 people at most are placed rightly of whom only reports are known: 52 to 58 % are. 62 %
-may pass, and their raw rows, of which 80 % are placed, may not.
-"""
-SUSPECTS = 4000
-"""Rows for attacks on trained models, half of them members: an advantage of 0.12 is then seen, and a model
-that saw nobody is taken for one that did for one choice of the seeds in 10^6.
 """
 WORDS = 1 << 16
 """Words to compare a source with the uniform law."""
@@ -233,10 +176,10 @@ AUDIT_TRIALS = 10**6
 """Devices for each answer, to find a planted fault: GRR with 100 values and a threshold 5 % off is found 19
 times in 20.
 """
-AUDITS, AUDITS_BY_NIGHT, AUDIT_FEW = 42, 200, 1000
-"""Audits of correct clients by day and by night, and their trials: at the usual level of 0.9999 one of all of
-them fails for one choice of the seeds in 238, and in 50 by night. The level holds for any number of trials,
-and a discrete law is least exact for few. At the rough level 10 of 42 may pass, and 87 of 200.
+AUDITS, AUDIT_FEW = 200, 1000
+"""Audits of correct clients, and their trials: at the usual level of 0.9999 one of all of them fails for one
+choice of the seeds in 50. The level holds for any number of trials, and a discrete law is least exact for
+few. At the rough level 87 of 200 may pass.
 """
 AUDIT_ROUGH = 0.6
 """A level at which correct clients fail often enough for the rate itself to be seen."""

@@ -39,7 +39,7 @@ from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 SURE = 1 - statistics.SYSTEM_ALPHA
 """The level for right clients whose words are the operating system's."""
 MILLION, FEW = statistics.AUDIT_TRIALS, statistics.AUDIT_FEW
-AUDITS = [statistics.AUDITS, statistics.AUDITS_BY_NIGHT]
+MECHANISMS = [dn.grr(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.rounds.l_grr(4, 0.5, 1.0)]
 PLANTED = statistics.PLANTED
 
 
@@ -394,6 +394,7 @@ def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
     assert both["attribute"] == max(each) <= both["record"]
 
 
+@pytest.mark.long
 def test_one_bit_never_randomized_is_found_among_all_values() -> None:
     """Value 3 of 40: the first against the last does not see it, a line-up does, and every value against the
     next does best.
@@ -408,6 +409,7 @@ def test_one_bit_never_randomized_is_found_among_all_values() -> None:
     assert audited(faulty, pairs="every", trials=MILLION // 2).lower_bound > 2.0
 
 
+@pytest.mark.long
 def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
     """GRR of 100 values, of which one is sent with epsilon 2: all pairs together do not show it, its own
     does.
@@ -803,9 +805,9 @@ RIGHT: dict[str, Callable[[], Plan]] = {
 }
 
 
-@by_night("audits", AUDITS, AUDITS[1])
+@pytest.mark.long
 def test_no_correct_client_fails_and_at_a_rough_level_as_often_as_it_says(
-    monkeypatch: pytest.MonkeyPatch, audits: int
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every kind of client in turn, with ids, and with seeds of its own; both levels judge the same reports.
 
@@ -824,7 +826,7 @@ def test_no_correct_client_fails_and_at_a_rough_level_as_often_as_it_says(
     monkeypatch.setattr(Run, "_count_right_client", count_once)
     plans = list({name: make() for name, make in RIGHT.items()}.items())
     failed, passed = [], 0
-    for seed in range(audits):
+    for seed in range(audits := statistics.AUDITS):
         name, plan = plans[seed % len(plans)]
         devices = Recorded(Headed(plan, 1000 + seed))
         found = audited(devices, seed, FEW)
@@ -1128,11 +1130,7 @@ def test_of_several_attributes_a_value_is_no_record() -> None:
         audited(many(dn.smp([3, 2], 1.0, "grr")), trials=100, pairs=[(0, 1)])
 
 
-@pytest.mark.parametrize(
-    "client",
-    [dn.grr(10, 1.0), dn.smp([3, 4], 1.0, "grr"), dn.rounds.l_grr(4, 0.5, 1.0)],
-    ids=repr,
-)
+@by_night("client", MECHANISMS, *MECHANISMS[1:], ids=repr)
 def test_mechanisms_of_values_and_records_are_audited_themselves(
     client: dn.mechanisms.Mechanism | dn.records.RecordMechanism,
 ) -> None:

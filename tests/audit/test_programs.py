@@ -102,6 +102,7 @@ def test_our_client_in_node_passes(run: Run, plan: Plan) -> None:
     assert "a pass is no proof" in outcome.out
 
 
+@pytest.mark.long
 def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
     """It fails if it is held to less than it says: so the audit does see what it sends.
 
@@ -137,6 +138,7 @@ def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
     assert "refuses 600 of 600 reports, by their JSON form (not canonical: sorted keys, no spaces)" in fault
 
 
+@pytest.mark.long
 def test_plans_with_locations_and_numbers(run: Run) -> None:
     home = dn.Grid(
         47.6, 6.8, 47.7, 6.95, rows=4, columns=5, epsilon=dn.metric.per_meter(level=1.0, radius=1500)
@@ -257,6 +259,7 @@ def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:
     assert "above the claim of 0.5000" in failed.out
 
 
+@pytest.mark.long
 def test_a_program_that_sends_one_value_only_is_suspicious(run: Run) -> None:
     """It gives nothing away, but a right client does: neither a pass nor a failure."""
     made = Plan.of({"x": ["a", "b", "c"]}, dn.grr(3, 1.0), people=1000)

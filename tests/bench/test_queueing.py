@@ -42,6 +42,7 @@ def test_one_collector_fewer_makes_the_queue_grow(days: dict[int, queueing.Day])
     assert days[few].oldest.max() > days[enough].oldest.max()
 
 
+@pytest.mark.long
 def test_a_store_that_is_too_slow_makes_everybody_wait(days: dict[int, queueing.Day]) -> None:
     slow = queueing.simulate_day(replace(SETTING, collectors=max(days), store=1500), seed=1)
     assert slow.waiting[-1] > SETTING.people - 1500 * SETTING.seconds - 1

@@ -858,7 +858,7 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize("per", ["record", "attribute"])
-@by_night("mechanism", ["split", "sample", "faked", None], "split", None)
+@by_night("mechanism", ["split", "sample", "faked", None], "split", "faked", None)
 def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per) -> None:
     """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is
     counted.

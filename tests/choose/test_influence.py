@@ -96,6 +96,7 @@ def test_direct_reports_of_many_values_are_warned_of() -> None:
         assert found is None if text is None else text in str(found)
 
 
+@pytest.mark.long
 def test_many_points_are_warned_of_whatever_the_least_is() -> None:
     """Three questions at epsilon 0.1: every protocol lets fake reports move them far."""
     asked = {"smokes": ["yes", "no"], "color": ["red", "green", "blue"], "town": list("abcdef")}

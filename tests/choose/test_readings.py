@@ -272,6 +272,7 @@ def _least(question: Question, chance: float, budget: float) -> float:
     return min(error(PROTOCOLS[name].make(question.k, budget).law) for name in PLAIN)
 
 
+@pytest.mark.long
 def test_the_choice_against_all_of_them_in_60_studies() -> None:
     """By brute force over every record mechanism that does not draw fakes, which never wins."""
     for asked, epsilon in some_studies(60):

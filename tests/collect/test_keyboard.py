@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
@@ -172,6 +173,7 @@ def test_a_whole_survey_by_the_keyboard_alone(browser: Browser, collector: Runni
     assert counted(collector, STUDY) == before + 1
 
 
+@pytest.mark.long
 def test_everybody_can_use_the_dashboard_of_a_reader(browser: Browser, collector: Running) -> None:
     post(collector, STUDY, 200, age=42, income=2500.0)
     token = draw_token()

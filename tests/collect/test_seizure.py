@@ -27,6 +27,7 @@ from deniable.records import Single
 from deniable.study import Plan
 from spec.make.keys import signing_key
 from tests import seizure, services
+from tests.cases import by_night
 from tests.collect.test_store import hashed
 from tests.collector import BINARY, HTTP, collecting, small_plan, some_reports
 from tests.running import run_in
@@ -283,7 +284,7 @@ def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: 
     assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_night("kind", KINDS, "postgres")
 def test_tickets_long_bodies_and_a_pool_that_releases(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

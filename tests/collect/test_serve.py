@@ -59,7 +59,7 @@ WIRE = Wire(PLAN)
 KILLS = 4
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/reports.db" if request.param == "sqlite" else services.cluster().url()
 

@@ -1,6 +1,5 @@
 """The store: every report is counted once, the tallies are those of the reports, and what is refused is
-refused alone.
-"""
+refused alone."""
 
 from __future__ import annotations
 
@@ -28,6 +27,8 @@ from deniable.collect.intake import hash_invitation
 from deniable.collect.schedule import Offer, Times
 from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.mechanisms import Pooled, hr, plh
+from deniable.records import Split
 from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Wire
@@ -504,6 +505,7 @@ _step = st.one_of(
 )
 
 
+@pytest.mark.parametrize("make", ["sqlite", pytest.param("postgres", marks=pytest.mark.long)], indirect=True)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(_step, max_size=14), invited=st.booleans())
 def test_any_history_is_that_of_the_model(
@@ -662,3 +664,30 @@ def test_store_commands(run: Run, tmp_path: Path) -> None:
     assert '"counted": 500' in broken.out
     assert run("store", "check", "--store", "sqlite:///none.db").code == 2
     store.close()
+
+
+PLAN = dn.Plan.of({"town": list("abcdefghij"), "job": list("klmno")}, Split((plh(10, 1.0), hr(5, 1.0))), 300)
+BATCHES = 4
+
+
+def test_batches_are_counted_without_hashing_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = []
+    finish = Pooled.support_counts
+
+    def count(self: Pooled, cells: Integers) -> Integers:
+        hashed.append(len(cells))
+        return finish(self, cells)
+
+    monkeypatch.setattr(Pooled, "support_counts", count)
+    generator = np.random.default_rng(1)
+    sums, total = Sums(PLAN), Sums(PLAN).zero()
+    batches = []
+    for number in range(BATCHES):
+        codes = np.stack([generator.integers(0, 10, 50), generator.integers(0, 5, 50)])
+        batches.append(PLAN.privatize_codes(codes, dn.seeded(number)))
+        total = total + sums.count(batches[-1].records)
+    assert not hashed
+    read = sums.tallies(sums.read(sums.write(total)), 1)
+    assert len(hashed) == 1
+    assert read == PLAN.tally(batches)
+    assert sums.tallies(sums.zero(), 1) == PLAN.tally([])

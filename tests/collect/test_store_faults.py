@@ -309,6 +309,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
     store.close()
 
 
+@pytest.mark.long
 def test_postgres_is_restarted_while_reports_arrive() -> None:
     cluster = services.cluster()
     store = prepared(cluster.url())

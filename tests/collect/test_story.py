@@ -20,7 +20,7 @@ import deniable as dn
 from deniable.client import Client
 from tests import statistics
 from tests.collect.journeys import EXAMPLES, PATIENCE, Visit, counted
-from tests.collect.test_map import tap_town
+from tests.collect.test_survey import tap_town
 from tests.collector import Running, collecting
 from tests.design.test_page import designing, opened
 from tests.running import Outcome, Run

@@ -213,7 +213,7 @@ def find_least_pair(comparison: Comparison, ends: Any) -> float:
     return min(held)
 
 
-@by_night("comparison", [DIFFERENCE, RATIO, ODDS], RATIO, ids=["difference", "ratio", "odds"])
+@by_night("comparison", [DIFFERENCE, RATIO, ODDS], RATIO, ODDS, ids=["difference", "ratio", "odds"])
 def test_comparisons_of_known_groups_hold(comparison: Comparison) -> None:
     def find_circle(law: Law, what: Comparison, x: tuple[Floats, Floats], sizes: tuple[int, int]) -> Ends:
         along, across = list_angles(33, Z)
@@ -270,7 +270,7 @@ def test_rare_rows_of_secret_tables_hold(epsilon: float, n: int, row: float) -> 
     assert faulty.sum(axis=0).min() < SMALL_HELD
 
 
-@pytest.mark.parametrize(("epsilon", "n", "row", "other"), [(8.0, 30, 0.1, 0.3), (6.0, 60, 0.05, 0.1)])
+@by_night(("epsilon", "n", "row", "other"), [(8.0, 30, 0.1, 0.3), (6.0, 60, 0.05, 0.1)], (6.0, 60, 0.05, 0.1))
 def test_differences_of_rare_secret_rows_hold(epsilon: float, n: int, row: float, other: float) -> None:
     """Of two rows: who does not name the first names the second."""
     law, x, named, chances = list_outcomes(epsilon, n, row)

@@ -32,6 +32,7 @@ def test_the_demo_counts_everybody_once_and_estimates_them(run: Run) -> None:
     assert "dashboard  http://127.0.0.1:" in outcome.err
 
 
+@pytest.mark.long
 def test_the_demo_does_without_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     outcome = run("demo", "--people", "200")

@@ -50,6 +50,7 @@ def do(language: str, text: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_answers_become_days_in_a_database(database: str) -> None:
     PLAN.write("plan.json")
     rows = [

@@ -15,11 +15,12 @@ from pyarrow import parquet
 import deniable as dn
 from deniable.engines.spark import list_names, open_session
 from tests import services, spark
+from tests.cases import by_night
 from tests.engines.test_counts import count_files, require
 
-ALONE, TOGETHER = [0, 5, 7], [2, 3]
-"""Random tables that are counted one by one, and at once: of every kind of record mechanism, and of most
-shapes of reports.
+ALONE, TOGETHER = ([7], [0, 5, 7]), [2, 3]
+"""Random tables that are counted one by one, by day and by night, and at once: by night of every kind of
+record mechanism, and of most shapes of reports.
 """
 
 
@@ -30,16 +31,18 @@ def driver() -> Iterator[spark.SparkDriver]:
     made.stop()
 
 
-def test_spark_counts_the_same(driver: spark.SparkDriver, tmp_path: Path) -> None:
+@by_night("seeds", ALONE, ALONE[1])
+def test_spark_counts_the_same(driver: spark.SparkDriver, tmp_path: Path, seeds: list[int]) -> None:
     expected = {}
-    for seed in ALONE:
+    for seed in seeds:
         (tmp_path / str(seed)).mkdir()
         expected[seed] = count_files(seed, tmp_path / str(seed))
-    assert driver.call("count", folder=str(tmp_path), seeds=ALONE) == expected
+    assert driver.call("count", folder=str(tmp_path), seeds=seeds) == expected
     wrong = driver.call("count", folder=str(tmp_path), seeds=[7], fault=[" >> ", " >> 1 + "])
     assert wrong[7] != expected[7]
 
 
+@pytest.mark.long
 def test_two_tables_are_counted_at_once(driver: spark.SparkDriver, tmp_path: Path) -> None:
     """In one session. Under one name, one of them would count the other's table, or none."""
     expected = {}
@@ -53,6 +56,7 @@ def test_two_tables_are_counted_at_once(driver: spark.SparkDriver, tmp_path: Pat
 
 WAITS = """
 import deniable.engines.spark as spark
+from tests.cases import by_night
 spark._WORKS = 2
 try:
     with spark.open_session({address!r}):
@@ -123,6 +127,7 @@ def make_people(folder: Path) -> tuple[dn.Plan, dict[str, str]]:
     return plan, {"plan": str(folder / "plan.json"), "answers": str(folder / "people.parquet")}
 
 
+@pytest.mark.long
 def test_reports_are_made_once(driver: spark.SparkDriver, tmp_path: Path) -> None:
     """Every action sees the same reports; those of a dataframe that is computed again are others.
 
@@ -173,6 +178,7 @@ def test_the_shell_works_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path)
     assert "Traceback" not in why
 
 
+@pytest.mark.long
 def test_text_is_found_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path) -> None:
     """The cluster counts the rows without text, and hands over those with it; reports are seeded."""
     study = dn.Study({"word": dn.Text("a-z", longest=4), "smokes": ["yes", "no"]}, epsilon=4.0)
@@ -210,6 +216,7 @@ def _open(address: str) -> None:
         pass
 
 
+@pytest.mark.long
 def test_tasks_that_fail_leave_no_reports(driver: spark.SparkDriver, tmp_path: Path) -> None:
     """Each task fails once, after its first reports; everybody has one report in the folder, and nothing else
     is left there.

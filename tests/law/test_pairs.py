@@ -109,6 +109,7 @@ def test_collisions_of_three_are_a_density_at_multiples(g: int) -> None:
         assert table[11 + j, 11 + i] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.long
 def test_functions_stand_for_the_family_where_there_are_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     family, shares = pairs.Affine(11, 0.9, 1 / 11), np.full(100, 1 / 100)
     side = (np.arange(100) < 50).astype(np.float64)

@@ -1,19 +1,31 @@
-"""Naive Bayes from reports: that it learns, and what it learns from."""
+"""Naive Bayes from reports: what it learns and predicts, how it is an estimator, and what it refuses."""
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport
+from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
+from deniable.learn import PrivateNaiveBayes
+from deniable.learn.questions import encode_column
 from deniable.reports import Tallies
 from deniable.results.windows import Windows
 from deniable.study import Plan
@@ -195,3 +207,337 @@ def test_one_column_is_enough() -> None:
     ones: Integers = np.arange(4000) % 2
     model = dn.learn.PrivateNaiveBayes(3.0, {"x": [0, 1], "y": [0, 1]}, "y", label="protected")
     assert model.fit(ones[:, None], ones).predict([[0], [1]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"epsilon": 0.1},
+        {"label": "protected"},
+        {"protocol": "oue"},
+        {"domains": {**DOMAINS, "sex": ["m", "f"]}},
+    ],
+)
+def test_more_people_answer_what_is_promised_now(changed: dict[str, Any]) -> None:
+    """Nobody is reported at an epsilon that was promised to others, nor with a raw label."""
+    rows, ill = make_people(200, 20)
+    model = make_model("public").partial_fit(rows, ill)
+    before = model.tallies_
+    model.set_params(**changed)
+    with pytest.raises(InvalidParameter, match="make a new model"):
+        model.partial_fit(rows, ill)
+    assert model.tallies_ is before
+    model.set_params(epsilon=4.0, label="public", protocol="adaptive", domains=DOMAINS)
+    assert model.partial_fit(*make_people(200, 21)).tallies_.n == 400
+
+
+def test_what_only_weighs_reports_may_change() -> None:
+    rows, ill = make_people(200, 20)
+    model = make_model("public", words=dn.seeded(1)).partial_fit(rows, ill)
+    assert model.set_params(damp=0.0, temper=1.0).partial_fit(*make_people(200, 21)).temper_ == 1.0
+
+
+def test_labels_are_protected_unless_asked_otherwise() -> None:
+    assert inspect.signature(PrivateNaiveBayes).parameters["label"].default == "protected"
+    rows, ill = make_people(200, 20)
+    model = PrivateNaiveBayes(epsilon=2.0, domains=DOMAINS, target="ill").fit(rows, ill)
+    assert model.unprotected_ == ()
+    assert model.plan_.document.known is None
+
+
+def test_clones_draw_from_the_same_words_and_are_counted() -> None:
+    """Clones with copies of the words would repeat their noise in every fold."""
+    rows, ill = make_people(300, 21)
+    model = make_model(words=dn.seeded(1))
+    one = clone(model).fit(rows, ill)
+    with pytest.warns(dn.DeniableWarning, match="privatized before: .* lose 4 more; make reports once"):
+        other = clone(model).fit(rows, ill)
+    assert any((one.tables_[name] != other.tables_[name]).any() for name in one.tables_)
+    assert one.words is model.words
+    assert model.reports_made_ == 600
+    cross_val_score(model, pd.DataFrame(rows), ill, cv=3)
+    assert model.reports_made_ == 600 + 3 * 200
+    assert make_model().reports_made_ == 0
+    assert pickle.loads(pickle.dumps(one)).reports_made_ == 1200
+    assert one.fit_tally(one.plan_, one.tallies_).reports_made_ == 1200
+
+
+@pytest.mark.parametrize("shape", [dict, pd.DataFrame, lambda rows: pd.DataFrame(rows).to_numpy()])
+def test_the_same_people_again_are_warned_of(shape: Callable[[Any], Any]) -> None:
+    rows, ill = make_people(200, 25)
+    table = shape(rows)
+    model = make_model().fit(table, ill)
+    for learn in (model.fit, model.partial_fit):
+        with pytest.warns(dn.DeniableWarning, match="second reports of the same people, who lose 4 more"):
+            learn(table, ill)
+    assert model.reports_made_ == 600
+    model.fit(shape(make_people(200, 26)[0]), ill)  # other people are not
+
+
+@pytest.mark.parametrize("send", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_seeded_words_do_not_travel(send: Callable[[Any], Any]) -> None:
+    """Two copies with the same words would repeat their noise, and the difference would tell the answers."""
+    rows, ill = make_people(200, 27)
+    model = make_model(words=dn.seeded(1)).fit(rows, ill)
+    sent = send(model)
+    assert sent.predict(rows).tolist() == model.predict(rows).tolist()
+    with (
+        pytest.warns(dn.DeniableWarning, match="its reports are not counted"),
+        pytest.raises(InvalidParameter, match="its seeded words do not travel"),
+    ):
+        sent.fit(*make_people(200, 28))
+    assert sent.set_params(words=dn.seeded(2)).fit(*make_people(200, 28)).reports_made_ == 400
+
+
+def test_arrays_have_the_order_of_the_table_before() -> None:
+    """Columns that are exchanged would be predicted from silently, where both have the same values."""
+    draw = np.random.default_rng(22)
+    told = draw.integers(0, 2, 4000)
+    table = pd.DataFrame({"b": draw.integers(0, 2, 4000), "a": told})
+    model = PrivateNaiveBayes(8.0, {"a": [0, 1], "b": [0, 1], "y": [0, 1]}, "y", words=dn.seeded(1))
+    tables: tuple[Any, ...] = (table, {name: table[name].to_numpy() for name in table.columns})
+    for some in tables:
+        model.fit(some, told)
+        assert model.feature_names_in_.tolist() == ["b", "a"]
+        assert model.score(some, told) == 1.0
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            assert model.score(table.to_numpy(), told) == 1.0
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            model.partial_fit(table.to_numpy(), told)
+        assert model.score(some, told) == 1.0
+    model.fit(table[["a", "b"]].to_numpy(), told)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.score(table[["a", "b"]].to_numpy(), told) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "labels"),
+    [
+        ([0, 1], [0, 1]),
+        (np.array([0, 1]), [0, 1]),
+        (pd.Index([0, 1]), [0, 1]),
+        (pd.Series([0, 1]), [0, 1]),
+        (pd.CategoricalDtype([0, 1]), [0, 1]),
+        ({"values": [0, 1]}, [0, 1]),
+        (dn.Categories([0, 1]), [0, 1]),
+        (dn.Categories([0, 1]), ["0", "1"]),
+        (dn.Categories(["0", "1"]), ["0", "1"]),
+        (dn.Categories([False, True]), [False, True]),
+        (dn.Categories([10, 9]), [9, 10]),
+        (dn.Range.scale(0, 1), [0, 1]),
+        (np.array(["no", "yes"]), ["no", "yes"]),
+    ],
+)
+def test_classes_keep_their_type(given: Any, labels: list[Any]) -> None:
+    draw = np.random.default_rng(23)
+    told = draw.integers(0, 2, 500)
+    domains = {"a": np.array([0, 1]), "b": pd.Index([0, 1]), "y": given}
+    y = np.array(labels)[told]
+    for some in (y, y.tolist()):
+        model = PrivateNaiveBayes(8.0, domains, "y", words=dn.seeded(1))
+        model.fit({"a": told, "b": told}, some)
+        assert model.classes_.tolist() == labels
+        assert model.score({"a": told, "b": told}, y) == 1.0
+        model.partial_fit({"a": told.copy(), "b": told}, some, classes=labels)
+        assert model.predict({"a": told, "b": told}).tolist() == y.tolist()
+
+
+def test_missing_values_are_refused_with_what_can_be_done() -> None:
+    rows, ill = make_people(50, 24)
+    for changed in ({"age": [np.nan, *rows["age"][1:]]}, {"town": [None, *rows["town"][1:]]}):
+        with pytest.raises(InvalidValue, match=r"row 0, column '(age|town)': there is no value") as caught:
+            make_model().fit({**rows, **changed}, ill)
+        assert "missing=" not in str(caught.value)
+        assert "give the domain a value of its own" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "bool", "float64", "object", "U2"])
+def test_codes_are_those_of_the_domain(dtype: str) -> None:
+    values = np.array([1, 0, 1, 1, 0]).astype(dtype)
+    domains: list[Any] = [dn.Categories([True, False])] if dtype == "bool" else [dn.Categories([1, 0])]
+    if dtype not in ("bool", "U2"):
+        domains.append(dn.Range(-1, 3))
+    for domain in domains:
+        assert encode_column(values, domain, "a").tolist() == domain.codes(values, "a").tolist()
+
+
+@pytest.mark.parametrize("wrong", [-1, 7, 2**40, 2**63])
+def test_whole_numbers_outside_of_the_domain_are_refused(wrong: int) -> None:
+    values = np.array([0, 1, wrong, 0], dtype=np.uint64 if wrong == 2**63 else np.int64)
+    with pytest.raises(InvalidValue, match="row 2, counting from 0: the answer to 'a' is not") as problem:
+        encode_column(values, dn.Categories([0, 1, 2]), "a")
+    assert str(wrong) not in str(problem.value)  # errors end in logs
+
+
+def test_rows_that_are_reports_are_predicted_by_their_likelihood() -> None:
+    rows, ill = make_people(5000, 12)
+    model = make_model(words=dn.seeded(1)).fit(rows, ill)
+    asked = {name: DOMAINS[name] for name in ("age", "town", "sex")}
+    plan = Plan.of(asked, dn.spl([6, 10, 2], 3.0, "grr"), 10)
+    few = {name: column[:6] for name, column in rows.items()}
+    reports = plan.privatize(few, dn.seeded(2))
+    found = model.predict_proba_reports(plan, reports)
+    score = np.tile(np.log(model.class_shares_), (6, 1))
+    for part, column, table in zip(
+        plan.document.parts, reports.records.columns, model.tables_.values(), strict=True
+    ):
+        law = part.law
+        assert isinstance(law, dn.law.Law)
+        channel = np.full((part.k, part.k), law.q) + np.eye(part.k) * (law.p - law.q)
+        score += model.temper_ * np.log(channel[column] @ table.T)
+    expected = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    sampled = model.plan_.privatize({**few, "ill": ill[:6]}, dn.seeded(3))
+    assert model.predict_reports(model.plan_, sampled).shape == (6,)
+    joint = make_model("protected").make_plan(10)
+    with pytest.raises(InvalidReport, match="which is to be predicted"):
+        model.predict_reports(joint, joint.privatize({**few, "ill": ill[:6]}))
+
+
+def test_evidence_is_tempered() -> None:
+    """Columns that say the same thing twice: half of the evidence is nearer to the truth than all of it."""
+    draw = np.random.default_rng(13)
+    ill = draw.random(20_000) < 0.5
+    told = np.where(draw.random(20_000) < 0.8, ill, ~ill)
+    domains = {"one": [False, True], "two": [False, True], "ill": [False, True]}
+    for temper, sure in ((0.5, 0.8), (1.0, 16 / 17)):
+        model = dn.learn.PrivateNaiveBayes(6.0, domains, "ill", temper=temper, words=dn.seeded(1))
+        model.fit({"one": told, "two": told}, ill)
+        assert abs(model.predict_proba({"one": [True], "two": [True]})[0, 1] - sure) < 0.02
+
+
+def test_missing_answers_say_nothing_and_are_not_learned_from() -> None:
+    rows, ill = make_people(2000, 14)
+    model = make_model(words=dn.seeded(1)).fit(rows, ill)
+    nothing = model.predict_proba({"age": [None], "town": [None], "sex": [None]})
+    np.testing.assert_allclose(nothing[0], model.class_shares_)
+    with pytest.raises(InvalidValue, match="age"):
+        make_model().fit({**rows, "age": [None, *rows["age"][1:]]}, ill)
+
+
+def test_missing_columns_say_nothing_and_are_not_learned_from() -> None:
+    rows, ill = make_people(2000, 14)
+    model = make_model(words=dn.seeded(1)).fit(pd.DataFrame(rows), ill)
+    some = {"age": rows["age"][:9], "sex": rows["sex"][:9]}
+    wanted = model.predict_proba({**some, "town": [None] * 9})
+    for table in (some, pd.DataFrame(some), pl.DataFrame(some)):
+        np.testing.assert_array_equal(model.predict_proba(table), wanted)
+    assert (wanted != model.predict_proba({name: column[:9] for name, column in rows.items()})).any()
+    with pytest.raises(InvalidValue, match="'sx' has no domain"):
+        model.predict({"age": [20], "sx": ["f"]})
+    for learn in (make_model().fit, model.partial_fit):
+        with pytest.raises(InvalidValue, match="town"):
+            learn(some, ill[:9])
+    with pytest.raises(InvalidValue):
+        model.predict({})
+
+
+def test_it_is_an_estimator_of_scikit_learn() -> None:
+
+    rows, ill = make_people(1500, 15)
+    frame = pd.DataFrame(rows)
+    model = make_model(words=dn.seeded(1))
+    copy = clone(model).set_params(epsilon=8.0).fit(frame, pd.Series(ill))
+    assert copy.feature_names_in_.tolist() == ["age", "town", "sex"]
+    assert pickle.loads(pickle.dumps(copy)).score(frame, ill) == copy.score(frame, ill)
+    with pytest.warns(dn.DeniableWarning, match="a clone made reports before"):
+        assert cross_val_score(model, frame, ill, cv=3).mean() > 0.6
+
+
+FEATURES = "its tables have other columns than the domains"
+
+
+VALUES = "its tables have values or labels outside of the domains, which are refused"
+
+
+EXPECTED = {
+    "check_fit_score_takes_y": FEATURES,
+    "check_estimators_overwrite_params": VALUES,
+    "check_dont_overwrite_parameters": FEATURES,
+    "check_estimators_fit_returns_self": VALUES,
+    "check_readonly_memmap_input": VALUES,
+    "check_n_features_in_after_fitting": FEATURES,
+    "check_positive_only_tag_during_fit": VALUES,
+    "check_estimators_dtypes": FEATURES,
+    "check_dtype_object": FEATURES,
+    "check_estimators_pickle": FEATURES,
+    "check_f_contiguous_array_estimator": FEATURES,
+    "check_classifier_data_not_an_array": VALUES,
+    "check_classifiers_one_label": FEATURES,
+    "check_classifiers_classes": VALUES,
+    "check_estimators_partial_fit_n_features": VALUES,
+    "check_classifiers_train": VALUES,
+    "check_classifiers_regression_target": FEATURES,
+    "check_supervised_y_2d": FEATURES,
+    "check_fit2d_1sample": FEATURES,
+    "check_fit2d_1feature": FEATURES,
+    "check_dict_unchanged": FEATURES,
+    "check_fit2d_predict1d": FEATURES,
+}
+"""Checks that fail, since they make tables of their own, and domains are required."""
+
+
+BY_CHANCE = {"check_fit_idempotent"}
+"""Each fit makes new reports, so that its predictions may differ."""
+
+
+def test_the_checks_of_scikit_learn_fail_only_where_domains_are_required() -> None:
+    wide = dn.Range(-10, 10, step=5, open_low=True, open_high=True)
+    model = dn.learn.PrivateNaiveBayes(1.0, {"a": wide, "b": wide, "y": [0, 1]}, "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dn.DeniableWarning)  # the checks report tables again
+        results = check_estimator(model, on_fail=None, on_skip=None)
+    failed = {one["check_name"] for one in results if one["status"] == "failed"}
+    assert failed - BY_CHANCE == set(EXPECTED)
+    assert sum(one["status"] == "passed" for one in results) >= 24
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be a positive number"),
+        ({"label": "secret"}, "'secret' is not what a label can be"),
+        ({"protocol": "gr"}, "'gr' is not a protocol"),
+        ({"target": "sick"}, "'sick' is not a column with a domain"),
+        ({"domains": ["a"]}, "domains are the values of each column"),
+        ({"domains": {"ill": ["yes", "no"]}}, "no columns beside the label"),
+        ({"domains": {**DOMAINS, "age": dn.Range(0, 9, privacy="metric", epsilon=1.0)}}, "'age' cannot be"),
+        ({"prior": {"town": [0.5, 0.5]}}, "a share for each of its 10 values"),
+        ({"prior": {"city": [0.5, 0.5]}}, "'city' is not a column with a prior"),
+        ({"prior": {"sex": {"x": 1.0}}}, "'x' is not a value of 'sex'"),
+        ({"prior": {"sex": [1.5, -0.5]}}, "they add up to 1"),
+        ({"temper": 0.0}, "temper must be"),
+        ({"damp": -1.0}, "damp must be 0 or"),
+    ],
+)
+def test_refused_parameters(options: dict[str, Any], why: str) -> None:
+    rows, ill = make_people(50, 16)
+    with pytest.raises(InvalidParameter, match=why):
+        make_model().set_params(**options).fit(rows, ill)
+
+
+def test_refused_tables_and_tallies() -> None:
+    rows, ill = make_people(50, 17)
+    with pytest.raises(NotFittedError):
+        make_model().predict(rows)
+    with pytest.raises(InvalidValue, match="'more' has no domain"):
+        make_model().fit({**rows, "more": ill}, ill)
+    with pytest.raises(InvalidValue, match="X holds the label, 'ill'"):
+        make_model().fit({**rows, "ill": ill}, ill)
+    with pytest.raises(InvalidParameter, match="the classes are those of 'ill'"):
+        make_model().partial_fit(rows, ill, classes=["yes", "maybe"])
+    make_model().partial_fit(rows, ill, classes=["yes", "no"])
+    with pytest.raises(InvalidValue, match="row 0, counting from 0: the answer to 'town' is not"):
+        make_model().fit({**rows, "town": ["z"] * 50}, ill)
+    with pytest.raises(InvalidParameter, match="no tallies to learn from"):
+        make_model().fit_tally(make_model().make_plan(50))
+    plan, other = make_model().make_plan(50), make_model().make_plan(51)
+    tallies = other.tally(other.privatize({**rows, "ill": ill}))
+    with pytest.raises(InvalidReport, match="give the plan that people answered"):
+        make_model().fit_tally(plan, tallies)
+    empty = plan.tally([])
+    with pytest.raises(InvalidParameter, match="no reports yet"):
+        make_model().fit_tally(plan, empty)
+    strange = Plan.of({"sex": ["f", "m"]}, dn.grr(2, 1.0), 10)
+    with pytest.raises(InvalidReport, match="the classifier needs age, town, sex"):
+        make_model().fit_tally(strange, tallies)

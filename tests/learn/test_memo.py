@@ -21,7 +21,7 @@ import deniable as dn
 from deniable.exact import round_up
 from deniable.learn import Privatizer, memory
 from tests import statistics
-from tests.learn.test_privatizer_folds import make_folds
+from tests.learn.test_privatizer import make_folds
 
 Transform = Callable[[pd.DataFrame], Any]
 

@@ -73,6 +73,7 @@ def test_intervals_hold_and_those_of_a_plain_pool_do_not() -> None:
         check_coverage(mechanism, plain)
 
 
+@pytest.mark.long
 def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
     """By 48,600 squared errors, whose mean is usually 0.64 % off: 2 % are three times as much."""
     mechanism, runs = dn.mechanisms.plh(243, 1.0), 200

@@ -195,7 +195,7 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
 
 
 @pytest.mark.parametrize("n", FEW)
-@by_night(("name", "epsilon"), COVERED, ("piecewise", 1.0))
+@by_night(("name", "epsilon"), COVERED, ("piecewise", 1.0), ("piecewise", 5.0))
 def test_intervals_cover(name: str, epsilon: float, n: int) -> None:
     m = duchi(epsilon) if name == "duchi" else (piecewise if name == "piecewise" else hybrid)(epsilon, 256)
     for people in PEOPLE:

@@ -14,9 +14,11 @@ import pytest
 import deniable as dn
 from deniable.errors import suggest_install
 from deniable.plot import figure as plot
+from deniable.plot.looks import BLUE, looks
 from deniable.results import Estimates
 from deniable.study.result import Result
 from tests.cases import by_night
+from tests.running import Run
 
 COLORS = Result(
     Estimates("0" * 64, 10, {"color": dn.grr(3, 1.0).estimate(dn.Tally(10, np.array([5, 3, 2])))})
@@ -111,3 +113,25 @@ assert "matplotlib.pyplot" not in sys.modules
     subprocess.run(
         [sys.executable, "-W", "error", "-c", code, str(tmp_path / "x.svg")], check=True, timeout=60
     )
+
+
+def test_other_names_take_what_is_left() -> None:
+    found = looks(["grr", *(f"other {i}" for i in range(70))], {"grr": (BLUE, "o")})
+    pairs = [(look["color"], look["marker"]) for look in found.values()]
+    assert len(set(pairs[:56])) == 56
+    assert all(one != pairs[0] for one in pairs[1:56])
+
+
+def test_every_attribute_has_files_of_its_own(run: Run) -> None:
+    run("init", "study.toml", "--data", "data.csv")
+    run("plan", "study.toml", "--people", "50_000", "-o", "plan.json")
+    run("privatize", "plan.json", "data.csv", "-o", "r.parquet", "--seed", "1")
+    made = run("estimate", "plan.json", "r.parquet", "--figures", "figures")
+    assert made.code == 0, made.err
+    names = sorted(path.name for path in Path("figures").iterdir())
+    endings = (".pdf", ".png", ".svg")
+    attributes = ("minutes", "satisfied", "transport")
+    assert names == [f"{name}{ending}" for name in attributes for ending in endings]
+    assert all(path.stat().st_size > 3000 for path in Path("figures").iterdir())
+    again = run("estimate", "plan.json", "r.parquet", "--figures", "figures")
+    assert (again.code, "holds files already" in again.err) == (2, True)

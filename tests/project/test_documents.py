@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import shlex
@@ -13,20 +14,24 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import click
 import httpx
 import pytest
+from rich.console import Console
 
 import deniable as dn
 from deniable.cli import ELSEWHERE, commands
 from deniable.collect.store import Arrival, open_store
+from deniable.commands.shared import console
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests.certificates import Authority
 from tests.collector import run_program
 from tests.forking import Forked
+from tests.running import Run
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -285,3 +290,108 @@ def test_a_block_that_does_not_run_would_be_found(tmp_path: Path) -> None:
 def test_a_name_without_a_test_or_file_would_be_found(defined: str) -> None:
     assert missing_tests("`test_of_nothing` and `test_tallies`", defined) == ["test_of_nothing"]
     assert missing_files("`src/deniable/share.py` and `docs/index.md`") == ["src/deniable/share.py"]
+
+
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("spec/*.md"), *ROOT.glob("papers/docs/*.md")]
+_CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_MADE = re.compile(r"gallery/[\w-]+\.md")  # pages that `make docs` writes
+
+
+def prose_of(page: Path) -> str:
+    return _CODE.sub("", page.read_text(encoding="utf-8"))
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """What a link may name after its #, by the rule of the site."""
+    headings = re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings)
+    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+
+
+def broken(text: str, page: Path) -> list[str]:
+    """Links of a page's text that lead nowhere."""
+    wrong = []
+    for link in _LINK.findall(text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if re.match(r"\w+:", link) or _MADE.search(path):
+            continue
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            wrong.append(link)
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken(prose_of(page), page) == []
+
+
+def listed(entries: list[dict[str, object]]) -> Iterator[str]:
+    """The pages of the site's navigation."""
+    for entry in entries:
+        for target in entry.values():
+            if isinstance(target, list):
+                yield from listed(target)
+            else:
+                yield str(target)
+
+
+def test_the_site_lists_every_page_once() -> None:
+    settings = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    pages = [page for page in listed(settings["project"]["nav"]) if "/" not in page]
+    assert sorted(pages) == sorted(page.name for page in ROOT.glob("docs/*.md"))
+
+
+def test_a_link_that_leads_nowhere_would_be_found() -> None:
+    index = ROOT / "docs" / "index.md"
+    assert broken("[a](theory.md#the-parts) [b](theories.md) [c](theory.md#parts)", index) == [
+        "theories.md",
+        "theory.md#parts",
+    ]
+
+
+_LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def shown_commands(document: str) -> list[tuple[str, str]]:
+    """Every command of a document and what it is said to print."""
+    blocks = re.findall(
+        r"^```\n(\$ deniable .*?)^```$",
+        (ROOT / document).read_text(encoding="utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
+    parts = [part for block in blocks for part in re.split(r"^\$ deniable ", block, flags=re.MULTILINE)[1:]]
+    return [(command, said) for command, _, said in (part.partition("\n") for part in parts)]
+
+
+SHOWN = {
+    "README.md": {"init", "people", "plan"},
+    "docs/plans.md": {"init", "plan", "verify", "privatize", "estimate"},
+}
+"""Documents, and the verbs whose output they show at least."""
+
+
+@pytest.mark.parametrize("document", SHOWN)
+def test_commands_print_what_is_shown(document: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "console", lambda: Console(width=80, highlight=False))
+    Path("typo.csv").write_text("transport,satisfied,minutes\ncar,yes,5\ntrian,no,7\n", encoding="utf-8")
+    commands = [
+        (command, said) for command, said in shown_commands(document) if command.split()[0] not in ELSEWHERE
+    ]
+    assert {command.split()[0] for command, _ in commands} >= SHOWN[document]
+    for command, said in commands:
+        done = run(*command.split())
+        printed = done.err + done.out
+        assert doctest.OutputChecker().check_output(said, printed, _LOOSELY), (
+            f"$ deniable {command}\n{printed}"
+        )
+        assert (done.code == 0) == ("error:" not in said)
+
+
+def test_a_wrong_output_would_be_found(run: Run) -> None:
+    ((command, said), *_) = shown_commands("README.md")
+    assert not doctest.OutputChecker().check_output(
+        said.replace("wrote", "read"), run(*command.split()).out, _LOOSELY
+    )

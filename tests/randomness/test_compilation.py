@@ -74,6 +74,7 @@ def test_compiled_code_is_in_the_users_cache_and_not_in_the_package(tmp_path: Pa
     assert compile_in(tmp_path) == (printed, "")  # the second time, it is there
 
 
+@pytest.mark.long
 def test_without_a_folder_every_process_compiles(tmp_path: Path) -> None:
     file = tmp_path / "file"  # even the superuser can make no folder in it
     file.write_text("")

@@ -178,6 +178,7 @@ def test_compiled_walk_equals_the_table_of_pairs(k: int, g: int) -> None:
     assert math.isclose(g - g * kernels.uncovered(k, float(g)), occupied_buckets(k, g), rel_tol=1e-10)
 
 
+@pytest.mark.long
 def test_many_values_and_buckets_are_taken_from_a_smaller_problem() -> None:
     """The share of occupied buckets goes by k / g alone, to one in a million."""
     k, g = 17_000, 15_000

@@ -1,6 +1,5 @@
 """The compiled loops against plain Python and numpy, at the sizes where their blocks and lanes
-begin and end.
-"""
+begin and end."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.arrays import Array
 from deniable.exact import PRIME
+from deniable.mechanisms.shapes import bits
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from spec.make.subsets import listed, packed
@@ -236,3 +236,23 @@ def test_a_refused_report_is_refused_from_any_thread(monkeypatch: pytest.MonkeyP
     reports[-1] = 201
     with pytest.raises(dn.InvalidReport, match="a report is a value from 0 to 199"):
         m.tally(reports)
+
+
+@pytest.mark.parametrize(
+    ("k", "n"),
+    [
+        (1, 100_001),  # one byte a report: narrow rows, joined
+        (100, 40_001),
+        (1000, 8 * (16 * 255 + 17) + 3),  # a second round of byte counters, rows left over, reports left over
+        (8200, 8 * 33),  # wider than the table of counters
+    ],
+)
+@pytest.mark.parametrize("every", [False, True])
+def test_the_compiled_count_is_the_plain_one(k: int, n: int, every: bool) -> None:
+    """Reports that set every bit fill each counter to its limit."""
+    width = bits.count_bytes(k)
+    draw = np.random.default_rng(k)
+    reports = draw.integers(255 if every else 0, 256, (n, width), dtype=np.uint8)
+    plain = bits.count_members(reports, k, False)
+    assert (plain == n).all() == every
+    assert np.array_equal(bits.count_members(reports, k, True), plain)

@@ -19,7 +19,7 @@ import deniable as dn
 from deniable.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
 from tests import statistics
-from tests.cases import by_night, check_each
+from tests.cases import check_each
 from tests.running import Run
 
 COLORS = ["red", "green", "blue"]
@@ -160,16 +160,13 @@ def test_a_question_may_be_called_round(tmp_path: Path) -> None:
     assert plan.tally(file, by="deniable.round")[2].n == 27
 
 
-ROUNDS = [statistics.ROUNDS_STUDIES, statistics.ROUNDS_BY_NIGHT]
-
-
-@by_night("studies", ROUNDS, ROUNDS[1])
-def test_intervals_of_files_of_several_rounds_hold(tmp_path: Path, studies: int) -> None:
+@pytest.mark.long
+def test_intervals_of_files_of_several_rounds_hold(tmp_path: Path) -> None:
     """Added up, as before, the reports of ten rounds give intervals that hold 70 % of the time here."""
     truth = np.array([0.6, 0.3, 0.1])
     rng = np.random.default_rng(13)
     held = fault = 0
-    for study in range(studies):
+    for study in range(studies := statistics.ROUNDS_STUDIES):
         people = {"color": rng.choice(COLORS, 400, p=truth)}
         blocks = [PLAN.privatize(people, dn.remembering(study, round=i)) for i in range(1, 11)]
         file = tmp_path / f"{study}.parquet"

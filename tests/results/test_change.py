@@ -68,7 +68,7 @@ def covered(plan: Plan, move: Move, shares: list[float], truth: float, people: P
     return sum(bool(one.low[0] <= truth <= one.high[0]) for one in changes)
 
 
-@by_night("chain", CHAINS, "loloha")
+@by_night("chain", CHAINS, *list(CHAINS)[1:])
 @pytest.mark.parametrize(("move", "truth"), [(swap, 0.0), (stay, 0.0), (drift, (0.2 - 0.4) / 4)])
 def test_the_interval_holds_whoever_answered(chain: str, move: Move, truth: float) -> None:
     held = covered(plan_by(chain), move, [0.4, 0.4, 0.2], truth, None)

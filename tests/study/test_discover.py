@@ -172,6 +172,7 @@ def test_rows_that_are_no_reports_are_not_looked_at(file: Path) -> None:
     assert PLAN.discover(pl.concat([table, zeros])).counts.tolist() == find_all().counts.tolist()
 
 
+@pytest.mark.long
 def test_a_public_list_counts_everybody_with_a_whole_code() -> None:
     found = PLAN.discover(REPORTS, words=[*WORDS, "dog", "fish"])
     assert set(found.names) == set(find_all().names)

@@ -169,6 +169,7 @@ def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
         two.change(one, people="same")
 
 
+@pytest.mark.long
 def test_an_audit_holds_clients_to_what_fakes_hide() -> None:
     """People who differ in one answer have a smaller claim than a part alone."""
     mechanism = dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")

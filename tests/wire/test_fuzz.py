@@ -239,7 +239,7 @@ def elsewhere(chance: random.Random, plan: Plan) -> Request:
     return Request(method, path, body, chance.sample(headers, chance.randrange(4)), query)
 
 
-def test_thirty_thousand_bad_requests(tmp_path: Path) -> None:
+def test_thousands_of_bad_requests(tmp_path: Path) -> None:
     made = some_reports(PLAN, 5000)
 
     def make(_: Plan, number: int) -> Report:
@@ -248,16 +248,16 @@ def test_thirty_thousand_bad_requests(tmp_path: Path) -> None:
 
     process = psutil.Process()
     with collector(tmp_path, [PLAN]) as (app, store):
-        outcomes = asyncio.run(ask_all(app, requests(10_000, 1, [PLAN], make)))
+        outcomes = asyncio.run(ask_all(app, requests(4000, 1, [PLAN], make)))
         gc.collect()
         before = process.memory_info().rss
         for seed in (2, 3):
-            outcomes += asyncio.run(ask_all(app, requests(10_000, seed, [PLAN], make)))
+            outcomes += asyncio.run(ask_all(app, requests(4000, seed, [PLAN], make)))
         gc.collect()
         assert process.memory_info().rss - before < 60 << 20
-        assert sum(outcomes.values()) == 30_000
+        assert sum(outcomes.values()) == 12_000
         assert set(outcomes) >= EXPECTED, f"the requests are too tame: {outcomes}"
-        assert outcomes["201"] > 300
+        assert outcomes["201"] > 100
         assert app.metrics.refused["fault"] == 0
         assert store.check() == []
         assert store.counted(PLAN.id) == app.metrics.counted
