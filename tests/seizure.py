@@ -144,7 +144,7 @@ def read_sqlite(files: tuple[bytes, bytes, bytes]) -> Evidence:
             Written("pages", kind.findall(page)[::-1])
             for page in pages.values()
             for kind in (_REPORT, _HASHED)
-        ],
+        ]
     )
     found.counts = {int.from_bytes(n, "little") for raw in files[:2] for n in _TALLIED.findall(raw)}
     groups = found.groups["rows"] = [{name for sequence in found.sequences for name in sequence.names}]

@@ -269,10 +269,7 @@ def test_warnings_and_refusals() -> None:
         (lambda: best_channel(0, 1.0), "at least 1|from 1"),
         (lambda: best_channel(3, 0.0), "positive"),
         (lambda: best_channel(14, 1e-16), "too small to compare channels"),
-        (
-            lambda: best_channel(1, 1e-9),
-            "too small to compare channels in floating point; use 1e-08 or more",
-        ),
+        (lambda: best_channel(1, 1e-9), "too small to compare channels in floating point; use 1e-08 or more"),
         (lambda: best_channel(3, 1.0, [1, 0, 0, 0]), "every value must occur"),
         (lambda: best_channel(3, 1.0, loss="l1"), "'l1' is not a loss"),  # type: ignore[arg-type]
         (lambda: channel_risks(2001, 1.0), "2000"),

@@ -25,7 +25,7 @@ def test_shares_and_limits_are_those_of_the_specification() -> None:
     rows = list(discovery.reproduce(["shares", "limits"], runs=40, seed=1))
     assert not [row for row in rows if row.differs]
     assert {row.figure for row in rows} == {
-        *("shown", "bias", "coverage", "above", "width", "limit", "power"),
+        *("shown", "bias", "coverage", "above", "width", "limit", "power")
     }
     labels = [axes.get_ylabel() for axes in plot_discovery(rows).axes]
     assert labels[:2] == ["bias of a plain share, in sd", "how often 95 % intervals hold"]

@@ -101,10 +101,7 @@ def test_nothing_is_made_from_the_future() -> None:
     before = one.periods <= 420
     assert np.array_equal(one.table[before], other.table[before])
     assert not np.array_equal(one.table, other.table)
-    for forecast in (
-        forecast_seasonal_mean,
-        lambda some: forecast_total_by_share(some, some.sum(axis=1)),
-    ):
+    for forecast in (forecast_seasonal_mean, lambda some: forecast_total_by_share(some, some.sum(axis=1))):
         assert np.array_equal(forecast(counts)[7:421], forecast(later)[7:421])
         assert not np.array_equal(forecast(counts)[421:], forecast(later)[421:])
 

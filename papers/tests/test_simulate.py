@@ -38,11 +38,7 @@ errors.
 """
 
 UNARY, SYMMETRIC = dn.oue(5, 1.0), dn.sue(5, 1.0)
-DIRECT, COLUMNS, POOLED = (
-    dn.grr(5, 1.0),
-    dn.hr(5, 1.0),
-    dn.mechanisms.plh(5, 1.0),
-)
+DIRECT, COLUMNS, POOLED = (dn.grr(5, 1.0), dn.hr(5, 1.0), dn.mechanisms.plh(5, 1.0))
 
 
 def reported(mechanism: dn.mechanisms.Mechanism, true_counts: npt.NDArray[np.int64], repeats: int) -> Counts:
@@ -101,9 +97,7 @@ def counted() -> Callable[[dn.mechanisms.Mechanism], Counts]:
 
 
 @pytest.mark.parametrize(
-    "mechanism",
-    [UNARY, SYMMETRIC, DIRECT, COLUMNS, POOLED],
-    ids=["oue", "sue", "grr", "hr", "plh"],
+    "mechanism", [UNARY, SYMMETRIC, DIRECT, COLUMNS, POOLED], ids=["oue", "sue", "grr", "hr", "plh"]
 )
 def test_both_ways_have_one_law(
     mechanism: dn.mechanisms.Mechanism, counted: Callable[[dn.mechanisms.Mechanism], Counts]
@@ -483,13 +477,7 @@ def test_one_repeat_has_a_mean_without_an_error() -> None:
     assert row.metrics["mse"] == Mean(row.metrics["mse"].mean, None)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        dn.metric.geometric(9, 0.4),
-        dn.metric.square_wave(1.0, 10),
-    ],
-)
+@pytest.mark.parametrize("mechanism", [dn.metric.geometric(9, 0.4), dn.metric.square_wave(1.0, 10)])
 def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism) -> None:
     people = np.arange(10) * 4000
     drawn = draw_tally(mechanism, people, np.random.default_rng(4))

@@ -449,10 +449,7 @@ def test_an_examination_leaves_out_other_columns_and_says_what_is_lacking() -> N
         ("people.csv", "a column for each attribute .color, size., got str"),
         ({"hat": [1, 2]}, "the table of people has none of the attributes color, size; its columns are hat"),
         (np.zeros((3, 4), dtype=np.int64), "a row per attribute, as plan.encode makes them: 2 rows, got 3"),
-        (
-            {"color": ["red", "green"], "size": ["s", "m"]},
-            "row 1, .* the answer to 'color' is not",
-        ),
+        ({"color": ["red", "green"], "size": ["s", "m"]}, "row 1, .* the answer to 'color' is not"),
     ],
     ids=["list", "file", "no attribute", "numbers", "unknown value"],
 )

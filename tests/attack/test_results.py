@@ -847,13 +847,7 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
     rows = page.text().split("2. The same")[1].split("3. Guess")[0].splitlines()
     assert {
         line.split()[0]: line.endswith(("points", "point")) for line in rows if line.startswith("  ")
-    } == {
-        "answer": False,
-        "vote": True,
-        "age": True,
-        "home": False,
-        "pay": False,
-    }
+    } == {"answer": False, "vote": True, "age": True, "home": False, "pay": False}
     assert "each half of the range" not in page.text()
     answers = page.plot().axes[0]
     bars = {str(group.get_label()): [bar.get_width() for bar in group] for group in answers.containers}

@@ -110,10 +110,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "bit never randomized": lambda: wrong(oue(), StuckBit(oue(), 3), "above the claim"),
     "answer sent as it is": lambda: Fault(Telling(one(dn.grr(4, 1.0))), MANY // 10, {}, "above the claim"),
     "loss of a record stated as that of an attribute": lambda: Fault(
-        Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2),
-        MANY,
-        {"claim": 1.0},
-        "above",
+        Seeded(many(dn.rsfd([10, 10], 1.0, "grr", calibration="published")), 2), MANY, {"claim": 1.0}, "above"
     ),
     "permanent answer drawn again": lambda: Fault(
         Redrawing(one(dn.rounds.l_grr(10, 1.0, 2.0), rounds=5), 2), MANY // 10, {}, "above the claim"

@@ -174,10 +174,7 @@ def test_people_are_divided_as_is_best(worst: bool) -> None:
         assert least <= (equal.max() if worst else equal.sum() / total) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "equal", "divided"),
-    [(4.0, 7.80, 3.17), (1.0, 132.0, 123.0)],
-)
+@pytest.mark.parametrize(("epsilon", "equal", "divided"), [(4.0, 7.80, 3.17), (1.0, 132.0, 123.0)])
 def test_the_worst_table_of_adult(epsilon: float, equal: float, divided: float) -> None:
     """As specified: people who are divided by errors make all 36 tables equally good."""
     pairs = tuple(combinations(range(9), 2))

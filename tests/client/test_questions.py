@@ -29,9 +29,7 @@ MECHANISMS = {
     "one": dn.smp(KS, 1.0, "grr"),
     "two": dn.smp(KS, 1.0, "grr", attributes=2),
     "weights": dn.smp(KS, 1.0, "grr", weights=[5, 1, 1, 1]),
-    "nested": dn.records.Split(
-        (dn.grr(3, 0.5), dn.smp([2, 10], 0.5, "grr"), dn.grr(4, 0.5)),
-    ),
+    "nested": dn.records.Split((dn.grr(3, 0.5), dn.smp([2, 10], 0.5, "grr"), dn.grr(4, 0.5))),
 }
 
 

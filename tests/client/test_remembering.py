@@ -34,17 +34,7 @@ from deniable.records import (
     rsrfd,
     smp,
 )
-from deniable.rounds import (
-    HashedMemoized,
-    Memoized,
-    Repeated,
-    l_grr,
-    l_osue,
-    l_oue,
-    l_soue,
-    l_sue,
-    loloha,
-)
+from deniable.rounds import HashedMemoized, Memoized, Repeated, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from tests import statistics
 from tests.records.test_records import compile_loops
 

@@ -85,10 +85,7 @@ class Site(NamedTuple):
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp(request.param)
     options = ("--proxy", "127.0.0.1", "--rate", "2")  # with bursts of 20
-    with (
-        collecting(folder, [PLAN], *options) as running,
-        proxied(request.param, folder, running.url) as url,
-    ):
+    with collecting(folder, [PLAN], *options) as running, proxied(request.param, folder, running.url) as url:
         yield Site(request.param, url, running)
         assert "Traceback" not in running.errors()
 

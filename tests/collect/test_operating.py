@@ -375,10 +375,7 @@ def test_several_rounds_are_chosen_by_option(
         assert (
             outcome.code,
             outcome.err.strip().endswith("answered in rounds 1, 3; choose one with --round"),
-        ) == (
-            1,
-            True,
-        )
+        ) == (1, True)
         assert run("estimate", file, "--from", running.url, "--round", "1").code == 0
 
 
@@ -498,12 +495,7 @@ def test_what_is_harmless_stays_as_it_is() -> None:
         assert escape_formula(cell) == cell
     for cell in ("=1", "+a", "-1+1", "-1 to under 2!", "@a", "\tx", "\rx", "-5 to under =1"):
         assert escape_formula(cell) == f"'{cell}"
-    for cell in (
-        "\uff1d1+1",
-        "\uff0ba",
-        "\uff0d1",
-        "\uff20a",
-    ):  # in full width
+    for cell in ("\uff1d1+1", "\uff0ba", "\uff0d1", "\uff20a"):  # in full width
         assert escape_formula(cell) == f"'{cell}"
 
 

@@ -177,11 +177,7 @@ def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_
 
 ISLAND = dn.Study.read(EXAMPLES / "island.toml").plan(people=1000)
 DRAWN = dn.Study(
-    {
-        "vote": ["left", "right", "none"],
-        "smokes": ["yes", "no"],
-        "town": ["A", "B", "C", "D"],
-    },
+    {"vote": ["left", "right", "none"], "smokes": ["yes", "no"], "town": ["A", "B", "C", "D"]},
     epsilon=1.0,
     title="Three questions",
     mechanism="sample",

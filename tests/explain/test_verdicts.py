@@ -41,10 +41,7 @@ def test_words_have_limits_in_points(count: int, width: float | None, points: fl
     assert one.use == use
     assert replace(
         one, people=one.people_enough(), stderr=error * (1000 / one.people_enough()) ** 0.5
-    ).use in (
-        "fine",
-        "good",
-    )
+    ).use in ("fine", "good")
 
 
 def test_bytes_are_named_only_where_they_differ() -> None:

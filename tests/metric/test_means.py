@@ -171,12 +171,7 @@ PEOPLE: dict[str, Callable[[np.random.Generator, int], tuple[Floats, float]]] = 
     "spread evenly": lambda generator, n: (generator.uniform(-1, 1, n), 0.0),
     "one in ten at the other end": lambda generator, n: (np.where(generator.random(n) < 0.1, -1.0, 1.0), 0.8),
 }
-COVERED = [
-    ("duchi", 5.0),
-    ("piecewise", 1.0),
-    ("piecewise", 5.0),
-    ("hybrid", 5.0),
-]
+COVERED = [("duchi", 5.0), ("piecewise", 1.0), ("piecewise", 5.0), ("hybrid", 5.0)]
 FEW = [2, 500]
 STUDIES = 200
 """For each number of reports, protocol and kind of people: 95 % may then read as 86 %."""

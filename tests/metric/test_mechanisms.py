@@ -524,10 +524,7 @@ def test_values_of_mechanisms(name: str) -> None:
 
 
 def check_estimates(
-    m: MetricMechanism,
-    shares: np.ndarray[tuple[int], np.dtype[np.float64]],
-    population: str,
-    by: float = 1.0,
+    m: MetricMechanism, shares: np.ndarray[tuple[int], np.dtype[np.float64]], population: str, by: float = 1.0
 ) -> None:
     """Scatter about the truth, as a share of the stated variance (times `by`)."""
     assert population in ("sampled", "fixed")
@@ -558,11 +555,7 @@ def check_estimates(
 SHARES = {6: np.array([0.4, 0.25, 0.15, 0.1, 0.07, 0.03])}
 SHARES[12] = np.repeat(SHARES[6], 2) / 2
 SHARES[9] = np.array([0.2, 0.16, 0.14, 0.12, 0.1, 0.1, 0.08, 0.06, 0.04])
-ESTIMATED = [
-    "geometric",
-    "planar",
-    "square wave",
-]
+ESTIMATED = ["geometric", "planar", "square wave"]
 
 
 @by_night("population", ["sampled", "fixed"], "fixed")

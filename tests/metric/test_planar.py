@@ -12,13 +12,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.domain.grid import Grid
-from deniable.metric import (
-    PlanarGeometric,
-    great_circle,
-    per_meter,
-    planar,
-    planar_geometric,
-)
+from deniable.metric import PlanarGeometric, great_circle, per_meter, planar, planar_geometric
 from deniable.metric.globe import EARTH
 from deniable.metric.planar import _folded_sums, planar_noise
 from deniable.plan import unit_loss

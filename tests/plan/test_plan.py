@@ -878,10 +878,7 @@ def test_a_hopeless_study_is_warned_about_by_name() -> None:
         ({"epsilon": "1"}, "positive"),
         ({"epsilon": 1.0, "missing": "drop"}, "'drop' is not a policy"),
         ({"epsilon": 1.0, "per": "person"}, "per is"),
-        (
-            {"epsilon": 1.0, "mechanism": "smp"},
-            "a study calls the record mechanism 'smp' 'sample'",
-        ),
+        ({"epsilon": 1.0, "mechanism": "smp"}, "a study calls the record mechanism 'smp' 'sample'"),
         ({"epsilon": 1.0, "protocol": {"colour": "grr"}}, "did you mean 'color'"),
         ({"epsilon": 1.0, "title": "a\tb"}, "control characters"),
         ({"epsilon": 1.0, "objective": {"bytes_cap": 3}}, "objective is an Objective"),

@@ -17,14 +17,7 @@ from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tre
 from deniable.ranges.parts import choose_part
 from deniable.reports.drawn import draw_tally
 from tests.cases import by_night
-from tests.statistics import (
-    RANGED_ERROR,
-    RANGED_HELD,
-    RANGED_PEOPLE,
-    RANGED_STUDIES,
-    each_at_least,
-    spread,
-)
+from tests.statistics import RANGED_ERROR, RANGED_HELD, RANGED_PEOPLE, RANGED_STUDIES, each_at_least, spread
 
 K = 60
 TREE = Tree(K)

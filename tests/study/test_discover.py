@@ -27,10 +27,7 @@ WORDS = ["cat", "horse", "hippopotamus"]
 STUDY = dn.Study({"word": dn.Text("a-z", longest=7), "smokes": ["yes", "no"]}, epsilon=4.0)
 AFTER = {"smokes": ["yes", "no"], "word": dn.Text("a-z", longest=7)}
 PLAN = STUDY.plan(people=6000)
-ANSWERS = {
-    "word": np.repeat(WORDS, [1500, 1000, 500]),
-    "smokes": np.tile(["yes", "no"], 1500),
-}
+ANSWERS = {"word": np.repeat(WORDS, [1500, 1000, 500]), "smokes": np.tile(["yes", "no"], 1500)}
 REPORTS = PLAN.privatize(ANSWERS, dn.seeded(3))
 
 

@@ -146,12 +146,7 @@ def test_the_same_people_are_refused_where_fakes_may_be_against_them() -> None:
     """Differences of cells, and fakes that prefer a value: what both rounds share need not help."""
     asked = {"a": ["x", "y"], "b": ["x", "y", "z"], "c": ["x", "y"]}
     plan = dn.Study(
-        asked,
-        together=[("a", "b")],
-        epsilon_first=1.0,
-        epsilon_forever=2.0,
-        rounds=2,
-        mechanism="faked",
+        asked, together=[("a", "b")], epsilon_first=1.0, epsilon_forever=2.0, rounds=2, mechanism="faked"
     ).plan(people=400)
     answers = {"a": ["x", "y"] * 200, "b": ["x"] * 400, "c": ["x"] * 400}
     one, two = (

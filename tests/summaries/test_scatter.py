@@ -13,10 +13,7 @@ import pytest
 import deniable as dn
 from deniable.likelihood import mle
 from deniable.metric.line import GeometricChannel
-from deniable.summaries import (
-    mean_of,
-    quantile_of,
-)
+from deniable.summaries import mean_of, quantile_of
 from tests import statistics
 
 Floats = npt.NDArray[np.float64]

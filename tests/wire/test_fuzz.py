@@ -347,11 +347,7 @@ def test_what_the_description_says_is_so(tmp_path: Path) -> None:
         checks.response_schema_conformance,
     ]
     with collecting(tmp_path, [PLAN], "--minimum", "10") as running:
-        HTTP.post(
-            f"{running.url}/reports/batch",
-            content=to_batch(some_reports(PLAN, 50)),
-            headers=BINARY,
-        )
+        HTTP.post(f"{running.url}/reports/batch", content=to_batch(some_reports(PLAN, 50)), headers=BINARY)
         document = HTTP.get(f"{running.url}/openapi.json").json()
         for path in document["paths"].values():  # half of what is made should get past the plan's name
             for operation in path.values():
