@@ -1,4 +1,4 @@
-"""A throw-away Spark cluster for tests: a master and two workers on loopback, and drivers in processes of
+"""Throw-away Spark for tests: a cluster of a master and two workers on loopback, and drivers in processes of
 their own, since py4j leaves sockets open, whose warnings would end other tests.
 """
 
@@ -30,14 +30,31 @@ QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -Djava.net.prefer
 """Short lives: what a better compiler would cost is never earned back."""
 
 
-@cache
-def cluster() -> SparkCluster:
-    """The cluster of this process, started when it is first asked for and stopped at the end."""
+def require_spark() -> None:
+    """Skip the test where Spark cannot run, but fail in continuous integration."""
     if find_spec("pyspark") is None:
         services.missing("pyspark is not installed", "make test installs it")
     if shutil.which("java") is None:
         services.missing("Java is not installed")
+
+
+@cache
+def cluster() -> SparkCluster:
+    """The cluster of this process, started when it is first asked for and stopped at the end."""
+    require_spark()
     return SparkCluster()
+
+
+def environment_in(folder: Path) -> dict[str, str]:
+    """What a driver needs to find Spark and a folder, and tasks this package."""
+    return {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(folder),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
 
 
 @final
@@ -57,7 +74,7 @@ class SparkCluster:
 
     def start_driver(self) -> SparkDriver:
         """A driver, with an executor on each worker."""
-        return SparkDriver(self)
+        return SparkDriver(self.address, self.folder)
 
     def kill_worker(self, executor: int) -> None:
         """End an executor, by the number of its process, and its worker, as a power cut does."""
@@ -67,18 +84,6 @@ class SparkCluster:
         assert worker.pid in self._workers
         for one in (worker, process):
             one.send_signal(signal.SIGKILL)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What a driver needs to find the cluster, and tasks this package."""
-        return {
-            **os.environ,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_LOCAL_DIRS": str(self.folder),
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        }
 
     def _start_worker(self) -> int:
         work = str(self.folder / f"work{len(self._running)}")
@@ -96,6 +101,7 @@ class SparkCluster:
         import pyspark
 
         jars = Path(pyspark.__file__).parent / "jars"
+        home = {"SPARK_HOME": str(jars.parent), "SPARK_SCALA_VERSION": "2.13"}
         command = ["java", *QUICK.split(), "-Xmx256m", "-cp", f"{jars}/*", f"org.apache.spark.deploy.{name}"]
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
@@ -104,7 +110,7 @@ class SparkCluster:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env=self.environment | {"SPARK_HOME": str(jars.parent), "SPARK_SCALA_VERSION": "2.13"},
+                env=environment_in(self.folder) | home,
             )
         self._running.append(process)
         return process
@@ -132,25 +138,19 @@ class SparkCluster:
 class SparkDriver:
     """A driver in a process of its own, which does the cases of tests/engines/spark_driver.py."""
 
-    def __init__(self, cluster: SparkCluster) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="driver-", dir=cluster.folder))
+    def __init__(self, address: str, folder: Path) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="driver-", dir=folder))
         self._log = self.folder / "log"
         self._calls = 0
+        module = "tests.engines.spark_driver"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "tests.engines.spark_driver",
-                    cluster.address,
-                    str(self.folder),
-                    QUICK,
-                ],
+                [sys.executable, "-m", module, address, str(self.folder), QUICK],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 cwd=Path(__file__).parents[1],
-                env=cluster.environment,
+                env=environment_in(folder),
             )
 
     def call(self, case: str, **given: Any) -> Any:

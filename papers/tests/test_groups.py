@@ -112,6 +112,8 @@ def test_empty_groups_are_left_out() -> None:
             mle_groups([(dn.grr(3, 1.0), dn.Tally(6, np.array([1, 2, 3]))), (other, [])])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match="no reports yet in any group"):
         mle_groups([(m, empty), (m, empty)])
+    with pytest.raises(dn.InvalidParameter, match="a table of chances, got str"):
+        mle_groups([("x", [])])  # type: ignore[list-item]
     with pytest.raises(dn.InvalidParameter, match=r"groups are a list of pairs.*got int"):
         mle_groups(5)  # type: ignore[arg-type]
 

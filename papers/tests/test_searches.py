@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.likelihood.test_skewed import skewed
+from tests.likelihood.test_mle import skewed
 from tests.likelihood.test_smoothing import hill, sample_tally
 
 import deniable as dn

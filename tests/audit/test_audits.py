@@ -1336,34 +1336,9 @@ def test_pairs_may_be_a_table_of_people() -> None:
         make_setting(plan, 3, "record", None, None)  # type: ignore[arg-type]
 
 
-def test_a_mechanism_that_keeps_its_worst_case_but_no_distance_fails() -> None:
-    """It tells neighbors apart as well as the two ends."""
-    said = dn.metric.geometric(5, 0.5)
-    flat = dn.grr(6, said.loss())
-    faulty = dn.metric.geometric(5, 0.5)
-    object.__setattr__(faulty, "privatize", flat.privatize)
-    found = audited(faulty, trials=20_000)
-    assert (found.verdict, found.claim) == ("FAIL", said.loss_at(1))
-    assert audited(said, trials=20_000).passed
-    assert audited(faulty, trials=20_000, pairs=[(0, 5)]).passed  # where nothing is wrong
-
-
 def test_a_client_whose_method_was_replaced_is_itself_audited() -> None:
     client = dn.Client(one(dn.grr(4, 1.0)), fresh=True)
     client.report = lambda answers, number: names_the_answer(  # type: ignore[assignment, method-assign, misc]
         dn.Client(client.plan, fresh=True), answers, number
     )
     assert audited(client, trials=500).lower_bound > 3
-
-
-def test_order_alone_is_found_without_the_plan() -> None:
-    """By the bytes alone, where nobody says what they mean."""
-    m = listed(dn.ss(25, 1.0))
-    faulty, words = TruthFirst(m), dn.seeded(2)
-
-    def client(answers: dict[str, object], secret: bytes, number: int) -> bytes:
-        return faulty.privatize([int(str(answers["x"]))], words).tobytes()
-
-    found = audited(client, trials=5000, pairs=[({"x": "0"}, {"x": "24"})], claim=1.0)
-    assert found.lower_bound > 2.5
-    assert [fault for fault in found.faults if "seeded" not in fault] == []

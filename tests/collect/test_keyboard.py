@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
-from deniable.collect.access import Actor, draw_token, hash_token
-from deniable.collect.store import open_store
-from tests.collect.journeys import COLORS, DESK, check_access, check_colors, counted, post, visiting
+from tests.collect.journeys import COLORS, DESK, check_access, counted, visiting
 from tests.collector import Running
 
 FARTHEST = 30
@@ -171,18 +168,3 @@ def test_a_whole_survey_by_the_keyboard_alone(browser: Browser, collector: Runni
         expect(forget).to_be_focused()
         assert page.evaluate("document.documentElement.scrollWidth") <= DESK["width"]
     assert counted(collector, STUDY) == before + 1
-
-
-@pytest.mark.long
-def test_everybody_can_use_the_dashboard_of_a_reader(browser: Browser, collector: Running) -> None:
-    post(collector, STUDY, 200, age=42, income=2500.0)
-    token = draw_token()
-    store = open_store(f"sqlite:///{collector.folder}/reports.db", create=False)
-    store.access.add("rita", "reader", hash_token(token), Actor("zoe", "shell"))
-    store.close()
-    with visiting(browser, collector, viewport=DESK, bypass_csp=True) as visit:
-        page = visit.page
-        page.goto(f"{collector.url}/dashboard#plan={STUDY.id}&token={token}")
-        expect(page.get_by_text("rita, reader")).to_be_visible()
-        expect(page.get_by_role("img", name="Estimates of smokes")).to_be_visible()
-        check_colors(page)

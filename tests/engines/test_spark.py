@@ -1,4 +1,4 @@
-"""Counts on a Spark cluster of two workers."""
+"""Counts by Spark: on this machine, and by night on a cluster of two workers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests import services, spark
 from tests.cases import by_night
 from tests.engines.test_counts import count_files, require
 
-ALONE, TOGETHER = ([7], [0, 5, 7]), [2, 3]
-"""Random tables that are counted one by one, by day and by night, and at once: by night of every kind of
-record mechanism, and of most shapes of reports.
+ALONE, TOGETHER = [0, 5, 7], [2, 3]
+"""Random tables that are counted one by one, and at once: of every kind of record mechanism, and of most
+shapes of reports.
 """
 
 
@@ -31,13 +31,23 @@ def driver() -> Iterator[spark.SparkDriver]:
     made.stop()
 
 
-@by_night("seeds", ALONE, ALONE[1])
-def test_spark_counts_the_same(driver: spark.SparkDriver, tmp_path: Path, seeds: list[int]) -> None:
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[spark.SparkDriver]:
+    """A driver that does its tasks itself: one process of Java in place of six."""
+    spark.require_spark()
+    made = spark.SparkDriver("local[2]", tmp_path)
+    yield made
+    made.stop()
+
+
+@by_night("where", ["local", "driver"], "driver")
+def test_spark_counts_the_same(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    driver = request.getfixturevalue(where)
     expected = {}
-    for seed in seeds:
+    for seed in ALONE:
         (tmp_path / str(seed)).mkdir()
         expected[seed] = count_files(seed, tmp_path / str(seed))
-    assert driver.call("count", folder=str(tmp_path), seeds=seeds) == expected
+    assert driver.call("count", folder=str(tmp_path), seeds=ALONE) == expected
     wrong = driver.call("count", folder=str(tmp_path), seeds=[7], fault=[" >> ", " >> 1 + "])
     assert wrong[7] != expected[7]
 
@@ -72,7 +82,7 @@ def test_a_cluster_that_gives_no_executor_is_refused(driver: spark.SparkDriver) 
     driver.call("run", commands=[])
     running = spark.cluster()
     script = WAITS.format(address=running.address)
-    environment = running.environment | {"JAVA_TOOL_OPTIONS": spark.QUICK}
+    environment = spark.environment_in(running.folder) | {"JAVA_TOOL_OPTIONS": spark.QUICK}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=spark.SECONDS
     )
@@ -158,6 +168,7 @@ def test_reports_are_made_once(driver: spark.SparkDriver, tmp_path: Path) -> Non
     assert found["views"] == []
 
 
+@pytest.mark.long
 def test_the_shell_works_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path) -> None:
     _, given = make_people(tmp_path)
     plan, into, address = given["plan"], str(tmp_path / "reports"), spark.cluster().address

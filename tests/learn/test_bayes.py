@@ -22,9 +22,11 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import deniable as dn
-from deniable.arrays import Integers
+from deniable.arrays import Floats, Integers
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidReport, InvalidValue
 from deniable.learn import PrivateNaiveBayes
+from deniable.learn.bayes import shrink_margin
+from deniable.learn.margins import Margin
 from deniable.learn.questions import encode_column
 from deniable.reports import Tallies
 from deniable.results.windows import Windows
@@ -444,35 +446,37 @@ def test_it_is_an_estimator_of_scikit_learn() -> None:
         assert cross_val_score(model, frame, ill, cv=3).mean() > 0.6
 
 
-FEATURES = "its tables have other columns than the domains"
-
-
-VALUES = "its tables have values or labels outside of the domains, which are refused"
-
-
+_OTHER_COLUMNS = [
+    "check_fit_score_takes_y",
+    "check_dont_overwrite_parameters",
+    "check_n_features_in_after_fitting",
+    "check_estimators_dtypes",
+    "check_dtype_object",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_classifiers_one_label",
+    "check_classifiers_regression_target",
+    "check_supervised_y_2d",
+    "check_fit2d_1sample",
+    "check_fit2d_1feature",
+    "check_dict_unchanged",
+    "check_fit2d_predict1d",
+]
+_OTHER_VALUES = [
+    "check_estimators_overwrite_params",
+    "check_estimators_fit_returns_self",
+    "check_readonly_memmap_input",
+    "check_positive_only_tag_during_fit",
+    "check_classifier_data_not_an_array",
+    "check_classifiers_classes",
+    "check_estimators_partial_fit_n_features",
+    "check_classifiers_train",
+]
 EXPECTED = {
-    "check_fit_score_takes_y": FEATURES,
-    "check_estimators_overwrite_params": VALUES,
-    "check_dont_overwrite_parameters": FEATURES,
-    "check_estimators_fit_returns_self": VALUES,
-    "check_readonly_memmap_input": VALUES,
-    "check_n_features_in_after_fitting": FEATURES,
-    "check_positive_only_tag_during_fit": VALUES,
-    "check_estimators_dtypes": FEATURES,
-    "check_dtype_object": FEATURES,
-    "check_estimators_pickle": FEATURES,
-    "check_f_contiguous_array_estimator": FEATURES,
-    "check_classifier_data_not_an_array": VALUES,
-    "check_classifiers_one_label": FEATURES,
-    "check_classifiers_classes": VALUES,
-    "check_estimators_partial_fit_n_features": VALUES,
-    "check_classifiers_train": VALUES,
-    "check_classifiers_regression_target": FEATURES,
-    "check_supervised_y_2d": FEATURES,
-    "check_fit2d_1sample": FEATURES,
-    "check_fit2d_1feature": FEATURES,
-    "check_dict_unchanged": FEATURES,
-    "check_fit2d_predict1d": FEATURES,
+    **dict.fromkeys(_OTHER_COLUMNS, "its tables have other columns than the domains"),
+    **dict.fromkeys(
+        _OTHER_VALUES, "its tables have values or labels outside of the domains, which are refused"
+    ),
 }
 """Checks that fail, since they make tables of their own, and domains are required."""
 
@@ -541,3 +545,45 @@ def test_refused_tables_and_tallies() -> None:
     strange = Plan.of({"sex": ["f", "m"]}, dn.grr(2, 1.0), 10)
     with pytest.raises(InvalidReport, match="the classifier needs age, town, sex"):
         make_model().fit_tally(strange, tallies)
+
+
+def shrink_two(f1: Floats, f0: Floats, variance: float, pi: float, prior: Floats) -> list[Floats]:
+    """Two classes, as they are specified."""
+    d = f1 - f0
+    w = max(0.0, 1 - d.size * variance / float(d @ d))
+    found = np.maximum(prior + (1 - pi) * w * d, 0.05 * prior), np.maximum(prior - pi * w * d, 0.05 * prior)
+    return [one / one.sum() for one in found]
+
+
+def test_two_classes_shrink_as_specified() -> None:
+    draw = np.random.default_rng(10)
+    for _ in range(50):
+        k, pi = int(draw.integers(2, 9)), float(draw.uniform(0.1, 0.9))
+        prior, f1, f0 = draw.dirichlet(np.ones(k), 3)
+        noise = draw.uniform(0, 0.01, 2)
+        margin = Margin(np.stack([f1, f0]), np.repeat(noise[:, None], k, axis=1), np.ones(2))
+        found = shrink_margin(margin, np.array([pi, 1 - pi]), prior)
+        np.testing.assert_allclose(found, shrink_two(f1, f0, noise.sum(), pi, prior), atol=1e-8)
+
+
+def test_noise_alone_moves_nothing_and_classes_without_reports_have_the_prior() -> None:
+    shares = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [1 / 3, 1 / 3, 1 / 3]])
+    prior, classes = np.array([0.6, 0.3, 0.1]), np.array([0.4, 0.5, 0.1])
+    quiet = shrink_margin(Margin(shares, np.full((3, 3), 9.0), np.ones(3)), classes, prior)
+    np.testing.assert_allclose(quiet, np.tile(prior, (3, 1)))
+    some = shrink_margin(Margin(shares, np.zeros((3, 3)), np.array([1.0, 1.0, 0.0])), classes, prior)
+    np.testing.assert_allclose(some[2], prior)
+    assert some[0, 0] > some[1, 0]
+    np.testing.assert_allclose(some.sum(axis=1), 1.0)
+
+
+def test_rare_values_are_damped() -> None:
+    """Two values with the same ratio of shares: that of the rare one, which is mostly noise, counts less."""
+    shares = np.array([[0.60, 0.02, 0.38], [0.30, 0.01, 0.69]])
+    margin = Margin(shares, np.full((2, 3), 0.0004), np.ones(2))
+    half = np.array([0.5, 0.5])
+    plain, damped = (shrink_margin(margin, half, shares.mean(axis=0), damp) for damp in (0.0, 0.5))
+    ratios = [np.log(one[0] / one[1]) for one in (plain, damped)]
+    assert ratios[0][0] == pytest.approx(ratios[0][1], rel=0.01)
+    assert 0 < ratios[1][1] < 0.75 * ratios[1][0]
+    assert ratios[1][0] > 0.9 * ratios[0][0]

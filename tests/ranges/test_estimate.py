@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -263,3 +264,136 @@ def test_levels_take_the_mechanism_that_errs_least(epsilon: float) -> None:
 
 def test_large_budgets_leave_plain_values() -> None:
     assert isinstance(choose_part(1000, 25.0), Direct)
+
+
+def even(fanout: int, levels: int) -> LeastSquares:
+    """A full tree whose people are spread evenly over its levels, so that a variance is n Var / V."""
+    return LeastSquares(Tree(fanout**levels, fanout), (float(levels),) * levels)
+
+
+@pytest.mark.parametrize(
+    ("fanout", "levels", "first", "last", "stated"),
+    [
+        (2, 3, 0, 3, 2.232143),
+        (2, 3, 2, 7, 2.803571),
+        (2, 3, 0, 4, 0.857143),
+        (4, 2, 0, 5, 2.575),
+        (4, 2, 3, 13, 3.9),
+        (4, 5, 100, 200, 13.425896),
+        (4, 5, 0, 500, 8.290306),
+    ],
+)
+def test_known_variances(fanout: int, levels: int, first: int, last: int, stated: float) -> None:
+    assert even(fanout, levels).variances_of([first], [last])[0] == pytest.approx(stated, abs=1e-6)
+
+
+def test_a_full_tree_follows_the_formula_of_contrasts() -> None:
+    """n Var / V is the sum over levels of |cover - mean|^2 / P, where P adds up all levels below."""
+    fanout, levels = 4, 4
+    k = fanout**levels
+    generator = np.random.default_rng(1)
+    for first, last in np.sort(generator.integers(0, k + 1, (50, 2)), axis=1).tolist():
+        cover, total = ((np.arange(k) >= first) & (np.arange(k) < last)).astype(np.float64), 0.0
+        for level in reversed(range(levels)):
+            precision = sum(fanout ** -(below - level) for below in range(level, levels)) / levels
+            table = cover.reshape(-1, fanout)
+            total += ((table - table.mean(axis=1, keepdims=True)) ** 2).sum() / precision
+            cover = table.mean(axis=1)
+        assert even(fanout, levels).variances_of([first], [last])[0] == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "fanout"), [(2, 2), (7, 2), (13, 4), (37, 3), (64, 4), (65, 4)])
+def test_ragged_trees_agree_with_a_dense_solution(k: int, fanout: int) -> None:
+    tree, generator = Tree(k, fanout), np.random.default_rng(k)
+    variances = generator.uniform(0.5, 3, tree.levels).tolist()
+    found = LeastSquares(tree, variances)
+    measured = [generator.normal(size=size) for size in tree.sizes]
+    levels = zip(tree.divisors, tree.sizes, strict=True)
+    holds = [np.arange(k) // divisor == np.arange(size)[:, None] for divisor, size in levels]
+    nodes = np.concatenate(holds).astype(np.float64)
+    precision = 1 / np.repeat(variances, tree.sizes)
+    bordered = np.zeros((k + 1, k + 1))
+    bordered[:k, :k] = nodes.T @ (precision[:, None] * nodes)
+    bordered[:k, k] = bordered[k, :k] = 1.0
+    inverse = np.linalg.inv(bordered)
+    right = np.append(nodes.T @ (precision * np.concatenate(measured)), 1.0)
+    assert found.solve(measured) == pytest.approx((inverse @ right)[:k], abs=1e-12)
+    firsts, lasts = np.triu_indices(k + 1)
+    ranges = ((np.arange(k) >= firsts[:, None]) & (np.arange(k) < lasts[:, None])).astype(np.float64)
+    truth = np.einsum("ni,ij,nj->n", ranges, inverse[:k, :k], ranges)
+    assert found.variances_of(firsts, lasts) == pytest.approx(truth, abs=1e-12)
+    points = generator.normal(size=k)
+    weights = np.concatenate(found.weights_of(points))
+    assert weights == pytest.approx(precision * (nodes @ inverse[:k, :k] @ points), abs=1e-12)
+
+
+def test_all_people_are_known() -> None:
+    assert even(4, 3).variances_of([0, 5, 64], [64, 5, 64]).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_trees_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(dn.InvalidParameter, match="integer of at least 2"):
+        Tree(1)
+    with pytest.raises(dn.InvalidParameter, match="fanout"):
+        Tree(10, fanout=1)
+    for variances in ((1.0,), (1.0, 0.0), (1.0, np.inf)):
+        with pytest.raises(dn.InvalidParameter, match="2 levels"):
+            LeastSquares(Tree(16), variances)
+
+
+N = 1000  # reports of each level
+NEAR = 0.45
+"""Which part of the bound the worst report reaches at least; seen are 0.5 to 0.85."""
+
+
+def expect(k: int, epsilon: float) -> RangeEstimate:
+    parts = plan_tree(k, epsilon)
+    return RangeEstimate(Tree(k), [Estimate(N, np.full(part.k, N / part.k), part.law) for part in parts])
+
+
+def move(found: RangeEstimate, level: int, supported: Floats) -> float:
+    """How many people a report counts for in the range that it moves most, all levels together."""
+    none = [np.zeros(size) for size in found.tree.sizes]
+    law = found.estimates[level].law
+    told = none.copy()
+    told[level] = (supported - law.q) / law.gain
+    below = np.append(0.0, np.cumsum(found.squares.solve(told) - found.squares.solve(none)))
+    return found.tree.levels * float(below.max() - below.min())
+
+
+def list_sets(part: SetMechanism) -> Floats:
+    """All outcomes; of sets that are too many, those of neighbors."""
+    if isinstance(part, Pooled):
+        return np.asarray(part.support(np.arange(part.pool.cells)), dtype=np.float64)
+    size = int(part.law.sizes.max())
+    chosen = (
+        list(combinations(range(part.k), size))
+        if part.k <= 16
+        else [range(low, low + size) for low in range(part.k - size + 1)]
+    )
+    found = np.zeros((len(chosen), part.k))
+    for row, some in zip(found, chosen, strict=True):
+        row[list(some)] = 1.0
+    return found
+
+
+@by_night(("k", "epsilon"), [(64, 1.0), (100, 4.0), (256, 2.0)], (64, 1.0))
+def test_no_report_moves_a_range_by_more_than_the_bound(k: int, epsilon: float) -> None:
+    found, parts = expect(k, epsilon), plan_tree(k, epsilon)
+    worst = max(move(found, level, row) for level, part in enumerate(parts) for row in list_sets(part))
+    bound = found.bound_influence(N * len(parts))
+    assert NEAR * bound < worst <= bound
+
+
+def test_what_a_report_adds_to_one_node_is_no_bound() -> None:
+    """A planted fault: a report supports several nodes of a range at once."""
+    found = expect(256, 2.0)
+    single = max(estimate.law.contributions[1] for estimate in found.estimates) * len(found.estimates)
+    worst = max(move(found, 3, row) for row in list_sets(plan_tree(256, 2.0)[3]))
+    assert worst > 2 * single
+
+
+def test_a_plan_states_the_bound_of_ranges() -> None:
+    plan = dn.Study({"income": dn.Range(0, 256, queries="ranges")}, epsilon=2.0).plan(people=1000)
+    told = " ".join(plan.explain().split())
+    assert "1 % of them moves the share of a range of 'income' by up to 42.7 points" in told

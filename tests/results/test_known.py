@@ -25,7 +25,6 @@ from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire
 from spec.make.groups import ANSWERS, TRIAL, answers_of, plans
-from tests.cases import by_night
 from tests.statistics import CROSSED_HELD, CROSSED_SIZE, CROSSED_STUDIES, TESTED_STUDIES
 
 SMOKING = dn.Study(
@@ -149,7 +148,7 @@ def test_the_test_is_that_of_homogeneity() -> None:
 
 
 @pytest.mark.long
-@by_night(("sizes", "seed"), [((500, 500), 1), ((200, 1800), 2)], ((500, 500), 1))
+@pytest.mark.parametrize(("sizes", "seed"), [((500, 500), 1), ((200, 1800), 2)])
 def test_equal_groups_are_found_different_as_often_as_stated(sizes: tuple[int, ...], seed: int) -> None:
     rng, shares = np.random.default_rng(seed), np.tile([0.5, 0.4, 0.1], (2, 1))
     found = [_read(COLORS, _count(COLORS, shares, sizes, rng)).test().p < 0.05 for _ in range(TESTED_STUDIES)]

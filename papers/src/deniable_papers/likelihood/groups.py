@@ -78,4 +78,8 @@ def _check_groups(groups: Iterable[tuple[Source, Tally | Array]]) -> Sequence[tu
 def _count_values(source: object) -> int:
     """How many values there are, also where nobody has reported."""
     known = getattr(source, "k", None)
-    return known if isinstance(known, int) else len(np.asarray(source))
+    if isinstance(known, int):
+        return known
+    if np.ndim(channel := np.asarray(source)) != 2:
+        raise InvalidParameter(f"a group has a mechanism or a table of chances, got {type(source).__name__}")
+    return len(channel)

@@ -104,6 +104,10 @@ class Summed:
 
     def estimate(self, tally: Tally) -> Estimate:
         """Unbiased frequencies with error bars."""
+        if not isinstance(tally, Tally):
+            raise InvalidReport(
+                f"estimates are made from a tally, m.estimate(m.tally(reports)), got {type(tally).__name__}"
+            )
         if tally.counts.size != self.k:
             raise InvalidReport(f"this tally counts {tally.counts.size} values, the mechanism has {self.k}")
         return Estimate(tally.n, tally.counts, self.law)
