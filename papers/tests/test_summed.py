@@ -102,7 +102,7 @@ def test_there_is_no_exact_loss_and_what_cannot_be_is_refused() -> None:
     for wrong in (reports * np.nan, reports.astype(np.float64), reports[:, 1:]):
         with pytest.raises(dn.InvalidReport, match=r"finite float32 of shape \(n, 4\)"):
             m.tally(wrong)
-    with pytest.raises(dn.InvalidReport, match="made from a tally.*got list"):
+    with pytest.raises(dn.InvalidReport, match=r"made from a tally.*got list"):
         she(4, 1.0).estimate([1, 2])  # type: ignore[arg-type]
     with pytest.raises(dn.InvalidReport, match="counts 2 values"):
         m.estimate(dn.Tally(3, np.array([1, 2])))

@@ -294,7 +294,8 @@ def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> Non
 USUAL = [("grr", 0.5), ("grr", 4.0), ("oue", 1.0)]
 
 
-@by_night(("name", "epsilon"), USUAL, USUAL[2])
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "epsilon"), USUAL)
 def test_thresholds_5_percent_off_are_found(name: str, epsilon: float) -> None:
     """k = 100. The chance to find it is above 95 % at worst (GRR, epsilon 0.5), and near 1 elsewhere."""
     m = dn.PROTOCOLS[name].make(100, epsilon)
@@ -308,7 +309,8 @@ def test_thresholds_5_percent_off_are_found(name: str, epsilon: float) -> None:
 UNRESET = [("sue", 0.5), ("sue", 2.0), ("oue", 1.0), ("oue", 4.0)]
 
 
-@by_night(("name", "epsilon"), UNRESET, ("oue", 4.0))
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "epsilon"), UNRESET)
 def test_true_bit_not_reset_is_found(name: str, epsilon: float) -> None:
     """The unary client of pure-ldp 1.1.2: its true epsilon is ln(e^eps + 2) for OUE, ln(e^eps + e^(eps/2) +
     1) for SUE.
@@ -337,7 +339,8 @@ def test_unshuffled_subset_is_found() -> None:
 FAKED = [([10, 10], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")]
 
 
-@by_night(("ks", "protocol"), FAKED, *FAKED[1:-1])
+@pytest.mark.long
+@pytest.mark.parametrize(("ks", "protocol"), FAKED)
 def test_fake_data_claimed_at_epsilon_per_record_is_found(ks: list[int], protocol: str) -> None:
     """RS+FD as published says epsilon = 1; per record it is ln(d (e - 1) + 1), which is what the
     plan states.
@@ -360,6 +363,7 @@ def test_fake_data_per_attribute_is_not_per_record() -> None:
     assert not audited(Seeded(plan, 2), trials=100_000, claim=1.0).passed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("make", "rounds"), [(dn.rounds.l_grr, 5), (dn.rounds.loloha, 5)])
 def test_permanent_answers_sampled_again_are_found(
     make: Callable[..., dn.rounds.Memoized], rounds: int

@@ -273,6 +273,7 @@ def test_a_program_that_sends_one_value_only_is_suspicious(run: Run) -> None:
     assert "PASS" not in outcome.out
 
 
+@pytest.mark.long
 def test_a_program_is_started_twice_at_once(run: Run) -> None:
     """So that a seed from the clock is the same: here the seed is how many have started until both have."""
     made = Plan.of({"x": ["a", "b", "c"]}, dn.grr(3, 1.0), people=1000)

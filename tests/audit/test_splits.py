@@ -57,6 +57,7 @@ def test_right_clients_pass(name: str, per: Per) -> None:
     assert found.lower_bound > 0.6 * truth
 
 
+@pytest.mark.long
 def test_the_client_itself_passes() -> None:
     assert audited(dn.audit.client_of(plan := many(NESTED["sample and faked"])), plan=plan, trials=200).passed
     assert audited(plan, trials=500, level=SURE).passed

@@ -817,6 +817,7 @@ def test_messages_name_the_attributes() -> None:
     assert "noise. Attribute 1 has 90 values" in (warning(consider([2, 90], 0.5, 1000)[0], 1000) or "")
 
 
+@pytest.mark.long
 def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     """What it says is enough, and a thousandth less is not."""
     best = consider([40, 30], 0.5, 3000, mechanisms="RS+FD", per="attribute")[0]

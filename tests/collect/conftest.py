@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deniable.study import Plan
     from tests.collect.journeys import Visit
 
-JOURNEYS = ["cross", "first_load", "keyboard", "known", "pages", "plans", "results", "survey"]
+JOURNEYS = ["cross", "first_load", "keyboard", "known", "pages", "plans", "same_numbers", "survey"]
 
 
 def _list_plans(kind: str) -> list[Plan]:

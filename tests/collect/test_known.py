@@ -109,6 +109,7 @@ def check_kinds(browser: Browser, collector: Running) -> None:
         visit.check()
 
 
+@pytest.mark.long
 def test_a_ticket_does_not_hide_the_group(
     browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:

@@ -411,6 +411,7 @@ def test_a_ticket_is_exchanged_waited_for_and_sent(
     assert counted(closed, TICKETED) == before + 2
 
 
+@pytest.mark.long
 def test_a_report_that_waits_for_its_time_is_stopped(
     browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
@@ -560,6 +561,7 @@ def test_the_headline_is_about_what_is_guessed_most_often(visit: Visit) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Running) -> None:
     post(collector, MIXED, 400, **IN_TOWN)
     post(collector, MIXED, 402, **IN_TOWN)
@@ -754,6 +756,7 @@ def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running)
         set_round(collector, FILLED, 1, None)
 
 
+@pytest.mark.long
 def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_path: Path) -> None:
     page = visit.dashboard(FILLED)
     expect(page.get_by_role("img", name="Estimates of Coffee")).to_be_visible()

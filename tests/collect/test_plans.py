@@ -125,6 +125,7 @@ def test_two_plans_are_one_survey(browser: Browser, collector: Running) -> None:
         expect(page.locator(".head .notice", has_text="2999")).to_be_visible()
 
 
+@pytest.mark.long
 def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collector: Running) -> None:
     before = both(collector)
     with following(browser, collector, BOTH) as visit:
@@ -159,6 +160,7 @@ def test_what_arrived_stays_and_the_rest_is_tried_again(browser: Browser, collec
         visit.problems.clear()  # the refusal
 
 
+@pytest.mark.long
 def test_one_typed_code_opens_all_plans_of_its_letter(
     browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
@@ -235,6 +237,7 @@ def test_an_app_takes_the_invitation_to_its_plan_from_a_link_of_several(
         tea.send(closed.url, tea.report({"Tea": "no"}), second)
 
 
+@pytest.mark.long
 def test_a_ticket_waits_and_the_other_report_does_not(
     browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
@@ -153,6 +154,7 @@ def test_all_kinds_of_questions_on_two_pages(browser: Browser, collector: Runnin
         expect(page.locator("#receipt")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_dashboard_says_what_one_answer_gives_away_and_has_one_panel_of_all_that_apply(
     browser: Browser, collector: Running
 ) -> None:
@@ -246,6 +248,7 @@ def test_a_place_is_found_on_the_map(browser: Browser, collector: Running) -> No
         assert not [one for one in visit.sent if not one.url.startswith((visit.url, "data:", "about:"))]
 
 
+@pytest.mark.long
 def test_only_drawn_questions_are_asked(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="de-DE", viewport=PHONE, bypass_csp=True) as visit:
         page = visit.survey(DRAWN)

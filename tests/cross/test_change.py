@@ -113,6 +113,7 @@ def _rounds(plan: Plan, seed: int, n: int) -> tuple[tuple[Reports, Reports], flo
     return rounds, float((two[women] == "yes").mean() - (one[women] == "yes").mean())
 
 
+@pytest.mark.long
 def test_intervals_of_linked_rounds_hold_and_are_the_narrowest() -> None:
     """About all who could have been asked, whose shares change by 0.1 * (0.7 - 0.3)."""
     plan = AGAIN.plan(people=CHANGED_PEOPLE)

@@ -92,6 +92,7 @@ def _find_ends(case: Case, tables: Floats) -> tuple[Floats, Floats]:
     )
 
 
+@pytest.mark.long
 def test_intervals_of_conditional_shares_hold_in_all_cases() -> None:
     held = []
     for i, case in enumerate(CASES):
@@ -143,6 +144,7 @@ def test_stacks_say_what_single_tables_say(case: Case) -> None:
         assert table.trend().statistic == pytest.approx(trends[i], rel=1e-9)
 
 
+@pytest.mark.long
 def test_sizes_of_tests_are_right_for_all_nulls() -> None:
     """Of independence, and of no trend."""
     found, trends = [], []

@@ -103,6 +103,7 @@ def test_a_study_without_power_cannot_tell() -> None:
     assert Test(30.0, 2, 1000, "change", 0.2, fewest=9).verdict == "cannot tell"
 
 
+@pytest.mark.long
 def test_tests_of_few_reports_have_their_sizes() -> None:
     """The first-order test, as tables had it, is the planted fault: it rejects up to all studies."""
     found = [measure(null, FEW_STUDIES, i) for i, null in enumerate(LOOKED_AT)]

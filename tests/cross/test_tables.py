@@ -21,6 +21,7 @@ from deniable.law import Law
 from deniable.mechanisms import Mechanism, Tally, grr
 from deniable.summaries.ratios import find_fieller_ends
 from tests import statistics
+from tests.cases import by_night
 
 Spread = Callable[[Floats], Floats]
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])
@@ -201,7 +202,7 @@ def draw(n: int, studies: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]
     return np.random.default_rng(3).multinomial(n, law.q + law.gain * CELLS.ravel(), size=studies)
 
 
-@pytest.mark.parametrize("n", [1000, 20_000])
+@by_night("n", [1000, 20_000], 20_000)
 def test_intervals_of_means_hold(n: int) -> None:
     held = np.zeros(3, dtype=int)
     for counts in draw(n, STUDIES):

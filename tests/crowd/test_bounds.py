@@ -166,6 +166,7 @@ def test_what_makes_no_sense_is_refused(epsilon: float, n: int, delta: float) ->
         shuffled(1.0, 10, 1e-6, bound="best")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_huge_crowd_counts_as_all_people_on_earth() -> None:
     assert shuffled(1.0, 10**15) == shuffled(1.0, 10**11)
     assert shuffled(1.0, 10**15).epsilon < 1.2e-5
@@ -377,7 +378,7 @@ STATED = {
 }
 
 
-@pytest.mark.parametrize(("n", "local"), STATED)
+@by_night(("n", "local"), STATED, *list(STATED)[1:])
 def test_known_points_of_clones_and_blankets(n: int, local: float) -> None:
     """Ours are bounds of the same sums in coarser groups: at most 1.5 % above, never below by more than 0.1 %
     (theirs are grouped, too).

@@ -200,6 +200,7 @@ def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path
         assert tomllib.loads(text)["survey"]["ask"] == "sampled"
 
 
+@pytest.mark.long
 def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser, file: Path) -> None:
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
         expect(page.locator(".known")).to_have_count(4)
@@ -252,6 +253,7 @@ def test_a_half_written_question_is_complained_of_at_its_field(browser: Browser,
         expect(page.locator(".asked").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_texts_are_written_in_each_language(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(

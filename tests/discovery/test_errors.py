@@ -113,6 +113,7 @@ def check_searches(choose: Decide, studies: int) -> None:
     statistics.at_least(held, shown, statistics.SEARCHED_HELD, "conditional intervals that hold")
 
 
+@pytest.mark.long
 def test_intervals_of_whole_searches_hold() -> None:
     check_searches(search, statistics.SEARCHED_STUDIES)
 

@@ -30,6 +30,7 @@ def study(**options: Any) -> dn.Study:
     )
 
 
+@pytest.mark.long
 def test_margins_of_those_who_answer_are_what_results_scatter_by() -> None:
     """200 surveys of 1,500 people: the margins that take it that everybody answers are found to be wrong."""
     plan = study(answered={"job": WORK, "pay": WORK, "age": TELL}).plan(people=PEOPLE)

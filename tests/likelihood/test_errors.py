@@ -57,6 +57,7 @@ def test_repeats_that_do_not_move_would_be_seen(monkeypatch: pytest.MonkeyPatch)
         statistics.at_least(held(1, 1e-6), STUDIES * 2, 0.88, "repeats that do not move")
 
 
+@pytest.mark.long
 def test_repeats_in_corners_alone_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved as exactly as one likes, repeats never put anybody between the ends."""
     monkeypatch.setattr(result, "unrefused", _as_found)

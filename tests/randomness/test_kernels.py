@@ -17,6 +17,7 @@ from deniable.mechanisms.shapes import bits
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from spec.make.subsets import listed, packed
+from tests.cases import by_night
 from tests.mechanisms.test_every_mechanism import compile_loops
 
 
@@ -203,7 +204,7 @@ def test_hadamard_of_every_width(k: int, monkeypatch: pytest.MonkeyPatch) -> Non
         assert counts[v] == sum((int(column) & (v + 1)).bit_count() % 2 == 0 for column in reports)
 
 
-@pytest.mark.parametrize("name", ["grr", "oue", "olh", "plh", "ss", "hr"])
+@by_night("name", ["grr", "oue", "olh", "plh", "ss", "hr"], "oue", "olh", "plh", "hr")
 @pytest.mark.parametrize("source", ["fixed", "keyed"])
 def test_words_of_any_source_in_bulk(name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be reached by position is read in order."""

@@ -77,7 +77,7 @@ def count_held(studies: Sequence[RangeEstimate], shares: Floats) -> tuple[list[i
     return ranges, quantiles
 
 
-@pytest.mark.parametrize("people", PEOPLE)
+@by_night("people", PEOPLE, *list(PEOPLE)[1:])
 @by_night("epsilon", [1.0, 4.0], 4.0)
 def test_intervals_hold(people: str, epsilon: float) -> None:
     """Of ranges and of quantiles, and the scatter of all ranges is the one that the law states."""

@@ -218,6 +218,7 @@ def test_rounds_of_a_seed_are_reproducible_and_differ() -> None:
         dn.remembering(7, round=0)
 
 
+@pytest.mark.long
 def test_the_error_of_a_change_between_rounds() -> None:
     """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did
     not change.

@@ -75,6 +75,7 @@ def test_the_interval_holds_whoever_answered(chain: str, move: Move, truth: floa
     at_least(held, STUDIES, 0.95, f"{chain}, {move.__name__}")
 
 
+@pytest.mark.long
 def test_rounds_taken_as_independent_are_found_out() -> None:
     """Where people swap answers, too narrow; where nobody changes, much too wide."""
     clear = plan_by("l_grr", first=6.0, forever=8.0)
@@ -165,6 +166,7 @@ def test_the_change_of_a_mean_of_these_people_is_covered(people: People | None) 
     at_least(held, STUDIES, 0.95, f"a mean, {people}")
 
 
+@pytest.mark.long
 def test_a_mean_of_rounds_taken_as_independent_is_found_out() -> None:
     """All people move from one end to the other, and who they are is chance: the rounds' errors add up."""
 

@@ -476,6 +476,7 @@ def test_the_shortest_intervals_of_groups_hold_as_well() -> None:
         assert held >= SHORT_HELD[part], f"of the shortest {part:g}: {held:.3f}"
 
 
+@pytest.mark.long
 def test_intervals_of_groups_that_are_only_cut_collapse() -> None:
     assert hold_groups()[1][0.01] < 0.75
 

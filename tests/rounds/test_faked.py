@@ -246,6 +246,7 @@ def test_fakes_that_are_drawn_again_lose_more() -> None:
 # Estimates.
 
 
+@pytest.mark.long
 def test_estimates_of_each_round_are_unbiased_and_scatter_as_they_say() -> None:
     """400 populations of 300 people. The planted fault takes the fakes of the first round for those of a
     report; false alarms are by tests/statistics.py.

@@ -279,6 +279,7 @@ FILLED = dn.Study(
 )
 
 
+@pytest.mark.long
 def test_shares_and_means_of_those_who_answered_hold_as_often_as_they_say() -> None:
     """The share of ten hours among people who work, the mean age of those who say it, and the mean pay.
 

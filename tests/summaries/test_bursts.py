@@ -13,6 +13,7 @@ from deniable.mechanisms import Tally
 from deniable.summaries import health
 from deniable.summaries.health import Check, check_burst, check_minutes
 from tests import statistics
+from tests.cases import by_night
 from tests.statistics import BURST_STUDIES, HEALTHY_TAIL, NOTICED, NOTICED_STUDIES
 
 MINUTES, PEOPLE, TAIL = 240, 4000, 1e-6
@@ -141,7 +142,7 @@ def burst_check(made: tuple[Tally, Tally, dn.Estimate]) -> Check:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["grr", "oue", "ss", "olh", "hr"])
+@by_night("protocol", ["grr", "oue", "ss", "olh", "hr"], "oue", "olh", "hr")
 def test_people_of_one_minute_are_like_others(protocol: str) -> None:
     found = [burst_check(tallies(seed, 150, protocol=protocol)).p_value for seed in range(BURST_STUDIES)]
     passed = sum(one >= HEALTHY_TAIL for one in found)

@@ -116,6 +116,7 @@ def test_one_population_that_is_never_held_is_noticed() -> None:
     statistics.each_at_least([10] * 35 + [6], COVERED_STUDIES, COVERED, "one population")
 
 
+@pytest.mark.long
 def test_quantiles_from_the_far_end_do_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares need not add up to 1 here, so that sums from the left are off at the right end."""
     shares = populations(11)[0]
@@ -135,6 +136,7 @@ def test_quantiles_from_the_far_end_do_not_cover(monkeypatch: pytest.MonkeyPatch
         statistics.at_least(count_held(), WORST_STUDIES, COVERED, "quantiles from the left")
 
 
+@pytest.mark.long
 def test_values_that_are_not_alike_are_not_taken_to_be() -> None:
     """In the worst cases known the truth is held; with all pairs of values alike, it is not.
 
@@ -192,14 +194,14 @@ def held(m: Shares, n: int, plain: bool = False, people: Floats = PEOPLE) -> dic
     return found
 
 
-@by_night("n", [50, 200, 2000], 200)
-@by_night("epsilon", [0.2, 1.0, 2.0], 1.0)
+@by_night("n", [50, 200, 2000], 200, 2000)
+@by_night("epsilon", [0.2, 1.0, 2.0], 0.2, 1.0)
 def test_groups_with_distances_are_covered(epsilon: float, n: int) -> None:
     for label, times in held(dn.metric.geometric(81, epsilon), n).items():
         statistics.at_least(times, STUDIES, 0.95, f"{label}, {n} reports at {epsilon:g} per step")
 
 
-@by_night("n", [50, 200, 2000], 200)
+@by_night("n", [50, 200, 2000], 200, 2000)
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_groups_of_counts_of_support_are_covered(name: str, n: int) -> None:
     for label, times in held(SUPPORTED[name], n).items():

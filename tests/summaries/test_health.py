@@ -88,6 +88,7 @@ def test_some_of_the_reports_are_judged_by_their_own_shares(monkeypatch: pytest.
     statistics.at_least(sum(passed), len(passed), 1 - HEALTHY_TAIL, "pairs in a tenth of the reports")
 
 
+@pytest.mark.long
 def test_honest_studies_can_be_watched() -> None:
     """No more alarms than the level says over all looks; if each look had the level, every second study would
     have one.
@@ -348,7 +349,7 @@ def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
     return alarms
 
 
-@by_night("name", ["grr", "oue", "ss", "olh", "hr"], "ss", "olh")
+@by_night("name", ["grr", "oue", "ss", "olh", "hr"], "grr", "ss", "olh", "hr")
 def test_the_stated_share_of_fakes_is_noticed_nine_times_in_ten(name: str) -> None:
     """And a quarter of it is not: the claim is neither false nor idle."""
     plan, few = plan_of(name), NOTICED_STUDIES // 2

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import deniable as dn
@@ -292,7 +291,6 @@ def test_the_ends_of_a_ratio_are_as_far_away_as_its_own_error_allows(
         assert (top - ratio * bottom) ** 2 == pytest.approx(z**2 * error)
 
 
-Floats = npt.NDArray[np.float64]
 SCATTERED, PEOPLE = 400, 500
 """Studies whose means are compared with their standard errors: the limits are then about 1 +- 0.36 of the
 variance.

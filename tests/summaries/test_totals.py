@@ -114,7 +114,7 @@ def test_errors_are_those_of_the_studies_and_intervals_hold(name: str) -> None:
         statistics.spread(squares, TOTAL_STUDIES - 1, f"{label} by {name}")
 
 
-@pytest.mark.parametrize("name", ["oue", "hr"])
+@by_night("name", ["oue", "hr"], "hr")
 def test_sums_without_the_total_scatter_more(name: str) -> None:
     held, scatter, stated = count_held(name, use_total=False)["0 to 17"]
     with pytest.raises(AssertionError):
