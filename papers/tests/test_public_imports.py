@@ -26,7 +26,6 @@ MODULES = {
     "deniable.cross.independence",
     "deniable.cross.spread",
     "deniable.crowd.deltas",
-    "deniable.domain.grid",
     "deniable.estimate.consistency",
     "deniable.explain.question_pairs",
     "deniable.explain.table_precision",
@@ -54,7 +53,6 @@ MODULES = {
     "deniable.results.estimates",
     "deniable.results.health",
     "deniable.results.most_likely",
-    "deniable.study.study",
     "deniable.summaries.totals",
     "deniable.summaries.health",
 }

@@ -14,6 +14,7 @@ from typing import final
 
 import numpy as np
 
+from deniable import Study
 from deniable.arrays import Floats, Integers
 from deniable.domain import Categories
 from deniable.errors import InvalidParameter
@@ -23,7 +24,6 @@ from deniable.formatting import format_count
 from deniable.randomness import Words
 from deniable.reports import Reports, Tallies
 from deniable.study import Plan
-from deniable.study.study import Study
 from deniable.summaries import Summary
 from deniable.summaries.totals import error_of
 from deniable_papers.learn.unions import count_sets, list_unions, union_matrix

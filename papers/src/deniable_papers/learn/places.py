@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
+from deniable import Grid
 from deniable.arrays import Floats, Integers
-from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.exact import number, positive_epsilon
 from deniable.formatting import format_count

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from deniable import Grid
 from deniable.arrays import Floats
-from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
 from deniable.randomness.simulated import numbers_from, seeded
 from deniable_papers.data.calls import BOX, Calls, in_county, load_calls

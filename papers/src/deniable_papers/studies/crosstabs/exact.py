@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable import Study
 from deniable.arrays import Floats
 from deniable.choose import Objective, Wanted
 from deniable.choose.views import Search
@@ -18,7 +19,6 @@ from deniable.domain import Range
 from deniable.estimate import reach_of
 from deniable.explain.table_precision import count_people
 from deniable.mechanisms import adaptive, grr, ss
-from deniable.study.study import Study
 from deniable_papers.studies.stated import StatedPoint, compare
 
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from deniable import Study
 from deniable.arrays import Integers
 from deniable.errors import DeniableWarning
 from deniable.randomness.simulated import numbers_from, seeded
-from deniable.study.study import Study
 from deniable_papers import data
 from deniable_papers.people import simulate_people
 from deniable_papers.studies.crosstabs.adult import GROUPS
