@@ -101,6 +101,10 @@ class Study(Printed):
     distance. The study's epsilon is shared by the others, and left out where there are none. The worst case
     of all is still counted: `plan.loss.record` is what a report can lose about the whole record, whatever the
     distances.
+
+    Of the other options, `per` says whether epsilon is of a record or of an attribute. `missing`, `only_if`
+    and `answered` are about people who give no answer, `together`, `known`, `target` and `importance` about
+    what is read, `ask`, `survey` and `maps` about what people see, and `rounds` about how often they answer.
     """
 
     attributes: Mapping[str, Any]
