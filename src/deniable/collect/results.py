@@ -18,8 +18,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
-from deniable.results import MEAN
-from deniable.results.findings import AMONG, Findings, name_quantile
+from deniable.results.findings import AMONG, Findings, tabulate
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.results.smoothed import list_smoothable
 from deniable.results.unbiased import estimate_tallies
@@ -200,21 +199,6 @@ def require_pyarrow() -> tuple[Any, Any]:
 
 def _table(estimates: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
-    rows = [
-        msgspec.to_builtins(row) | {"kind": kind}
-        for kind, section in (
-            ("value", estimates.rows),
-            ("group", estimates.groups),
-            (AMONG, estimates.among),
-        )
-        for row in section
-    ]
-    rows += [{"value": MEAN} | msgspec.to_builtins(mean) | {"kind": MEAN} for mean in estimates.means]
-    for quantile in estimates.quantiles:
-        row = msgspec.to_builtins(quantile)
-        rows.append({"value": name_quantile(row.pop("share"))} | row | {"kind": "quantile"})
+    kinds = (estimates.rows, estimates.groups, estimates.among, estimates.means, estimates.quantiles)
     about = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
-    first, last = ("attribute", "value", "kind"), ("n", *about)
-    between = dict.fromkeys(name for row in rows for name in row if name not in (*first, *last))
-    columns: dict[str, Any] = dict.fromkeys([*first, *between, *last])
-    return [columns | row | about for row in rows]
+    return [row | about for row in tabulate(*(list(map(msgspec.to_builtins, rows)) for rows in kinds))]

@@ -71,6 +71,7 @@ WORST = ("fakes low", "fakes high")
 MLE = "mle"
 """The column of the most likely shares."""
 _LAST = ("n", "level", "plan")  # of a table's columns
+_Cells = dict[str, Any]
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
 MOVED = "moved_from"
@@ -424,6 +425,27 @@ def _quantiles(
     return quantiles
 
 
+def tabulate(
+    values: Sequence[_Cells],
+    groups: Sequence[_Cells],
+    answered: Sequence[_Cells],
+    means: Sequence[_Cells],
+    quantiles: Sequence[_Cells],
+    ranges: Sequence[_Cells] = (),
+) -> list[_Cells]:
+    """Rows of every kind as one table: each names its kind, and all have the same columns."""
+    shares = (("value", values), ("group", groups), (AMONG, answered))
+    rows = [row | {"kind": kind} for kind, some in shares for row in some]
+    rows += [{"value": MEAN} | row | {"kind": MEAN} for row in means]
+    for row in quantiles:
+        rest = {name: cell for name, cell in row.items() if name != "share"}
+        rows.append({"value": name_quantile(row["share"])} | rest | {"kind": "quantile"})
+    rows += [row | {"kind": RANGE} for row in ranges]
+    names = dict.fromkeys(name for row in rows for name in row if name not in _LAST)
+    columns: _Cells = dict.fromkeys(["attribute", "value", "kind", *names, *_LAST])
+    return [columns | row for row in rows]
+
+
 @final
 @dataclass(frozen=True)
 class FoundRows:
@@ -438,19 +460,7 @@ class FoundRows:
         Without bins, single values are left out where there are groups.
         """
         values = [row for row in self.values if bins or row["attribute"] not in self.findings.groups]
-        rows = [row | {"kind": "value"} for row in values]
-        rows += [row | {"kind": "group"} for row in self.groups]
-        rows += [row | {"kind": AMONG} for row in self.answered]
-        rows += [{"value": MEAN} | row | {"kind": MEAN} for row in self.means]
-        for row in self.quantiles:
-            rest = {name: cell for name, cell in row.items() if name != "share"}
-            rows.append({"value": name_quantile(row["share"])} | rest | {"kind": "quantile"})
-        rows += [row | {"kind": RANGE} for row in self.ranges]
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns: dict[str, Any] = dict.fromkeys(
-            ["attribute", "value", "kind", *(column for column in names if column not in _LAST), *_LAST]
-        )
-        return [columns | row for row in rows]
+        return tabulate(values, self.groups, self.answered, self.means, self.quantiles, self.ranges)
 
     @cached_property
     def means(self) -> list[dict[str, Any]]:
