@@ -239,9 +239,8 @@ def try_fault(tree: Tree, fault: Fault, whole: bool = False) -> tuple[Outcome, s
     if problem:
         return "unclear", problem
     in_python = [name for name in fault.first_tests if not name.startswith("js/")]
-    is_built = fault.file.startswith("js/") and bool(
-        in_python or whole
-    )  # the client's tests take its sources
+    # tests of pages take the built ones, those of the client its sources
+    is_built = fault.file.startswith("js/") and bool(fault.file.startswith("js/pages/") or in_python or whole)
     left_out: list[str] = []
     try:
         while True:
