@@ -137,6 +137,7 @@ def test_a_database_counts_the_same(lake: pa.Table, run: Run, monkeypatch: pytes
         ("--from lake --by dya", 1, "did you mean 'day'?"),
         ("--from nowhere/*.parquet", 1, "no file of reports has a name like nowhere/*.parquet"),
         ("--from nowhere", 1, "there is no file nowhere; name files of reports"),
+        ("--from localhost:8000", 1, "localhost:8000; the address of a collector begins with http://"),
         ("--from lake --from http://127.0.0.1:1", 2, "several --from are files of reports"),
         ("--from lake --from tallies.json", 2, "several --from are files of reports"),
         ("--from lake/none.duckdb --table t", 1, "there is no DuckDB database lake/none.duckdb"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -211,9 +212,10 @@ def list_paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
     if missing and set(str(missing[0])) & set("*?["):
         raise FileMissing(f"no file of reports has a name like {missing[0]}; put quotes around a pattern")
     if missing:
-        raise FileMissing(
-            f"there is no file {missing[0]}; name files of reports, their folder, or 'folder/*.parquet'"
-        )
+        is_address = re.fullmatch(r"[\w.-]+:\d+(/.*)?", str(missing[0]))
+        files = "name files of reports, their folder, or 'folder/*.parquet'"
+        advice = "the address of a collector begins with http:// or https://" if is_address else files
+        raise FileMissing(f"there is no file {missing[0]}; {advice}")
     if not paths:
         raise FileMissing(f"there is no Parquet file of reports in {source}")
     once = list({path.resolve(): path for path in paths}.values())
