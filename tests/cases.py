@@ -36,6 +36,11 @@ def by_night(
     return pytest.mark.parametrize(names, marked, ids=ids)
 
 
+def names(text: str) -> list[str]:
+    """The names of a text, with spaces between."""
+    return text.split()
+
+
 def check_each(check: Callable[[T], object], cases: Iterable[tuple[str, T]]) -> None:
     """Check every case, then fail with the names of those that failed, or if there was no case."""
     count = 0

@@ -11,20 +11,9 @@ import numpy as np
 import deniable as dn
 from deniable.errors import DeniableError
 from deniable.study import Plan
+from tests.cases import names
 
-_KINDS = (
-    "labels",
-    "labels",
-    "labels",
-    "scale",
-    "range",
-    "levels",
-    "metric",
-    "several",
-    "number",
-    "text",
-    "code",
-)
+_KINDS = tuple(names("labels labels labels scale range levels metric several number text code"))
 _REPEATED = ("labels", "labels", "scale", "range", "several")
 
 

@@ -23,6 +23,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.mechanisms import grr
 from deniable.study import Plan
 from spec.make import vectors
+from tests.cases import names
 
 COLORS = Categories(["red", "green", "blue"])
 AGE = Range(0, 100, step=10)
@@ -346,19 +347,7 @@ def test_what_may_be_around_a_number_is_written_down() -> None:
     around = {chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000 and _is_around(chr(code))}
     assert around == set(vectors.BLANK)
     text = (vectors.FOLDER.parent / "wire.md").read_text(encoding="utf-8")
-    for name in (
-        "U+0009",
-        "U+000D",
-        "U+0020",
-        "U+00A0",
-        "U+1680",
-        "U+2000",
-        "U+200A",
-        "U+2028",
-        "U+2029",
-        "U+202F",
-        "U+205F",
-    ):
+    for name in names("U+0009 U+000D U+0020 U+00A0 U+1680 U+2000 U+200A U+2028 U+2029 U+202F U+205F"):
         assert name in text
 
 

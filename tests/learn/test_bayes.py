@@ -33,6 +33,7 @@ from deniable.results.windows import Windows
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests import statistics
+from tests.cases import names
 
 DOMAINS: dict[str, Any] = {
     "age": dn.Range(0, 90, step=15),
@@ -446,32 +447,17 @@ def test_it_is_an_estimator_of_scikit_learn() -> None:
         assert cross_val_score(model, frame, ill, cv=3).mean() > 0.6
 
 
-_OTHER_COLUMNS = [
-    "check_fit_score_takes_y",
-    "check_dont_overwrite_parameters",
-    "check_n_features_in_after_fitting",
-    "check_estimators_dtypes",
-    "check_dtype_object",
-    "check_estimators_pickle",
-    "check_f_contiguous_array_estimator",
-    "check_classifiers_one_label",
-    "check_classifiers_regression_target",
-    "check_supervised_y_2d",
-    "check_fit2d_1sample",
-    "check_fit2d_1feature",
-    "check_dict_unchanged",
-    "check_fit2d_predict1d",
-]
-_OTHER_VALUES = [
-    "check_estimators_overwrite_params",
-    "check_estimators_fit_returns_self",
-    "check_readonly_memmap_input",
-    "check_positive_only_tag_during_fit",
-    "check_classifier_data_not_an_array",
-    "check_classifiers_classes",
-    "check_estimators_partial_fit_n_features",
-    "check_classifiers_train",
-]
+_OTHER_COLUMNS = names("""
+    check_fit_score_takes_y check_dont_overwrite_parameters check_n_features_in_after_fitting
+    check_estimators_dtypes check_dtype_object check_estimators_pickle check_f_contiguous_array_estimator
+    check_classifiers_one_label check_classifiers_regression_target check_supervised_y_2d
+    check_fit2d_1sample check_fit2d_1feature check_dict_unchanged check_fit2d_predict1d
+""")
+_OTHER_VALUES = names("""
+    check_estimators_overwrite_params check_estimators_fit_returns_self check_readonly_memmap_input
+    check_positive_only_tag_during_fit check_classifier_data_not_an_array check_classifiers_classes
+    check_estimators_partial_fit_n_features check_classifiers_train
+""")
 EXPECTED = {
     **dict.fromkeys(_OTHER_COLUMNS, "its tables have other columns than the domains"),
     **dict.fromkeys(

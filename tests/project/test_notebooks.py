@@ -11,22 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import by_night
+from tests.cases import by_night, names
 
 DOCS = Path(__file__).parents[2] / "docs"
 TOOL = runpy.run_path(str(DOCS / "notebooks.py"))
 NOTEBOOKS = sorted((DOCS / "gallery").glob("*.ipynb"))
 MOST_SECONDS = 30  # of processor time; each takes about 3, and a reader waits for it
-NAMES = {
-    "survey",
-    "rounds",
-    "ages-and-places",
-    "choosing-epsilon",
-    "attack",
-    "fairness",
-    "learning",
-    "words-and-ranges",
-}
+NAMES = set(names("survey rounds ages-and-places choosing-epsilon attack fairness learning words-and-ranges"))
 NIGHTLY = {"ages-and-places", "attack", "choosing-epsilon", "fairness", "words-and-ranges"}
 
 

@@ -15,12 +15,7 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import protocols, robust
-
-
-def names(text: str) -> list[str]:
-    """The names of a text, with spaces between."""
-    return text.split()
-
+from tests.cases import names
 
 PUBLIC = names(
     """
@@ -139,26 +134,11 @@ def test_a_room_lists_its_public_names_and_nothing_else(room: str) -> None:
         )
 
 
-ATTACKS = [
-    "AttributeSuccess",
-    "Chance",
-    "Examination",
-    "ReidentificationRate",
-    "ValueAttack",
-    "ProfileSuccess",
-    "Reidentification",
-    "AttributeAttack",
-    "Success",
-    "real_attributes",
-    "examine",
-    "guess",
-    "profile",
-    "reidentify",
-    "sampled_attribute",
-    "sampled_success",
-    "success",
-    "success_after",
-]
+ATTACKS = names("""
+    AttributeSuccess Chance Examination ReidentificationRate ValueAttack ProfileSuccess Reidentification
+    AttributeAttack Success real_attributes examine guess profile reidentify sampled_attribute
+    sampled_success success success_after
+""")
 
 
 def test_names_of_the_attacks() -> None:

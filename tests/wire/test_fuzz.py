@@ -30,27 +30,13 @@ from deniable.collect.store import Store, open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from spec.make import vectors
-from tests.cases import check_each
+from tests.cases import check_each, names
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 
 PLAN = small_plan()
 AT_ONCE = 250
 AS_JSON = ((b"content-type", b"application/json"),)
-EXPECTED = {
-    "malformed",
-    "version",
-    "form",
-    "size",
-    "round",
-    "plan",
-    "large",
-    "parameter",
-    "token",
-    "path",
-    "method",
-    "200",
-    "201",
-}
+EXPECTED = set(names("malformed version form size round plan large parameter token path method 200 201"))
 
 
 class Answer(NamedTuple):
