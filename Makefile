@@ -96,7 +96,7 @@ load: .venv/ready  ## the collector under load, and what its parts can do alone
 endure: .venv/ready  ## the collector through kills, attacks, full and broken disks and a jumping clock; only as root
 	$(BIN)/python bench/endure.py
 
-long: .venv/ready  ## the tests that repeat what make test shows for fewer mechanisms, sizes or seeds; at night
+long: .venv/ready  ## what make test leaves to the night: repeats for more mechanisms, sizes and seeds, large samples, a Spark cluster
 	$(BIN)/pytest -n 3 --dist worksteal -m long tests
 
 faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
