@@ -20,6 +20,7 @@ import numpy as np
 import deniable as dn
 from deniable.mechanisms import Mechanism
 from deniable.reports.reports import Reports
+from side import Side, peers_python
 
 HERE = Path(__file__).parent
 MILLION = 10**6
@@ -300,8 +301,6 @@ if __name__ == "__main__":
         _, _, where, called, *rest = sys.argv
         print(json.dumps(globals()[called](Path(where), *map(int, rest))))
     else:
-        from run import Side, peers_python
-
         per_report = 0.0
         if len(sys.argv) == 1 or "oue" in sys.argv:
             peers = Side([peers_python(), "peers.py"])

@@ -13,7 +13,6 @@ import platform
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,18 +26,9 @@ import learning
 import ranges
 import reconstruct
 from origin import describe_origin
+from side import Side, peers_python
 
 HERE = Path(__file__).parent
-PEERS = HERE.parent / ".venv-peers"
-PACKAGES = [
-    "multi-freq-ldpy==0.2.5",
-    "pure-ldp==1.2.0",
-    "xxhash==3.8.2",
-    "scikit-learn==1.5.2",
-    "statsmodels",
-    "scipy",
-    "diffprivlib==0.6.6",
-]
 ROUNDS = 3
 
 BARS = {  # what each task must reach beside multi-freq-ldpy
@@ -72,38 +62,6 @@ DEVICE_BAR = 1e-3  # seconds for one report of one person
 AUDIT_BAR = 10.0  # seconds for an audit of OUE, k = 100, 10^6 trials for each answer, in one process
 ATTACK_BAR, PEOPLE_BAR, PEOPLE_MEMORY = 100.0, 60.0, 2048.0  # times faster than XGBoost; seconds; mebibytes
 FIGURES_BAR = 60.0  # seconds for the RS+FD paper's Figures 6-10, all datasets, 100 runs a point
-
-
-@dataclass
-class Side:
-    """A worker process and the best time it has shown for each task."""
-
-    command: list[str]
-    best: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE
-        )
-
-    def measure(self, task: str) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(task + "\n")
-        self.process.stdin.flush()
-        seconds = json.loads(self.process.stdout.readline())
-        if seconds is not None:
-            self.best[task] = min(seconds, self.best.get(task, seconds))
-
-
-def peers_python() -> str:
-    """The peers' environment, made on first use."""
-    python = PEERS / "bin" / "python"
-    if not (PEERS / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        (PEERS / "ready").touch()
-    return str(python)
 
 
 def import_seconds() -> float:

@@ -41,7 +41,8 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a study is made with, by name; files that it names are in the folder."""
     options = _read_section(data, "a study")
     sections = _read_section(options.pop("attributes", None), "attributes")
-    protocols, attributes, maps = {}, {}, {}
+    protocols, attributes = {}, {}
+    maps: dict[str, dict[str, Any]] = {}
     importance: dict[str, Any] = {}
     missing: dict[str, Any] = {}
     only_if: dict[str, Any] = {}
@@ -70,12 +71,9 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
                     values[name] = table.pop(key)
             if _read_known(name, table.pop("known", False)):
                 known.append(name)
-        map_keys = {key: table[key] for key in _OF_MAP if key in table} if isinstance(table, Mapping) else {}
-        if map_keys:
-            table = {key: value for key, value in table.items() if key not in _OF_MAP}
+            if map_keys := {key: table.pop(key) for key in _OF_MAP if key in table}:
+                maps[name] = map_keys
         attributes[name], protocol = _read_attribute(name, table)
-        if map_keys:
-            maps[name] = _read_map(name, attributes[name], map_keys, folder)
         if protocol is not None:
             protocols[name] = protocol
     for name, weight in _read_section(options.pop("importance", {}), "importance").items():
@@ -101,8 +99,9 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if missing:
         usual = options.get("missing", "refuse")
         options["missing"] = dict.fromkeys(attributes, usual) | missing
-    choices = {"objective": Objective(**caps), "importance": importance, "maps": maps, "only_if": only_if}
+    choices = {"objective": Objective(**caps), "importance": importance, "only_if": only_if}
     choices |= {"answered": answered, "known": known}
+    choices["maps"] = {name: _read_map(name, attributes[name], keys, folder) for name, keys in maps.items()}
     return {"attributes": attributes, **options, **again, **choices, **asking}
 
 
