@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import deniable as dn
-from deniable.explain.guesses import guess_factor, guess_factor_by, list_answer_guesses
+from deniable.explain.guesses import bound_answer, guess_factor, guess_factor_by, list_answer_guesses
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.shapes import Hadamard
 from tests import enumeration
@@ -140,6 +140,14 @@ def test_guesses_from_whole_reports_by_enumeration(kind: str) -> None:
             assert found[name].report >= exact - 1e-12
     shared = {"split": {"a", "b", "c"}, "faked": {"b"}}.get(kind, set())
     assert {name for name in names if not found[name].exact} == shared
+
+
+def test_who_knows_the_other_answer_is_right_as_often_as_is_stated() -> None:
+    """About an answer of GRR with k values: r / (r + k - 1), where r is how much likelier the truth is."""
+    asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
+    plan = dn.Study(asked, 1.0, together=[("age", "smoker")], protocol="grr").plan(people=1000)
+    for question, k in (("age", 5), ("smoker", 2)):
+        assert bound_answer(plan.document, question) == pytest.approx(math.e / (math.e + k - 1), abs=1e-8)
 
 
 def test_plans_state_them() -> None:

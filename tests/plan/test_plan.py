@@ -1102,6 +1102,7 @@ def test_all_reports_are_rated_over_all_rounds() -> None:
         assert Plan.of(two, made, 100).protection.level == "a little", "one answer may tell the other"
     unbounded = Plan.of(mood, dn.rounds.dbitflip(5, 0.5, bits=3), 100, rounds=4)
     assert (unbounded.protection.level, unbounded.protection.loss) == ("hardly", None)
+    assert Plan.of(mood, dn.grr(5, 1.0), 100).protection.percent == 74, "73.1 in 100, rounded up"
 
 
 def test_ratings_are_said_in_every_language() -> None:

@@ -75,6 +75,13 @@ def test_the_interval_holds_whoever_answered(chain: str, move: Move, truth: floa
     at_least(held, STUDIES, 0.95, f"{chain}, {move.__name__}")
 
 
+def test_errors_are_added_unless_the_people_are_others() -> None:
+    _, earlier, later = next(studies(plan_by("l_grr"), stay, [0.4, 0.4, 0.2]))
+    both = earlier["asked"].stderr, later["asked"].stderr
+    np.testing.assert_allclose(later.change(earlier)["asked"].stderr, both[0] + both[1])
+    np.testing.assert_allclose(later.change(earlier, people="others")["asked"].stderr, np.hypot(*both))
+
+
 @pytest.mark.long
 def test_rounds_taken_as_independent_are_found_out() -> None:
     """Where people swap answers, too narrow; where nobody changes, much too wide."""

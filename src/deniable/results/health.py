@@ -272,7 +272,11 @@ def _format_noticed(share: float) -> str:
 
 
 def tail_of(level: float, looks: int, checks: int) -> float:
-    """The p-value below which one of so many checks raises an alarm."""
+    """The p-value below which one of so many checks raises an alarm.
+
+    >>> tail_of(0.06, looks=3, checks=2)
+    0.01
+    """
     return level / (looks * max(1, checks))
 
 
