@@ -339,9 +339,16 @@ def _refuse_different(earlier: Estimates, later: Estimates) -> None:
             f"rounds are compared by the same attributes; one has {', '.join(names[0])}, the other "
             f"{', '.join(names[1])}"
         )
-    for name in later.shares:
-        if name not in earlier.shares or _labels(earlier[name]) != _labels(later[name]):
+    for name in later:
+        if _describe_values(earlier, name) != _describe_values(later, name):
             raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
+
+
+def _describe_values(estimates: Estimates, name: str) -> tuple[object, ...]:
+    """What two results of one attribute must share: the kind of estimate, and the labels or the ends."""
+    part, domain = estimates[name], estimates.domains.get(name)
+    ends = (getattr(domain, end, None) for end in ("low", "high", "step", "open_low", "open_high"))
+    return type(part), _labels(part) if isinstance(part, Estimate) else tuple(ends)
 
 
 def _has_fresh_noise(estimates: Estimates) -> bool:
