@@ -450,6 +450,16 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
     assert all(row["noisy"] for row in none), "nothing is known of people who do not exist"
 
 
+def test_shares_of_those_who_answered_are_those_of_the_table() -> None:
+    age = dn.Range(0, 50, step=10, privacy="metric", epsilon=0.1)
+    plan = dn.Study({"age": age}, epsilon=2.0, missing="value").plan(people=1000)
+    people = {"age": [5] * 400 + [25] * 400 + [None] * 200}
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+    columns = np.clip(Findings(result.numbers).unbiased["age"], 0, 1)
+    among = [(share.value, share.stderr, share.low, share.high) for share in result.among("age").values()]
+    np.testing.assert_allclose(np.transpose(among), columns)
+
+
 def test_what_nobody_reported_does_not_hide_other_results() -> None:
     """Where nobody said whether there is an answer, a mean that takes all values for answers is not shown."""
     study = dn.Study(

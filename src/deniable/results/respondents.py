@@ -242,23 +242,13 @@ def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Sum
     ):
         raise InvalidParameter(f"{name!r}: {explain_random(name)}")
     labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
-    tail = (1 - level) / 2
-    shares = {}
     if condition is None:
         columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {label: Summary(*row).cut() for label, row in zip(labels, rows, strict=True)}
-    applies = sum_of(estimates[condition[0].name], condition[1])
-    bottom, variance = applies.value, applies.stderr**2
-    add = 1 / domain.k
-    for v, label in enumerate(labels):
-        weights = (np.arange(estimate.k) == v).astype(float)
-        top, error_squared = float(estimate.frequencies[v]) - add, error_of(estimate, weights) ** 2
-        ends = fieller_ends(top, bottom, (error_squared, variance), 0.0, tail)
-        low, high = (0.0, 1.0) if ends is None else (ends[0] + add, ends[1] + add)
-        value = top / bottom + add if bottom > 0 else math.nan
-        shares[label] = Summary(value, ratio_error(top, bottom, (error_squared, variance)), low, high).cut()
-    return shares
+    else:
+        unbiased = estimate.frequencies, estimate.stderr, *estimate.interval(level)
+        columns = correct_shares(estimates, name, np.ones(estimate.k), unbiased, level)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return {label: Summary(*row).cut() for label, row in zip(labels, rows, strict=True)}
 
 
 @final
