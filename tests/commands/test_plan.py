@@ -691,7 +691,8 @@ def test_no_reports_and_bad_levels(run: Run) -> None:
 def test_counts_and_names_are_those_of_each_attribute(run: Run) -> None:
     small_plan(run)
     plan = Plan.read("plan.json")
-    result = plan.estimate(plan.tally(plan.privatize({"a": ["x", "y"] * 500, "b": ["1", "2"] * 500})))
+    people = {"a": ["x", "y"] * 500, "b": ["1", "2"] * 500}
+    result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
     frame, rows = result.frame(backend="pandas"), Findings(result.numbers).rows.table()
     assert [row | {"plan": plan.id} for row in frame.to_dict("records")] == rows
     for name, estimate in result.items():

@@ -367,7 +367,8 @@ def _csv_batches(
     size = path.stat().st_size
     try:
         header_only = arrow.ParseOptions(delimiter=separator)
-        with path.open("rb") as file, arrow.open_csv(file, parse_options=header_only) as reader:
+        # a thread of pyarrow may still read when the process ends: of a file of Python's own it would abort it
+        with pa.OSFile(str(path)) as file, arrow.open_csv(file, parse_options=header_only) as reader:
             header = reader.schema.names
         _refuse_absent(names, header, path.name)
         twice = [name for name in names if header.count(name) > 1]
@@ -384,7 +385,7 @@ def _csv_batches(
             delimiter=separator, newlines_in_values=True, ignore_empty_lines=len(header) > 1
         )
         with (
-            path.open("rb") as file,
+            pa.OSFile(str(path)) as file,
             arrow.open_csv(file, parse_options=parse, convert_options=options) as reader,
         ):
             for batch in reader:
