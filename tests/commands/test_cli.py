@@ -170,7 +170,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     process.wait(timeout=60)
 
 
-@pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "best guess"), (130, "what it does")])
+@pytest.mark.parametrize(("width", "last"), [(80, "bytes"), (62, "error"), (130, "what it does")])
 def test_a_terminal_shows_the_columns_it_has_room_for(
     width: int, last: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,5 +195,5 @@ def test_mechanisms_that_know_distances_are_listed_with_both_losses(run: Run) ->
     }
     line = dn.metric.geometric(19, 0.5)
     assert (facts["geometric"]["unit_loss"], facts["geometric"]["loss"]) == (line.loss_at(1), line.loss())
-    assert facts["geometric"]["variance"] == line.law.error(10_000)
+    assert facts["geometric"]["error"] == line.law.error(10_000)
     assert facts["square_wave"]["unit_loss"] == facts["square_wave"]["loss"]

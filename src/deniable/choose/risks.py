@@ -113,7 +113,7 @@ def _remedy(part: Mechanism, k: int, again: bool) -> str:
 
 def _bound(k: int) -> str:
     """ln(k + 1), rounded down."""
-    return f"{math.floor(100 * math.log(k + 1)) / 100:.2f}"
+    return f"{math.floor(1000 * math.log(k + 1)) / 1000:.3f}"
 
 
 def warn_influence(considered: Considered, alone: bool = False) -> str | None:

@@ -32,12 +32,12 @@ _Facts = dict[str, Any]
 def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json: bool, force: bool) -> None:
     """List all protocols, with their numbers.
 
-    The loss is exact. The variance is that of an estimated share that is truly 0. The best guess is that of
-    an attacker who sees one report.
+    The loss is exact. The variance is that of an estimated share that is truly 0, and the error that of all
+    shares on average, by which `adaptive` chooses. The best guess is that of an attacker who sees one report.
 
     Protocols for ordered values have a table of their own. There epsilon is per step from one value to the
-    next or for any two values, the worst case is the loss of any two values, and the variance is averaged
-    over the values. Protocols that need a number besides k and epsilon are named below.
+    next or for any two values, and the worst case is the loss of any two values. Protocols that need a number
+    besides k and epsilon are named below.
     """
     writing.check(out, (), force)
     facts = [_find_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
@@ -68,7 +68,7 @@ def _find_facts(protocol: Protocol | OrderedProtocol, k: int, epsilon: float, n:
         "n": n,
         "baseline": 1 / max(k, 1),
     }
-    known = dict.fromkeys(("p", "q", "loss", "variance", "success", "report_bytes", "refused"))
+    known = dict.fromkeys(("p", "q", "loss", "variance", "error", "success", "report_bytes", "refused"))
     after = {
         "per": protocol.per if isinstance(protocol, OrderedProtocol) else "any two values",
         "unit_loss": None,
@@ -82,10 +82,11 @@ def _find_facts(protocol: Protocol | OrderedProtocol, k: int, epsilon: float, n:
 def _measure(mechanism: SetMechanism | MetricMechanism, n: int) -> _Facts:
     facts: _Facts
     if isinstance(mechanism, MetricMechanism):
-        facts = {"variance": mechanism.law.error(n), "unit_loss": mechanism.loss_at(1)}
+        facts = {"variance": None, "unit_loss": mechanism.loss_at(1)}
     else:
         facts = {"p": mechanism.law.p, "q": mechanism.law.q, "variance": mechanism.law.variance(n)}
     return facts | {
+        "error": mechanism.law.error(n),
         "success": mechanism.success(),
         "report_bytes": mechanism.report_bytes,
         "loss": mechanism.loss(),
@@ -94,7 +95,7 @@ def _measure(mechanism: SetMechanism | MetricMechanism, n: int) -> _Facts:
 
 _Columns = Mapping[str, Callable[[_Facts], str]]
 _LAST: _Columns = {
-    "variance": lambda fact: short(fact["variance"]),
+    "error": lambda fact: short(fact["error"]),
     "best guess": lambda fact: format_percent(fact["success"]),
     "bytes": lambda fact: str(fact["report_bytes"]),
     "what it does": lambda fact: fact["title"],
@@ -104,6 +105,7 @@ _COLUMNS: _Columns = {
     "p": lambda fact: short(fact["p"]),
     "q": lambda fact: short(fact["q"]),
     "loss": lambda fact: f"{fact['loss']:.6f}",
+    "variance at 0": lambda fact: short(fact["variance"]),
     **_LAST,
 }
 _ORDERED_COLUMNS: _Columns = {

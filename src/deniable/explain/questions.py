@@ -14,7 +14,6 @@ from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_several
 from deniable.plan.document import PlanDocument
 from deniable.plan.metric_losses import loss_to_random
 
-"""What every reader of such a range must know."""
 _ALIKE = {
     **dict(zip("авеѕіјкмнорстухһԁԛԝ", "abesijkmhopctyxhdqw", strict=True)),  # Cyrillic
     **dict(zip("αβεζικμνορτυχγ", "abezikmvoptuxy", strict=True)),  # Greek

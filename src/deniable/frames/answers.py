@@ -367,7 +367,7 @@ def _csv_batches(
     size = path.stat().st_size
     try:
         header_only = arrow.ParseOptions(delimiter=separator)
-        # a thread of pyarrow may still read when the process ends: of a file of Python's own it would abort it
+        # a thread of pyarrow may still read when the process ends; a file of Python's own would abort it
         with pa.OSFile(str(path)) as file, arrow.open_csv(file, parse_options=header_only) as reader:
             header = reader.schema.names
         _refuse_absent(names, header, path.name)

@@ -433,7 +433,7 @@ def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **
         )
     if has_fakes(document):
         raise InvalidParameter(
-            "reports with fakes have one likelihood of all attributes: plan.mle(reports)['age x smoker']"
+            "reports with fakes have one likelihood of all attributes: plan.mle(reports) has tables by name"
         )
     reports: dict[int, Tally | Array]
     if isinstance(data, Tallies):

@@ -38,7 +38,7 @@ class Noise(Printed):
     attribute: str
     what: What
     noisy: int
-    """How many of them are."""
+    """How many of the values, groups or blocks are too noisy."""
     count: int
     now: int
     """How many people answered."""

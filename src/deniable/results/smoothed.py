@@ -34,7 +34,7 @@ _LEVELED = (
 )
 
 
-class Asked(NamedTuple):
+class SearchedShares(NamedTuple):
     """What was found beside the shares that are shown, and why it was not, by attribute."""
 
     likely: dict[str, Likelihood]
@@ -49,12 +49,12 @@ def search_shares(
     progress: Progress | None,
     cells: bool,
     likely: Mapping[str, Likelihood] | None = None,
-) -> Asked:
+) -> SearchedShares:
     """The most likely shares of every attribute, and the smoothed ones of ranges and grids, as asked for.
 
     Those that were found from reports already are `likely`.
     """
-    found = Asked({}, {}, {})
+    found = SearchedShares({}, {}, {})
     if smooth:
         refuse_unordered(estimates.domains.values())
     names = [

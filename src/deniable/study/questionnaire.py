@@ -85,6 +85,8 @@ def _find_condition(
             raise InvalidParameter(
                 f"{name!r} is asked only if {parent!r} has some values, so {parent!r} must stand before it"
             )
+        if order.index(name) == 0:
+            raise InvalidParameter(f"{name!r} is the first question, so it cannot depend on {parent!r}")
         raise InvalidParameter(
             not_among(parent, "an attribute that stands before", order[: order.index(name)])
         )

@@ -49,7 +49,7 @@ def find_source(reports: Path | None, source: Source | None) -> Source | None:
     if (reports is None) == (source is None):
         raise InvalidParameter(
             "reports come from a file, or with --from from a collector, its store or a table of reports; "
-            "give one of both"
+            "give one of both, such as reports.parquet or --from http://127.0.0.1:8000"
         )
     from deniable.engines.databases import hide_password, is_address
 
