@@ -38,7 +38,7 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
         with replacing(data) as temporary:
             temporary.write_text(_simulate_answers(PEOPLE), encoding="utf-8")
         click.echo(f"wrote {data}, with simulated people")
-    click.echo(f"wrote {study}; next: deniable plan {study} --people 50000 -o plan.json")
+    click.echo(f"wrote {study}; next: write your questions into it, then deniable people {study} --error 10")
 
 
 def _simulate_answers(people: int) -> str:
