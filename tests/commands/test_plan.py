@@ -53,7 +53,7 @@ def small_plan(run: Run, extra: str = "epsilon = 2.0") -> None:
 def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     made = run("init")
     assert made.code == 0
-    assert "deniable plan study.toml --people 50000" in made.out
+    assert "then deniable people study.toml --error 10" in made.out
     planned = run("plan", "study.toml", "--people", "20_000", "-o", "plan.json", "--cite")
     assert planned.code == 0
     assert "20,000 people, 3 attributes" in planned.out
