@@ -42,6 +42,7 @@ def main() -> None:
         .config("spark.executor.memory", "512m")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.task.maxFailures", "2")
+        .config("spark.sql.warehouse.dir", folder)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()

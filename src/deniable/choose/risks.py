@@ -29,7 +29,8 @@ def exposure(considered: Considered) -> str | None:
     >>> print(exposure(consider({"smokes": 2, "town": 50}, epsilon=3.0, n=10_000)[0]))
     A report nearly reveals the answer: the best guess is right for 95.3 % of those who report 'smokes',
     a blind one for 50.0 %.
-    A smaller epsilon hides more; up to ln(k + 1) = 1.09 no guess gets more than half of the way to certainty.
+    A smaller epsilon hides more; up to ln(k + 1) = 1.098 no guess gets more than half of the way to
+    certainty.
     """
     revealed = sorted(
         ((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True
