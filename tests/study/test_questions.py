@@ -450,6 +450,18 @@ def test_results_show_shares_of_those_to_whom_a_question_applies() -> None:
     assert all(row["noisy"] for row in none), "nothing is known of people who do not exist"
 
 
+@pytest.mark.parametrize("asked", [dn.Range(0, 50, step=10, privacy="metric", epsilon=0.1), dn.Number(0, 50)])
+def test_results_are_read_where_hardly_anybody_answered(asked: dn.Range | dn.Number) -> None:
+    """Errors are infinite if noise leaves nobody who answered."""
+    plan = dn.Study({"x": asked}, epsilon=0.5, missing="value").plan(people=100)
+    for seed in (1, 6, 7, 10):
+        reports = plan.privatize({"x": [5.0] + [None] * 99}, dn.seeded(seed))
+        found = Findings(plan.estimate(plan.tally(reports)).numbers)
+        [mean] = [noise for noise in found.noise if noise.what == "mean"]
+        assert mean.people > 100
+        assert "it takes over 10,000,000 people in place of 100" in write_text(found)
+
+
 def test_shares_of_those_who_answered_are_those_of_the_table() -> None:
     age = dn.Range(0, 50, step=10, privacy="metric", epsilon=0.1)
     plan = dn.Study({"age": age}, epsilon=2.0, missing="value").plan(people=1000)

@@ -26,6 +26,7 @@ What = Literal["value", "group", "block", "mean", "median"]
 _WIDEST = 0.5  # of an interval, in shares or in parts of a range: half of all that is possible
 _SHORTEST = 0.05  # an interval of a share that is no wider is worth reading, however rare the value
 _LARGER = 5.0  # nobody is advised to an epsilon that is more times as large
+_MOST_TIMES = 1e12  # as many people: errors are infinite where noise leaves nobody who answered
 _MARGIN = 1.5  # times as many people as it takes on average: others scatter otherwise, and few by exact laws
 _PRECISIONS = {"value": "share"}
 
@@ -166,7 +167,7 @@ def judge_median(estimates: Estimates, name: str, error: float, level: float) ->
     Of people who are spread evenly, half are in half of the range.
     """
     reports, most = estimates[name].n, 0.25
-    noise = max(min(error, 1e6) ** 2 * reports - most, 0.0)
+    noise = max(min(error**2, _MOST_TIMES) * reports - most, 0.0)
     needed = _Needed.of(np.array([noise]), np.array([most]), np.array([_WIDEST]), reports, level)
     people = _people(estimates, name, "median", _WIDEST, max(needed.times, _MARGIN), level)
     return Noise(name, "median", 1, 1, estimates.n, people, needed.epsilon, None)
@@ -206,7 +207,8 @@ def _people(estimates: Estimates, name: str, what: What, width: float, times: fl
     document = estimates.document
     rows = () if document is None else _list_precisions(_Planned(document.id, document))
     expected = [row.people_needed(margin) for row in rows if (row.attribute, row.what) == (name, precision)]
-    return int(_round_up(max([times * estimates.n, *(_MARGIN * n for n in expected)])))
+    seen = min(times, _MOST_TIMES) * estimates.n
+    return int(_round_up(max([seen, *(_MARGIN * n for n in expected)])))
 
 
 def _round_up(number: float) -> float:
