@@ -21,7 +21,7 @@ from scipy import stats
 ALPHA = 1e-6
 """How often one comparison of a right mechanism fails."""
 COMPARISONS = 5000
-"""No run makes more comparisons than this (`_judge` counts them): one choice of all seeds in 200 is unlucky."""
+"""A run makes fewer comparisons (`_judge` counts them): at most one choice of all seeds in 200 is unlucky."""
 SYSTEM_ALPHA = 1e-9
 """How often one comparison of the operating system's words fails, at every run."""
 
