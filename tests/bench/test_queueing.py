@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,13 @@ def test_one_collector_fewer_makes_the_queue_grow(days: dict[int, queueing.Day])
     assert (np.diff(days[few].waiting[during]) > 0).all()
     assert days[few].waiting.max() > 20 * days[enough].most.max()
     assert days[few].oldest.max() > days[enough].oldest.max()
+
+
+@pytest.mark.long
+def test_a_store_that_is_too_slow_makes_everybody_wait(days: dict[int, queueing.Day]) -> None:
+    slow = queueing.simulate_day(replace(SETTING, collectors=max(days), store=1500), seed=1)
+    assert slow.waiting[-1] > SETTING.people - 1500 * SETTING.seconds - 1
+    assert slow.percentile(0.99) > SETTING.seconds
 
 
 def test_people_whom_nobody_answered_try_again(days: dict[int, queueing.Day]) -> None:

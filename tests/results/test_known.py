@@ -147,6 +147,14 @@ def test_the_test_is_that_of_homogeneity() -> None:
     assert test.statistic == pytest.approx(apart @ np.linalg.solve(covariance, apart), rel=1e-8)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("sizes", "seed"), [((500, 500), 1), ((200, 1800), 2)])
+def test_equal_groups_are_found_different_as_often_as_stated(sizes: tuple[int, ...], seed: int) -> None:
+    rng, shares = np.random.default_rng(seed), np.tile([0.5, 0.4, 0.1], (2, 1))
+    found = [_read(COLORS, _count(COLORS, shares, sizes, rng)).test().p < 0.05 for _ in range(TESTED_STUDIES)]
+    assert CROSSED_SIZE[0] <= np.mean(found) <= CROSSED_SIZE[1]
+
+
 def test_intervals_of_groups_hold_and_those_of_everybody_would_not() -> None:
     """Where groups differ, an interval by the variance of everybody is the planted fault."""
     plan = replace(TRIAL, attributes={"arm": ["A", "B"], "ill": ["yes", "no"]}, epsilon=6.0, survey=None)
