@@ -17,6 +17,8 @@ import numpy as np
 from deniable.arrays import Floats
 
 _UNIT = 2.0**-53
+NEGLIGIBLE_GAIN = 1e-3
+"""Nats that all reports together may be from the best, where a search may end: far less than they scatter."""
 Stop = Literal["certified", "iteration limit", "rounding limit", "passes done"]
 """Why a search ended. `certified`: the gap is within the tolerance. `iteration limit`: it is not, more steps
 may help. `rounding limit`: it is not, and floats do not carry further. `passes done`:

@@ -17,7 +17,7 @@ from deniable.exact import number, whole_number
 from deniable.formatting import Printed, format_count
 from deniable.frames import frame_of
 from deniable.likelihood import smoothing
-from deniable.likelihood.certificate import Solution, Stop, gap_bound, rounding
+from deniable.likelihood.certificate import NEGLIGIBLE_GAIN, Solution, Stop, gap_bound, rounding
 from deniable.likelihood.intervals import flat, searched, unrefused
 from deniable.likelihood.problem import Listed, Problem
 from deniable.likelihood.smoothing import PASSES, WEIGHTS, Passes, Smoothing
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 Repeats = Callable[[int, int], None]
 """Hears how many repeats are done, and of how many."""
 _MIXED = 0.1  # how much of all shares alike a repeated search begins with: none may begin at zero
-_TOTAL = 1e-3  # nats that all reports together could still gain where a repeated search ends
-# and how much of what they could gain over all shares alike: of a flat likelihood that is far less
-_PART = 1e-3
+_PART = 1e-3  # of what reports could gain over all shares alike: less, where their likelihood is flat
 
 
 @final
@@ -144,7 +142,8 @@ class Likelihood(Printed):
 
     def _found_again(self, problem: Problem) -> Floats:
         method, tolerance, limit = self._settings
-        allowed, initial = max(tolerance, _TOTAL / self.n), (1 - _MIXED) * self.frequencies + _MIXED / self.k
+        allowed = max(tolerance, NEGLIGIBLE_GAIN / self.n)
+        initial = (1 - _MIXED) * self.frequencies + _MIXED / self.k
         if isinstance(problem, Listed):
             rows = problem.rows
             alike = rows.ascent(problem.outputs, np.full(self.k, 1 / self.k))

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 14  # reports whose supports are in memory at once
 _MOST_SHOWN = 512  # cells of all questions together, where a page waits
 _MOST_SEARCHED = 1 << 12
-_TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
 
 
 def cross_estimates(
@@ -409,6 +408,8 @@ class _Part(NamedTuple):
 
 def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
     """From tallies, where these hold all that reports say; None where they do not, or a page cannot wait."""
+    from deniable.likelihood.certificate import NEGLIGIBLE_GAIN
+
     names_value = [mechanism.names_value for mechanism in document.mechanism.mechanisms]
     parts = [part for part in _list_parts(document) if names_value[part.attribute] or part.holds(of, by)]
     chosen = _choose(parts, of, by, _MOST_SHOWN)
@@ -419,7 +420,7 @@ def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> L
         table = chosen.find(
             document, {part.attribute: tallies[document.names[part.attribute]] for part in parts}
         )
-    return table if table.gap is not None and table.gap * tallies.n <= _TOTAL else None
+    return table if table.gap is not None and table.gap * tallies.n <= NEGLIGIBLE_GAIN else None
 
 
 def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:

@@ -29,8 +29,8 @@ from deniable.results.possible_shares import (
     Likely,
     Shares,
     as_smoothed,
-    find_likely,
     find_moved,
+    find_shown_likely,
     possible_mean,
     read_groups,
     read_values,
@@ -261,7 +261,7 @@ class Findings:
         likely = {
             name: as_smoothed(self.smoothed[name])
             if name in self.smoothed
-            else find_likely(self.estimates, name)
+            else find_shown_likely(self.estimates, name)
             for name in self.names
             if not self.estimates.is_drawn(name)
         }

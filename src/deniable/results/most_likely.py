@@ -64,21 +64,15 @@ class RecordLikelihood(Mapping[str, "Likelihood"], Printed):
         return "\n\n".join([title, *parts, *(f"{name}: {why}" for name, why in self.refused.items())])
 
 
-def find_likely(document: PlanDocument, data: object, name: str | None, **options: Any) -> Any:
-    """The most likely shares of an attribute, or of all of them from reports."""
-    if name is not None and name not in document.names:
+def maximize_likelihood(document: PlanDocument, data: object, name: str, **options: Any) -> Likelihood:
+    """The most likely shares of one attribute, from tallies or reports."""
+    if name not in document.names:
         raise InvalidParameter(not_among(name, "an attribute", document.names))
-    obstacle = None if name is None else _find_obstacle(document, document.names.index(name))
+    obstacle = _find_obstacle(document, document.names.index(name))
     if obstacle is not None:
         raise InvalidParameter(f"{name!r}: {obstacle}")
     if not isinstance(data, Tallies):
-        likelihoods = find_from_reports(document, data, **options)
-        return likelihoods if name is None else likelihoods[name]
-    if name is None:
-        raise InvalidParameter(
-            "tallies have a likelihood attribute by attribute: plan.mle(tallies, name); for all of them at "
-            "once give the reports, plan.mle(reports)"
-        )
+        return maximize_record_likelihood(document, data, **options)[name]
     from deniable.likelihood import mle
 
     refuse_other_plan(data.plan_id, document.id)
@@ -87,10 +81,15 @@ def find_likely(document: PlanDocument, data: object, name: str | None, **option
     )
 
 
-def find_from_reports(document: PlanDocument, reports: object, **options: Any) -> RecordLikelihood:
-    """The most likely shares of every attribute; whole reports where there are fakes."""
+def maximize_record_likelihood(document: PlanDocument, reports: object, **options: Any) -> RecordLikelihood:
+    """The most likely shares of every attribute, from reports; from whole ones where these hold fakes."""
     from deniable.likelihood import mle, mle_record
 
+    if isinstance(reports, Tallies):
+        raise InvalidParameter(
+            "tallies have a likelihood attribute by attribute: plan.mle(tallies, name); for all of them at "
+            "once give the reports, plan.mle(reports)"
+        )
     blocks = list(records_of_round(reports, document.id, document.table_form.rounds))
     if not sum(block.n for block in blocks):
         raise InvalidParameter("there are no reports yet, so there is nothing to estimate")

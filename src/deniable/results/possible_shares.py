@@ -22,11 +22,12 @@ from deniable.domain.number import Number
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.estimate.consistency import simplex
 from deniable.formatting import format_digits
-from deniable.mechanisms import Tally
+from deniable.mechanisms import Mechanism, Tally
 from deniable.metric import Geometric
 from deniable.summaries import Group, Summary
 
 if TYPE_CHECKING:
+    from deniable.law import Marginal
     from deniable.likelihood import Likelihood
     from deniable.plan.document import PlanDocument
     from deniable.results.estimates import Estimates
@@ -36,7 +37,6 @@ Method = Literal["most likely", "smoothed", "projected", "unbiased"]
 _MOST_CELLS = 256  # of more, the search takes longer than a second on one core
 _MOST_ON_A_LINE = 1 << 12
 _MOVED = 2.0  # standard errors between what is shown and the unbiased share, from which on it is said
-_TOTAL = 1e-3  # nats that all reports together may be from the best: far less than they scatter
 
 
 class Likely(NamedTuple):
@@ -59,7 +59,7 @@ class Shares:
     method: Method
 
 
-def find_likely(estimates: Estimates, name: str) -> Likely | None:
+def find_shown_likely(estimates: Estimates, name: str) -> Likely | None:
     """The certified most likely shares of an attribute's values; None where its tally has no likelihood.
 
     Counts of support have none: they do not say which values were supported together. For more than 256
@@ -72,38 +72,46 @@ def find_likely(estimates: Estimates, name: str) -> Likely | None:
     most = _MOST_ON_A_LINE if isinstance(part, Geometric) or part.names_value else _MOST_CELLS
     if estimate.k > most:
         return None
-    return _search(Question.of(document, name, tallies[name]))
+    return _search(SearchKey.of(document, name, tallies[name]))
 
 
 @final
 @dataclass(frozen=True)
-class Question:
+class SearchKey:
     """What is searched: equal for equal tallies of a plan, so that a page that asks again costs nothing."""
 
-    key: tuple[str, str, int, bytes]
+    plan_id: str
+    name: str
+    n: int
+    digest: bytes
     document: PlanDocument = field(compare=False, repr=False)
     tally: Tally = field(compare=False, repr=False)
 
     @staticmethod
-    def of(document: PlanDocument, name: str, tally: Tally) -> Question:
-        """The question about one attribute, by its counts."""
+    def of(document: PlanDocument, name: str, tally: Tally) -> SearchKey:
+        """The key of one attribute's tally, by its counts."""
         parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
         digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
-        return Question((document.id, name, tally.n, digest), document, tally)
+        return SearchKey(document.id, name, tally.n, digest, document, tally)
+
+    @property
+    def source(self) -> Mechanism | Marginal:
+        """What the attribute's reports were made by."""
+        return self.document.mechanism.source(self.document.names.index(self.name))
 
 
 @lru_cache(maxsize=256)
-def _search(question: Question) -> Likely | None:
+def _search(key: SearchKey) -> Likely | None:
     from deniable.likelihood import mle
+    from deniable.likelihood.certificate import NEGLIGIBLE_GAIN
 
-    document, name = question.document, question.key[1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-            likelihood = mle(document.mechanism.source(document.names.index(name)), question.tally)
+            likelihood = mle(key.source, key.tally)
     except InvalidParameter:
         return None
-    if likelihood.method == "composite" or likelihood.gap * likelihood.n > _TOTAL:
+    if likelihood.method == "composite" or likelihood.gap * likelihood.n > NEGLIGIBLE_GAIN:
         return None
     likelihood.frequencies.setflags(write=False)
     return Likely(

@@ -13,8 +13,8 @@ from deniable.domain.grid import Grid
 from deniable.errors import DeniableWarning, InvalidParameter
 from deniable.mechanisms import Mechanism
 from deniable.metric import MetricMechanism
-from deniable.results.most_likely import find_likely
-from deniable.results.possible_shares import Question
+from deniable.results.most_likely import maximize_likelihood
+from deniable.results.possible_shares import SearchKey
 
 if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
@@ -54,7 +54,7 @@ def search_shares(
 
     Those that were found from reports already are `likely`.
     """
-    found = SearchedShares({}, {}, {})
+    searched = SearchedShares({}, {}, {})
     if smooth:
         refuse_unordered(estimates.domains.values())
     names = [
@@ -64,25 +64,25 @@ def search_shares(
         and (cells or not isinstance(estimates.domains[name], Grid))
     ]
     if mle or smooth:
-        found.refused.update(dict.fromkeys(estimates.ranges, _LEVELED))
+        searched.refused.update(dict.fromkeys(estimates.ranges, _LEVELED))
     for position, name in enumerate(names):
-        heard = partial(_hear, progress, position, len(names))
-        heard(0, 1)
+        advance = partial(_advance, progress, position, len(names))
+        advance(0, 1)
         try:
             if mle:
                 _refuse_drawn(estimates, name)
                 known = {} if likely is None else likely
-                found.likely[name] = known[name] if name in known else _search_likely(estimates, name)
+                searched.likely[name] = known[name] if name in known else _search_likely(estimates, name)
             if smooth and has_neighbors(estimates.domains[name]):
-                found.smoothed[name] = smooth_shares(estimates, name, heard)
-                heard(1, 1)
+                searched.smoothed[name] = smooth_shares(estimates, name, advance)
+                advance(1, 1)
         except InvalidParameter as problem:
-            found.refused[name] = str(problem)
-    return found
+            searched.refused[name] = str(problem)
+    return searched
 
 
-def _hear(progress: Progress | None, position: int, positions: int, done: int, most: int) -> None:
-    """So much is done of one attribute, which is one of several: in thousandths of each."""
+def _advance(progress: Progress | None, position: int, positions: int, done: int, most: int) -> None:
+    """Tell how much is done of an attribute, which is one of several: in thousandths of each."""
     if progress is not None:
         progress(1000 * position + 1000 * done // most, 1000 * positions)
 
@@ -93,8 +93,7 @@ def _search_likely(estimates: Estimates, name: str, **options: Any) -> Likelihoo
         raise InvalidParameter("most likely shares are found from tallies, and this result has none")
     _refuse_drawn(estimates, name)
     ordered = isinstance(estimates.domains[name], Range) or None
-    likely: Likelihood = find_likely(document, tallies, name, ordered=ordered, **options)
-    return likely
+    return maximize_likelihood(document, tallies, name, ordered=ordered, **options)
 
 
 def _refuse_drawn(estimates: Estimates, name: str) -> None:
@@ -149,28 +148,26 @@ def smooth_shares(estimates: Estimates, name: str, progress: Progress | None = N
     document, tallies = estimates.document, estimates.tallies
     assert document is not None
     assert tallies is not None
-    return _smooth(_Smoothing(Question.of(document, name, tallies[name]), estimates, progress))
+    return _smooth(_SmoothingKey(SearchKey.of(document, name, tallies[name]), estimates, progress))
 
 
 @final
 @dataclass(frozen=True)
-class _Smoothing:
+class _SmoothingKey:
     """What is smoothed: that of equal tallies is found once, and read each time a result is shown."""
 
-    question: Question
+    search: SearchKey
     estimates: Estimates = field(compare=False, repr=False)
     progress: Progress | None = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=64)
-def _smooth(asked: _Smoothing) -> Likelihood:
-    document, name = asked.question.document, asked.question.key[1]
-    is_metric = isinstance(document.mechanism.source(document.names.index(name)), MetricMechanism)
-    quick = {"method": "em", "iterations": 1} if is_metric else {}
-    # smoothing begins with even shares, whatever was found before: the best of 2,000 cells takes a minute
+def _smooth(key: _SmoothingKey) -> Likelihood:
+    quick = {"method": "em", "iterations": 1} if isinstance(key.search.source, MetricMechanism) else {}
+    # smoothing begins with even shares, whatever was searched before: the best of 2,000 cells takes a minute
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeniableWarning)  # that one step is not the best
-        begun = _search_likely(asked.estimates, name, **quick)
-    found = begun.smooth(progress=asked.progress)
-    found.frequencies.setflags(write=False)
-    return found
+        unsmoothed = _search_likely(key.estimates, key.search.name, **quick)
+    smoothed = unsmoothed.smooth(progress=key.progress)
+    smoothed.frequencies.setflags(write=False)
+    return smoothed

@@ -425,10 +425,11 @@ class Plan(Printed):
         `dn.likelihood.mle_record`. For a metric attribute what is most likely is often the better
         histogram, since its unbiased shares scatter widely.
         """
-        from deniable.results.most_likely import find_likely
+        from deniable.results.most_likely import maximize_likelihood, maximize_record_likelihood
 
-        likelihood: Likelihood | RecordLikelihood = find_likely(self.document, data, name, **options)
-        return likelihood
+        if name is None:
+            return maximize_record_likelihood(self.document, data, **options)
+        return maximize_likelihood(self.document, data, name, **options)
 
     def cross(
         self, reports: Reports | Iterable[Reports], of: str, by: str, level: float = 0.95
