@@ -741,4 +741,4 @@ def test_an_explanation_names_the_protocol_of_each_attribute() -> None:
 def test_missing_answers_are_explained_by_question(policies: dict[str, Any], wanted: str) -> None:
     asked = {"works": ["yes", "no"], "media": dn.Several(["tv", "web"]), "age": dn.Number(0, 100)}
     text = " ".join(dn.Study(asked, epsilon=3.0, missing=policies).plan(people=5000).explain().split())
-    assert f" secret random words. {wanted} 'media' asks for all that apply" in text
+    assert f" secret random numbers. {wanted} 'media' asks for all that apply" in text

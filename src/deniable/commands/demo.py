@@ -90,7 +90,7 @@ def _format_command(people: int, seed: int) -> str:
 
 def _print_rows(rows: Sequence[Comparison], loss: float, n: int, in_python: int, in_node: int) -> None:
     console.print_table(
-        f"{n:,} reports were counted, each once; one loses at most {loss:.6g}",
+        f"{n:,} reports were counted, each once; one report gives away at most epsilon = {loss:.6g}",
         ["question", "answer", "truth", "estimate", "95 % interval"],
         [
             [

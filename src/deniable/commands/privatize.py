@@ -42,7 +42,7 @@ class PrivatizeRequest:
         help="Write the reports to this Parquet file; with --engine spark, to this folder.",
     )
     seed: int | None = option(
-        "--seed", type=SEED, help="Simulate with reproducible random words; this protects nobody."
+        "--seed", type=SEED, help="Simulate with reproducible random numbers; this protects nobody."
     )
     number: int | None = option(
         "--round", "number", type=ROUND, help="The round, for a plan that asks again."
@@ -77,7 +77,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
     """Turn a file of answers into reports.
 
     DATA is a CSV or Parquet file with a row per person. Use this for data that you already hold, and for
-    simulations; devices make their own reports, with a client. Random words come from the operating system.
+    simulations; devices make their own reports, with a client. Random numbers come from the operating system.
     If any answer is refused, nothing is written. With --beside day, deniable estimate --by day shows each day
     by itself.
     """
@@ -85,7 +85,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
         beside_cluster = (request.seed, request.number, request.person, request.separator, request.force)
         if beside_cluster != (None, None, None, None, False):
             raise InvalidParameter(
-                "on a cluster, random words come from the operating systems of its tasks, and folders are "
+                "on a cluster, random numbers come from the operating systems of its tasks, and folders are "
                 "not replaced; leave out --seed, --round, --person, --separator and --force"
             )
         _privatize_on_spark(request)

@@ -98,8 +98,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         )
     beside = "" if known is None else f", beside {known.name!r}, which every report names"
     click.echo(
-        "OK: recomputed from the thresholds; nothing was changed, nothing is lost beyond what is "
-        f"stated{beside}"
+        "OK: recomputed from the integers of the plan; nothing was changed, nothing is lost beyond what "
+        f"is stated{beside}"
     )
 
 

@@ -170,12 +170,10 @@ def tabulate_precisions(row: Considered) -> str:
             f"{clear:g} %, useful up to {useful:g} %, rough up to {rough:g} %"
         )
     if any(precision.what == "median" for precision in list_precisions(row)):
-        whose = "with an open end" if all(row.readings) else "in levels, with an open end"
-        which = "the latter" if all(row.readings) else "the first and the last"
-        anywhere = "" if all(row.readings) else "; of one in levels, the margin holds wherever it is"
+        anywhere = "" if all(row.readings) else " In levels, the margin of a median holds wherever it is."
         lines.append(
-            f'the median: for ranges {whose}, or with "no answer" as a value; results of {which} have '
-            f"means, too{anywhere}"
+            "A range with an open end has a median and no mean. Of other ranges, results have the mean, too."
+            f"{anywhere}"
         )
     return "\n".join(lines)
 
@@ -218,8 +216,8 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
     most = max(range(len(ratios)), key=ratios.__getitem__)
     precision, other = (_first_precision(row, most) for row in (chosen, next_best))
     decided = (
-        f"{precision.attribute!r} decided: {chosen.kind} knows {precision.describe()} to within "
-        f"{precision.format_margin()}, {next_best.kind} to within {other.format_margin()}. "
+        f"The choice was made by {precision.attribute!r}, where it matters most: {chosen.kind} knows "
+        f"{precision.describe()} to within {precision.format_margin()}, {next_best.kind} to within {other.format_margin()}. "
     )
     return f"{decided if ratios[most] > 0 else ''}{_name_next_best(chosen, next_best)}"
 

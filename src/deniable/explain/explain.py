@@ -79,9 +79,9 @@ def _explain_dependence(document: PlanDocument) -> str:
     together = any(isinstance(attribute.domain, Product) for attribute in document.attributes)
     if document.known is not None or together or len(answered) == 1 or document.mechanism.reported > 1:
         return ""
-    advice = "ask for both at once, with together = [[...]] in the study"
+    advice = "To learn it, ask for both at once, with together = [[...]] in the study"
     if sum(attribute.domain.listed for attribute in answered) <= 1:
-        advice = "a table takes two questions whose values are listed"
+        advice = "A table takes two questions whose values are listed"
     elif coarse := {
         attribute.domain.question: None
         for attribute in document.attributes
@@ -91,10 +91,7 @@ def _explain_dependence(document: PlanDocument) -> str:
         advice += (
             f", where {names} {'has' if len(coarse) == 1 else 'have'} fewer values and queries = 'values'"
         )
-    return (
-        "How one answer depends on another cannot be learned from these reports, whose number does not "
-        f"matter: {advice}."
-    )
+    return f"No number of these reports shows how one answer depends on another. {advice}."
 
 
 def _opening(document: PlanDocument) -> str:

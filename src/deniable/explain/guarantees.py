@@ -43,7 +43,7 @@ def explain_losses(document: PlanDocument) -> str:
     lines.append(f"  {rating[0].upper()}{rating[1:]}.")
     lines.append(
         "  This holds against any attacker, if the report is made on the person's own device from secret "
-        "random words."
+        "random numbers."
     )
     if loss.repeated is not None:
         lines.append(_headline_rounds(document, loss))
