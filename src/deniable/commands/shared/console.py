@@ -29,6 +29,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 _TEXTS = (
+    "question",
+    "answer",
     "protocol",
     "mechanism",
     "epsilon per",
