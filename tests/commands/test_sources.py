@@ -145,7 +145,7 @@ def test_a_database_counts_the_same(lake: pa.Table, run: Run, monkeypatch: pytes
         ("--from lake --by day --change-from 1", 2, "--by shows windows"),
         ("--from lake --round 1", 1, "there are no reports of plan"),
         ("--from lake --round 2", 2, "has no round 2: it asks once, in round 1"),
-        ("", 2, "reports come from a file, or with --from"),
+        ("", 2, "reports come from a file (deniable estimate"),
         ("--from postgresql://u:s3cret@127.0.0.1:1/db --table t", 1, "the database cannot be opened"),
         ("--from postgresql://u:s3cret%zz@127.0.0.1/db --table t", 2, "this is not the address"),
         ("--from postgresql://u:x@s3cret@127.0.0.1:1/db --table t", 1, "the database cannot be opened"),

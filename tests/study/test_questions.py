@@ -176,7 +176,7 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
     ("changed", "why"),
     [
         ({"only_if": {"mood": {"works": "yes"}, "works": {"mood": 1}}}, "'mood' must stand before it"),
-        ({"only_if": {"hours": {"mood": 1}}}, "'mood' must stand before it"),
+        ({"only_if": {"hours": {"work": "yes"}}}, "no question 'work' before it (works); did you mean"),
         ({"only_if": {"mood": {"hours": 1}}}, "ask a yes/no question beside it"),
         ({"only_if": {"mood": {"works": "maybe"}}}, "'maybe' is not a value of 'works'"),
         ({"only_if": {"mood": {"works": ["yes", "no"]}}}, "some of its values"),

@@ -217,7 +217,8 @@ def _name_decider(chosen: Considered, others: Sequence[Considered]) -> str:
     precision, other = (_first_precision(row, most) for row in (chosen, next_best))
     decided = (
         f"The choice was made by {precision.attribute!r}, where it matters most: {chosen.kind} knows "
-        f"{precision.describe()} to within {precision.format_margin()}, {next_best.kind} to within {other.format_margin()}. "
+        f"{precision.describe()} to within {precision.format_margin()}, {next_best.kind} to within "
+        f"{other.format_margin()}. "
     )
     return f"{decided if ratios[most] > 0 else ''}{_name_next_best(chosen, next_best)}"
 

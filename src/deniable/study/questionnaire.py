@@ -11,7 +11,7 @@ from deniable.domain import Domain
 from deniable.domain.answer import label_of
 from deniable.domain.categories import Several
 from deniable.domain.number import Number
-from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.errors import InvalidParameter, InvalidValue, find_nearest, not_among, suggest_name
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,
@@ -85,11 +85,9 @@ def _find_condition(
             raise InvalidParameter(
                 f"{name!r} is asked only if {parent!r} has some values, so {parent!r} must stand before it"
             )
-        if order.index(name) == 0:
-            raise InvalidParameter(f"{name!r} is the first question, so it cannot depend on {parent!r}")
-        raise InvalidParameter(
-            not_among(parent, "an attribute that stands before", order[: order.index(name)])
-        )
+        before = order[: order.index(name)]
+        listed = f" ({', '.join(before)}){suggest_name(find_nearest(parent, before))}" if before else ""
+        raise InvalidParameter(f"only_if of {name!r}: there is no question {parent!r} before it{listed}")
     about = questions[parent]
     if not isinstance(about, Several):
         return Condition(parent, labels)

@@ -47,9 +47,10 @@ def find_source(reports: Path | None, source: Source | None) -> Source | None:
     if reports is None and source is None:
         source = os.environ.get(VARIABLE) or None
     if (reports is None) == (source is None):
+        command = f"deniable {click.get_current_context().info_name} plan.json"
         raise InvalidParameter(
-            "reports come from a file, or with --from from a collector, its store or a table of reports; "
-            "give one of both, such as reports.parquet or --from http://127.0.0.1:8000"
+            f"reports come from a file ({command} reports.parquet), or from a collector, its store or a "
+            f"table of reports ({command} --from http://127.0.0.1:8000); give one of both"
         )
     from deniable.engines.databases import hide_password, is_address
 
