@@ -465,7 +465,7 @@ def test_a_warning_before_noise() -> None:
         int(words[words.index("takes") + 1]),
         float(words[len(words) - words[::-1].index("epsilon")]),
     )
-    assert next(list_precisions(consider([92, 2], 0.5, people)[0])).use == "good"
+    assert next(list_precisions(consider([92, 2], 0.5, people)[0])).use == "useful"
     assert next(list_precisions(consider([92, 2], 0.5, people - 1)[0])).use == "rough"
     assert warning(noisy, people) is None  # the same choice, looked at for other people
     assert warning(consider([92, 2], epsilon, 5000, mechanisms="SMP")[0], 5000) is None

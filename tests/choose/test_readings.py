@@ -304,11 +304,11 @@ def test_ten_attributes_are_planned_at_once() -> None:
 def test_precisions_say_what_is_useful() -> None:
     rows = consider({"town": 50, "smokes": 2}, 1.0, 5000)
     town, smokes = list_precisions(rows[0])
-    assert (town.use, smokes.use) == ("noise", "fine")
+    assert (town.use, smokes.use) == ("noise", "clear")
     assert town.judge().startswith("Too noisy to read: an average share is 2 %.")
     enough = town.people_enough()
     better = next(iter(list_precisions(consider({"town": 50, "smokes": 2}, 1.0, enough)[0])))
-    assert better.use == "good"
+    assert better.use == "useful"
     assert better.margin == pytest.approx(0.01, rel=1e-3)
     assert next(iter(list_precisions(consider({"town": 50, "smokes": 2}, 1.0, enough - 5)[0]))).margin > 0.01
 

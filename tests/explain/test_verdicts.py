@@ -26,17 +26,16 @@ from tests.running import Run
 @pytest.mark.parametrize(
     ("count", "width", "points", "use"),
     [
-        (2, None, 5.0, "fine"),
-        (2, None, 5.1, "good"),
+        (2, None, 5.0, "clear"),
+        (2, None, 5.1, "useful"),
         (2, None, 10.1, "rough"),
-        (2, None, 12.0, "rough"),  # was called clear
         (2, None, 50.1, "noise"),
-        (10, None, 2.5, "fine"),
-        (10, None, 5.0, "good"),
+        (10, None, 2.5, "clear"),
+        (10, None, 5.0, "useful"),
         (10, None, 10.0, "rough"),
         (10, None, 10.1, "noise"),
-        (1, 80.0, 5.0, "fine"),
-        (1, 80.0, 10.0, "good"),
+        (1, 80.0, 5.0, "clear"),
+        (1, 80.0, 10.0, "useful"),
         (1, 80.0, 25.1, "noise"),
     ],
 )
@@ -44,9 +43,10 @@ def test_words_have_limits_in_points(count: int, width: float | None, points: fl
     error = points / 100 / HALF_WIDTH * (1 - 1e-9)
     one = Precision("vote", "share" if width is None else "mean", count, 1000, error, width)
     assert one.use == use
+    assert replace(one, stderr=0.6).format_margin() == ("the whole range" if width else "all 100 points")
     assert replace(
         one, people=one.people_enough(), stderr=error * (1000 / one.people_enough()) ** 0.5
-    ).use in ("fine", "good")
+    ).use in ("clear", "useful")
 
 
 def test_bytes_are_named_only_where_they_differ() -> None:

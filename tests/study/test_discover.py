@@ -345,7 +345,7 @@ def test_a_plan_says_what_it_will_find() -> None:
         f"from {limit:.2g} %",
     )
     assert 100 * word.margin == pytest.approx(limit)
-    stated = {"fine": 0.0125, "good": 0.025, "rough": 0.05, "noise": 0.06}
+    stated = {"clear": 0.0125, "useful": 0.025, "rough": 0.05, "noise": 0.06}
     for use, share in stated.items():
         assert replace(word, stderr=0.999 * share / HALF_WIDTH).use == use
     assert smokes.attribute == "smokes"

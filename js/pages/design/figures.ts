@@ -2,14 +2,14 @@
 
 import { type Child, h, quoted, svg } from "../kit/dom.js";
 import { count, NOISY, sentence, several } from "../kit/phrases.js";
-import { expected, type Table } from "./together.js";
+import { expected, formatMargin, type Table } from "./together.js";
 
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
   readonly attribute: string;
   /** The question of which this is read; null for whether a question is answered. */
   readonly question: string | null;
-  readonly use: "fine" | "good" | "rough" | "noise";
+  readonly use: "clear" | "useful" | "rough" | "noise";
   readonly sentence: string;
   readonly what: string;
   readonly what_is_read: string;
@@ -101,10 +101,8 @@ export interface Preview {
 
 const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
 const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share))).toFixed(2)}%`;
-const known = ({ known_to_within: margin, what }: Precision): string => {
-  if (what === "found") return `found ${margin}`; // "from 0.8 %"
-  return margin === "nothing" ? "nothing is known" : `± ${margin}`;
-};
+const known = ({ known_to_within: margin, what }: Precision): string =>
+  what === "found" ? `found ${margin}` : formatMargin(margin); // "from 0.8 %"
 
 /** A number in three digits, or in powers of ten, rounded up: it is promised. */
 export function atMost(times: number): string {

@@ -148,10 +148,14 @@ export interface Table {
   readonly known_to_within: string;
   /** The margin beside an average share; null where nothing is known. */
   readonly ratio: number | null;
-  readonly use: "fine" | "good" | "rough" | "noise";
+  readonly use: "clear" | "useful" | "rough" | "noise";
   readonly word: string;
   readonly sentence: string;
 }
+
+/** A margin as the server says it: not a number where it is all that is possible. */
+export const formatMargin = (margin: string): string =>
+  /^\d/.test(margin) ? `± ${margin}` : "nothing is known";
 
 /** What each table will tell. */
 export function expected(
@@ -167,7 +171,7 @@ export function expected(
         "p",
         {},
         h("strong", {}, quoted(of), " by ", quoted(by)),
-        h("span", { class: "margin" }, `± ${margin}: ${word}`),
+        h("span", { class: "margin" }, `${formatMargin(margin)}: ${word}`),
       ),
       bar(ratio ?? 1, "value"),
       h("p", { class: "soft" }, sentence(said)),

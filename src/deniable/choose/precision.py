@@ -30,7 +30,7 @@ UNREACHABLE = (
     "or fewer values."
 )
 """What is said where more people are no way out."""
-Use = Literal["fine", "good", "rough", "noise"]
+Use = Literal["clear", "useful", "rough", "noise"]
 """Whether it is worth reading, the best first."""
 
 
@@ -70,9 +70,9 @@ class Precision:
         """
         margin = HALF_WIDTH * self.stderr
         if margin <= self._limit(_CLEAR):
-            return "fine"
+            return "clear"
         if margin <= self._limit(_USEFUL):
-            return "good"
+            return "useful"
         return "rough" if self.ratio <= 1.0 else "noise"
 
     def _limit(self, limit: tuple[float, float]) -> float:
@@ -121,15 +121,15 @@ class Precision:
         return 1 / self.count if self.width is None else _QUARTER
 
     def format_margin(self) -> str:
-        """As people read it: points of a share, or the attribute's own unit."""
-        if not math.isfinite(self.margin):
-            return "nothing"
+        """As people read it: points of a share, or the attribute's own unit, up to all that is possible."""
         if self.what == FOUND:
             return (
                 f"from {100 * self.margin:.2g} %"
                 if self.margin < 1
                 else "not even a value that everybody has"
             )
+        if not HALF_WIDTH * self.stderr < 1:  # nothing will be known
+            return "all 100 points" if self.width is None else "the whole range"
         return (
             f"{round_digits(100 * self.margin, 2):g} points"
             if self.width is None
@@ -164,8 +164,8 @@ class Precision:
                 f"of {self._show(_USEFUL)} show."
             )
         words = {
-            "fine": f"Clear: {typical}, and differences of {self._show(_CLEAR)} show.",
-            "good": f"Useful: {typical}, and differences of {self._show(_USEFUL)} show.",
+            "clear": f"Clear: {typical}, and differences of {self._show(_CLEAR)} show.",
+            "useful": f"Useful: {typical}, and differences of {self._show(_USEFUL)} show.",
             "rough": f"Rough: {typical}, and only shares that are much larger or smaller stand out.",
         }
         return words[self.use]
@@ -174,7 +174,7 @@ class Precision:
         return f"{format_digits(100 * self._limit(limit), 2)} points"
 
     def _judge_middle(self) -> str:
-        part = f"{format_digits(100 * HALF_WIDTH * self.stderr, 2)} % of the range"
+        part = f"{format_digits(100 * min(1.0, HALF_WIDTH * self.stderr), 2)} % of the range"
         if self.use == "noise":
             if not self.is_reachable:
                 return f"Too noisy to read: it may be off by {part}. {UNREACHABLE}"
@@ -182,8 +182,7 @@ class Precision:
                 f"Too noisy to read: it may be off by {part}. {self.format_people()} people make it "
                 "useful: off by a tenth at most."
             )
-        words = {"fine": "Clear", "good": "Useful", "rough": "Rough"}
-        return f"{words[self.use]}: it may be off by {part}."
+        return f"{self.use.capitalize()}: it may be off by {part}."
 
 
 def list_precisions(considered: Considered) -> Iterator[Precision]:

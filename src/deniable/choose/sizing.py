@@ -185,7 +185,7 @@ def warning(considered: Considered, n: int) -> str | None:
     reading = considered.readings[worst][0]
     precision = _find_precision(considered, worst, n)
     counted = format_count(ks[worst], {"share": "value"}.get(reading.what, reading.what))
-    part = f"{100 * widths[worst]:.1f} % of its range"
+    part = f"{100 * min(1.0, widths[worst]):.1f} % of its range"
     known = (
         f"The mean of {name} would be known only to within {part} either way."
         if considered.parts[worst].numeric

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _MOST_IN_FULL = 2
 _MOST_ROWS = 12
-_USES: dict[Use, str] = {"fine": "clear", "good": "useful", "rough": "rough", "noise": "too noisy to read"}
 _BLOCKS = "SPL+SMP"
 _MOST_NAMED = 3
 _KINDS = {
@@ -141,7 +140,7 @@ def _first_line(text: str | None) -> str:
 
 def name_use(use: Use) -> str:
     """Whether something is worth reading, in a word or a few."""
-    return _USES[use]
+    return "too noisy to read" if use == "noise" else use
 
 
 def tabulate_precisions(row: Considered) -> str:
@@ -152,7 +151,7 @@ def tabulate_precisions(row: Considered) -> str:
             precision.attribute,
             precision.describe(),
             precision.format_margin(),
-            _USES[precision.use],
+            name_use(precision.use),
             precision.format_people(),
         ]
         for precision in list_precisions(row)
@@ -184,7 +183,8 @@ def plot_precisions(precisions: Sequence[Precision], title: str = "") -> Figure:
 
     margins = np.array([HALF_WIDTH * precision.stderr for precision in precisions])
     labels = [
-        f"{precision.attribute}: {precision.describe()} ({_USES[precision.use]})" for precision in precisions
+        f"{precision.attribute}: {precision.describe()} ({name_use(precision.use)})"
+        for precision in precisions
     ]
     numbers = [precision.format_margin() for precision in precisions]
     heading = f"{title}: what" if title else "What"
