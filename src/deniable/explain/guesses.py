@@ -213,7 +213,7 @@ def _explain_levels(document: PlanDocument) -> list[str]:
     """What all levels say about the groups of the coarsest, where a report holds one of them."""
     bounds = [
         f"{levels[0].domain.k:,} groups of {name!r} at most "
-        f"{_round_up(bound_group(document, name))} (blind "
+        f"{_format_percent_up(bound_group(document, name))} (blind "
         f"{format_percent(_guess_blindly(levels), 1)})"
         for name, levels in document.levels.items()
         if levels[0].domain.listed
@@ -242,7 +242,7 @@ def _explain_related(document: PlanDocument) -> list[str]:
             continue
         known = bound_related(document, names)
         bounded = ", ".join(
-            f"{guess.attribute!r} at most {_round_up(guess.bound)} (a bound; blind "
+            f"{guess.attribute!r} at most {_format_percent_up(guess.bound)} (a bound; blind "
             f"{format_percent(float(guess.blind), 1)})"
             for guess in known[:_MOST_NAMES]
         )
@@ -283,11 +283,11 @@ def _format_bounds(document: PlanDocument) -> str:
     answers = list_answer_guesses(document, forever=False)
     bounds = {answer.question: bound_answer(document, answer.question) for answer in answers}
     names = sorted(bounds, key=lambda name: -bounds[name])
-    text = ", ".join(f"{name!r} {_round_up(bounds[name])}" for name in names[:_MOST_NAMES])
+    text = ", ".join(f"{name!r} {_format_percent_up(bounds[name])}" for name in names[:_MOST_NAMES])
     return text if len(names) <= _MOST_NAMES else f"{text}, and {len(names) - _MOST_NAMES} more"
 
 
-def _round_up(share: float | Fraction) -> str:
+def _format_percent_up(share: float | Fraction) -> str:
     """A share in percent, rounded up to a tenth: what is stated is a bound."""
     return f"{math.ceil(1000 * share) / 10:.1f} %"
 
@@ -299,7 +299,7 @@ def _format_answers(document: PlanDocument, forever: bool) -> str:
         f"{answer.question!r} {format_percent(answer.report, 1)} (if reported "
         f"{format_percent(answer.reported, 1)}, blind {format_percent(answer.blind, 1)})"
         if answer.exact
-        else f"{answer.question!r} at most {_round_up(answer.report)} (a bound; blind "
+        else f"{answer.question!r} at most {_format_percent_up(answer.report)} (a bound; blind "
         f"{format_percent(answer.blind, 1)})"
         for answer in answers[:_MOST_NAMES]
     ]
@@ -727,7 +727,7 @@ def _compare_people(mechanism: Pooled) -> str:
     than = "than with functions that devices draw themselves"
     if ratio <= 1:
         return f"It takes no more people {than}."
-    return f"It takes {_round_up(ratio - 1)} more people {than}."
+    return f"It takes {_format_percent_up(ratio - 1)} more people {than}."
 
 
 def compare_variances(mechanism: Pooled) -> float:

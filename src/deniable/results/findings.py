@@ -24,7 +24,7 @@ from deniable.exact import number
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
 from deniable.results.estimates import MEAN, Estimates, bins_of
-from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_median, judge_middle, judge_shares
+from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_mean, judge_median, judge_shares
 from deniable.results.possible_shares import (
     Likely,
     Shares,
@@ -285,7 +285,7 @@ class Findings:
                 judged.append(judge_shares(estimates, name, self.shares[name], errors, "value", level, None))
         for name, mean in self.unbiased_means.items():
             ends = possible_mean(estimates, name)
-            judged.append(judge_middle(estimates, name, mean, self.means[name], ends, level))
+            judged.append(judge_mean(estimates, name, mean, self.means[name], ends, level))
         for name, shares_ in self.all_quantiles.items():
             if self.is_wide(name, shares_[MEDIAN]):
                 judged.append(judge_median(estimates, name, self._find_error(name), level))

@@ -96,7 +96,7 @@ def advise(alarms: Sequence[Check]) -> str:
     nobody knows, so that the share to try first is twice as large.
     """
     noticed = [check.noticed for check in alarms if check.noticed < 1]
-    share = min(round_up(2 * max(noticed)), 0.5) if noticed else _USUAL
+    share = min(round_share_up(2 * max(noticed)), 0.5) if noticed else _USUAL
     why = (
         "That is twice what the checks surely notice, and there may be more"
         if noticed
@@ -111,10 +111,10 @@ def advise(alarms: Sequence[Check]) -> str:
     )
 
 
-def round_up(share: float) -> float:
+def round_share_up(share: float) -> float:
     """A share with two digits, rounded up.
 
-    >>> round_up(0.01234), round_up(0.5), round_up(0.999)
+    >>> round_share_up(0.01234), round_share_up(0.5), round_share_up(0.999)
     (0.013, 0.5, 1.0)
     """
     scale = 10.0 ** (1 - math.floor(math.log10(share)))

@@ -41,14 +41,15 @@ class Noise(Printed):
     noisy: int
     """How many of the values, groups or blocks are too noisy."""
     count: int
+    """How many values, groups or blocks there are."""
     now: int
     """How many people answered."""
     people: int
-    """About how many it takes to be readable at all, by what the plan expects of them."""
+    """About how many people it takes to be readable at all, by what the plan expects of them."""
     epsilon: float | None
-    """Or how many times as large an epsilon at most; None where that is no help, or would protect nobody."""
+    """How many times as large an epsilon is enough; None where none helps, or it would protect nobody."""
     groups: int | None
-    """Or how few groups at most; None where that is no help."""
+    """How many groups could be read, at most; None where fewer groups are no help."""
 
     def __str__(self) -> str:
         many = format_count(self.count, self.what)
@@ -82,18 +83,18 @@ class Noise(Printed):
 
 
 def find_noisy(shares: Shares) -> npt.NDArray[np.bool_]:
-    """Which shares are too noisy to read: their interval is wider than `_allow` lets it be."""
-    return np.asarray(shares.high - shares.low > _allow(shares.share, 1 / shares.share.size))
+    """Which shares are too noisy to read: their interval is wider than `_widest_readable`."""
+    return np.asarray(shares.high - shares.low > _widest_readable(shares.share, 1 / shares.share.size))
 
 
 def is_noisy(share: Summary, part: float) -> bool:
-    """Whether the share of a range of values is too noisy to read, by the same rule: people who are spread
-    evenly over all values would have this part of them.
+    """Whether the share of a range of values is too noisy to read; people who are spread evenly over all
+    values would have this `part` of them.
     """
-    return bool(share.high - share.low > _allow(np.array([share.value]), part)[0])
+    return bool(share.high - share.low > _widest_readable(np.array([share.value]), part)[0])
 
 
-def _allow(share: Floats, average: float) -> Floats:
+def _widest_readable(share: Floats, average: float) -> Floats:
     """How wide an interval may be: twice its share or twice an average one, whichever is more; 5 points at
     least, and half of everything at most.
     """
@@ -119,9 +120,9 @@ def judge_shares(
     size, reports = shares.share.size, estimates[name].n
     # a share that may be an average one is taken for that: no other has so narrow a limit for its scatter
     typical = np.clip(1 / size, shares.low, shares.high)
-    allowed = np.clip(2 * np.maximum(typical, 1 / size), _SHORTEST, _WIDEST)
+    allowed = _widest_readable(typical, 1 / size)
     noise = np.maximum(errors**2 * reports - shares.share * (1 - shares.share), 0.0)
-    seen = float(((shares.high - shares.low) / _allow(shares.share, 1 / size))[noisy].max())
+    seen = float(((shares.high - shares.low) / _widest_readable(shares.share, 1 / size))[noisy].max())
     needed = _Needed.of(noise, typical * (1 - typical), allowed, reports, level)
     people = _people(estimates, name, what, float(allowed.min()), max(needed.times, seen**2), level)
     fewer = () if regroup is None else range(size - 1, 1, -1)
@@ -129,7 +130,7 @@ def judge_shares(
     return Noise(name, what, int(noisy.sum()), size, estimates.n, people, needed.epsilon, groups)
 
 
-def judge_middle(
+def judge_mean(
     estimates: Estimates,
     name: str,
     unbiased: Summary,
@@ -193,7 +194,7 @@ class _Needed:
         times = float(((noise + scatter) / limits).max())
         if (limits <= scatter).any():
             return _Needed(times, None)
-        larger = _round_up(math.sqrt(float((noise / (limits - scatter)).max())) or 1.0)
+        larger = _round_up_to_two_digits(math.sqrt(float((noise / (limits - scatter)).max())) or 1.0)
         return _Needed(times, larger if 1 < larger <= _LARGER else None)
 
 
@@ -205,14 +206,14 @@ def _people(estimates: Estimates, name: str, what: What, width: float, times: fl
     precision = _PRECISIONS.get(what, what)
     margin = width / 2 * normal_quantile(0.95) / normal_quantile(level)
     document = estimates.document
-    rows = () if document is None else _list_precisions(_Planned(document.id, document))
+    rows = () if document is None else _list_precisions(_PlanKey(document.id, document))
     expected = [row.people_needed(margin) for row in rows if (row.attribute, row.what) == (name, precision)]
     seen = min(times, _MOST_TIMES) * estimates.n
-    return int(_round_up(max([seen, *(_MARGIN * n for n in expected)])))
+    return int(_round_up_to_two_digits(max([seen, *(_MARGIN * n for n in expected)])))
 
 
-def _round_up(number: float) -> float:
-    """Two digits, never less."""
+def _round_up_to_two_digits(number: float) -> float:
+    """The least number with two digits that is not below this one."""
     rounded = round_digits(number, 2)
     if rounded >= number:
         return rounded
@@ -221,16 +222,16 @@ def _round_up(number: float) -> float:
 
 @final
 @dataclass(frozen=True)
-class _Planned:
+class _PlanKey:
     """A plan, by its id."""
 
-    key: str
+    plan_id: str
     document: PlanDocument = field(compare=False, repr=False)
 
 
 @lru_cache(maxsize=32)
-def _list_precisions(planned: _Planned) -> tuple[Precision, ...]:
+def _list_precisions(key: _PlanKey) -> tuple[Precision, ...]:
     from deniable.choose import list_precisions
     from deniable.explain.explain import reconsider
 
-    return tuple(list_precisions(reconsider(planned.document, ())))
+    return tuple(list_precisions(reconsider(key.document, ())))
