@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Floats
 from deniable.cross import CrossTable, Source
 from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
 from deniable.cross.source import Agreed, agree
 from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
 from deniable.cross.table import LikelyTable, Repeats
-from deniable.domain import Domain, Product
-from deniable.errors import DeniableWarning, InvalidParameter
+from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number
 from deniable.explain.question_pairs import (
@@ -37,16 +35,13 @@ from deniable.mechanisms import Mechanism, Tally
 from deniable.plan.attribute import Attribute
 from deniable.plan.known_groups import Known
 from deniable.records import Records
-from deniable.reports.reports import Tallies, records_of_round
-from deniable.results.most_likely import has_fakes
+from deniable.results.likely_tables import show_likely_table
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
     from deniable.results.estimates import Estimates
 
 _BLOCK = 1 << 14  # reports whose supports are in memory at once
-_MOST_SHOWN = 512  # cells of all questions together, where a page waits
-_MOST_SEARCHED = 1 << 12
 
 
 def cross_estimates(
@@ -88,7 +83,7 @@ def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
 def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
     if estimates.document is None or estimates.tallies is None:
         return None
-    return show_likely(estimates.document, estimates.tallies, of, by)
+    return show_likely_table(estimates.document, estimates.tallies, of, by)
 
 
 def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
@@ -114,7 +109,7 @@ def cross_reports(
     if of in known or by in known:
         raise InvalidParameter(explain_ungrouped(document, of if by in known else by))
     if document.mechanism.fake(0) is not None or not {of, by} <= set(document.names):
-        raise InvalidParameter(_explain_one(document, of, by))
+        raise InvalidParameter(_explain_separate_answers(document, of, by))
     places = [document.names.index(name) for name in (by, of)]
     first, second = (document.mechanism.marginal(j) for j in places)
     if not isinstance(first, Law) or not isinstance(second, Law):
@@ -131,7 +126,7 @@ def cross_reports(
             joint += supports[0].T @ supports[1]
             alone = [sums + support.sum(axis=0) for sums, support in zip(alone, supports, strict=True)]
     if not n:
-        raise InvalidParameter(_explain_one(document, of, by))
+        raise InvalidParameter(_explain_separate_answers(document, of, by))
     expected = np.add.outer(alone[0] * second.q, alone[1] * first.q) - n * first.q * second.q
     cells = (joint - expected) / (n * first.gain * second.gain)
     source = Source((by, of), cells.shape, n, fix_total(cells.ravel()), TwoReports(first, second))
@@ -156,85 +151,117 @@ def _list_supports(
         yield [part.support(block).astype(np.float64) for part, block in zip(parts, blocks, strict=True)]
 
 
+class _Member(NamedTuple):
+    """A source, its part of all reports, and the weights by which its values are summed to cells."""
+
+    source: Source
+    part: float
+    sums: Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """All sources that a table is read from: what they say of it together, and how that varies."""
+
+    of: str
+    by: str
+    margins: tuple[Margin, Margin]
+    n: int
+    members: tuple[_Member, ...]
+
+    @staticmethod
+    def join(document: PlanDocument, sources: Sequence[Source], of: str, by: str) -> _Pool:
+        """All reports of some sources, each of which holds both questions."""
+        margins, n = find_margins(document, of, by), sum(source.n for source in sources)
+        members = (_Member(source, source.n / n, sum_source(margins, source, of, by)) for source in sources)
+        return _Pool(of, by, margins, n, tuple(members))
+
+    def fix_sizes(self) -> _Pool:
+        """What tests are of: where groups are known, their sizes are no chance."""
+        fixed = (member._replace(source=_fix_sizes(member.source)) for member in self.members)
+        return replace(self, members=tuple(fixed))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns the table has."""
+        return self.margins[0].side.size, self.margins[1].side.size
+
+    def covariance(self, table: Floats) -> Floats:
+        """The covariance of the cells from one report, if this is the true table."""
+        return _add(
+            part * source.spread.covariance(self._expand(source, table), sums)
+            for source, part, sums in self.members
+        )
+
+    def sampling(self, table: Floats) -> Floats:
+        """The part of the covariance that is due to which people were sampled."""
+        return _add(
+            part * source.spread.sampling(self._expand(source, table), sums)
+            for source, part, sums in self.members
+        )
+
+    def draw(self, table: Floats, runs: int, generator: np.random.Generator) -> Floats:
+        """The cells of so many tables that reports would give, if this is the true one."""
+        drawn_sums = _add(
+            part * source.spread.draw(self._expand(source, table), source.n, runs, generator) @ sums.T
+            for source, part, sums in self.members
+        )
+        return drawn_sums.reshape(runs, *self.shape)
+
+    def count_supports(self, table: Floats) -> float:
+        """The smallest expected number of reports that support a cell, if this is the true table."""
+        sources = [source for source, _, _ in self.members]
+        return min(source.spread.count_supports(self._expand(source, table), source.n) for source in sources)
+
+    def _expand(self, source: Source, table: Floats) -> Floats:
+        rows, columns = self.margins
+        return source.expand((self.by, self.of), rows.spread(columns.spread(table.T).T))
+
+    def gather_evidence(self, known_side: Literal["rows", "columns"]) -> Evidence:
+        """What tests of dependence look at."""
+        has_groups = any(isinstance(source.spread, GroupedReport) for source, _, _ in self.members)
+        is_complete = all(source.is_complete for source, _, _ in self.members)
+        cells = _add(part * (sums @ source.values) for source, part, sums in self.members)
+        return Evidence(
+            cells=cells.reshape(self.shape),
+            n=self.n,
+            covariance=self.covariance,
+            draw=self.draw,
+            count_supports=self.count_supports,
+            known=known_side if has_groups and is_complete else None,
+            is_mixture=is_complete or not has_groups,
+        )
+
+
 def _read_table(
     document: PlanDocument, agreed: Sequence[Agreed], of: str, by: str, level: float
 ) -> CrossTable:
     holding = [agreed_source for agreed_source in agreed if {of, by} <= set(agreed_source.source.names)]
     counted = [(agreed_source.source.n, agreed_source.source) for agreed_source in holding]
     chosen = [holding[i] for i in find_read(document, counted, of, by)]
-    margins = rows, columns = find_margins(document, of, by)
-
-    def sum_of(source: Source) -> Floats:
-        return sum_source(margins, source, of, by)
-
-    # tests are of the reports themselves: what is borrowed from other tables is not independent of them
-    sources = [agreed_source.source for agreed_source in chosen]
-    n = sum(source.n for source in sources)
-    raw = sum(source.n * (sum_of(source) @ source.values) for source in sources) / n
-    shape = rows.side.size, columns.side.size
+    pool = _Pool.join(document, [agreed_source.source for agreed_source in chosen], of, by)
+    own = _add(source.n * (sums @ source.values) for source, _, sums in pool.members) / pool.n
     # left as they were, sources tell different things
     if any(agreed_source.weights is None for agreed_source in chosen):
-        cells = np.asarray(raw)
-        covariance = np.asarray(
-            sum((source.n / n) ** 2 * source.covariance(sum_of(source)) for source in sources)
-        )
+        cells = own
+        covariance = _add(part**2 * source.covariance(sums) for source, part, sums in pool.members)
     else:
-        sums = sum_of(chosen[0].source)
+        sums = pool.members[0].sums
         cells, covariance = sums @ chosen[0].values, chosen[0].covariance(sums)
-
-    def expand(source: Source, table: Floats) -> Floats:
-        return source.expand((by, of), rows.spread(columns.spread(table.T).T))
-
-    def spread(table: Floats, sampled: bool = False) -> Floats:
-        covariance = np.zeros((table.size, table.size))
-        for source in sources:
-            vary = source.spread.sampling if sampled else source.spread.covariance
-            covariance += source.n / n * vary(expand(source, table), sum_of(source))
-        return covariance
-
-    tested = [_fix_sizes(source) for source in sources]
-    weights = [(source, source.n / n, sum_of(source)) for source in tested]
-
-    def covariance_of(table: Floats) -> Floats:
-        return _add(
-            part * source.spread.covariance(expand(source, table), sums) for source, part, sums in weights
-        )
-
-    def draw(table: Floats, runs: int, generator: np.random.Generator) -> Floats:
-        drawn_sums = _add(
-            part * source.spread.draw(expand(source, table), source.n, runs, generator) @ sums.T
-            for source, part, sums in weights
-        )
-        return drawn_sums.reshape(runs, *shape)
-
-    def count_supports(table: Floats) -> float:
-        return min(source.spread.count_supports(expand(source, table), source.n) for source, _, _ in weights)
-
-    is_grouped = any(isinstance(source.spread, GroupedReport) for source in tested)
-    is_complete = all(source.is_complete for source in tested)
-    known = document.known_names
-    known_side: Literal["rows", "columns"] = "rows" if by in known else "columns"
-    evidence = Evidence(
-        _add(part * (sums @ source.values) for source, part, sums in weights).reshape(shape),
-        n,
-        covariance_of,
-        draw,
-        count_supports,
-        known_side if is_grouped and is_complete else None,
-        is_complete or not is_grouped,
-    )
     return CrossTable(
-        rows.side,
-        columns.side,
-        n,
-        cells.reshape(shape),
-        covariance,
-        spread,
-        partial(spread, sampled=True),
-        np.asarray(raw).reshape(shape),
-        evidence,
-        number("a confidence level", level, 0.0, 1.0),
-        counted=_count_cells(document, chosen, margins, of, by),
+        by=pool.margins[0].side,
+        of=pool.margins[1].side,
+        n=pool.n,
+        cells=cells.reshape(pool.shape),
+        covariance=covariance,
+        spread=pool.covariance,
+        sampling=pool.sampling,
+        # tests are of the reports themselves: what is borrowed from other tables is not independent of them
+        own=own.reshape(pool.shape),
+        evidence=pool.fix_sizes().gather_evidence("rows" if by in document.known_names else "columns"),
+        level=number("a confidence level", level, 0.0, 1.0),
+        counted=_count_cells(document, chosen, pool),
     )
 
 
@@ -243,31 +270,28 @@ def _add(arrays: Iterable[Floats]) -> Floats:
 
 
 def _fix_sizes(source: Source) -> Source:
-    """What tests are of: where groups are known, their sizes are no chance."""
+    """A source whose known groups, if it has some, are of sizes that are no chance."""
     if not isinstance(source.spread, GroupedReport):
         return source
     values = source.spread.weigh_by_sizes(source.values)
     return replace(source, values=values, spread=replace(source.spread, naming=math.inf))
 
 
-def _count_cells(
-    document: PlanDocument, agreed: Sequence[Agreed], margins: tuple[Margin, Margin], of: str, by: str
-) -> Counted:
+def _count_cells(document: PlanDocument, agreed: Sequence[Agreed], pool: _Pool) -> Counted:
     """The counts that a table is read from; none where several kinds of reports tell of it."""
-    source = agreed[0].source
-    supported = source.supported
+    source, _, sums = pool.members[0]
+    supported, known = source.supported, document.known
     if len(agreed) > 1 or supported is None:
         return Counted()
-    shape = margins[0].side.size, margins[1].side.size
-    sums, known = sum_source(margins, source, of, by), document.known
     if isinstance(source.spread, GroupedReport) and known is not None:
-        at = known.names.index(by if by in known.names else of)
+        is_by_groups = pool.by in known.names
+        at = known.names.index(pool.by if is_by_groups else pool.of)
         answers = np.indices(known.shape)[at].ravel()
-        weights = margins[0 if by in known.names else 1].sums[:, answers]
-        if by in known.names:
-            return count_by_groups(supported, sums, shape, weights, source.spread.positions)
-        return count_of_groups(supported, sums, shape, weights)
-    counted = count_secret(supported, sums, shape)
+        weights = pool.margins[0 if is_by_groups else 1].sums[:, answers]
+        if is_by_groups:
+            return count_by_groups(supported, sums, pool.shape, weights, source.spread.positions)
+        return count_of_groups(supported, sums, pool.shape, weights)
+    counted = count_secret(supported, sums, pool.shape)
     if agreed[0].weights is None:
         return counted
     # other tables tell more of rows and columns that are not rare
@@ -291,9 +315,8 @@ def list_sources(estimates: Estimates) -> list[Source]:
     sources = []
     for attribute in estimates.document.attributes:
         estimate = estimates.shares.get(attribute.name)
-        if estimate is None or not attribute.is_plain:
-            continue
-        if not isinstance(estimate.law, Supports):  # metric values are in no table
+        # metric values are in no table
+        if estimate is None or not attribute.is_plain or not isinstance(estimate.law, Supports):
             continue
         values = fix_total(estimate.frequencies)
         supported = Supported.of_estimate(estimate, estimate.law, estimate.k == attribute.domain.k)
@@ -367,11 +390,11 @@ def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: st
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
         )
-    return _explain_one(document, of, by)
+    return _explain_separate_answers(document, of, by)
 
 
-def _explain_one(document: PlanDocument, of: str, by: str) -> str:
-    """Why reports about one question at a time make no table."""
+def _explain_separate_answers(document: PlanDocument, of: str, by: str) -> str:
+    """Why reports that hold two answers apart, or only one of them, make no table."""
     remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(document, of, by)}"
     if document.mechanism.fake(0) is not None:
         content = "only one real answer"
@@ -393,133 +416,3 @@ def _add_remedy(document: PlanDocument, of: str, by: str) -> str:
             if attribute.only_if is not None:
                 return f", with an answer of {attribute.name!r} for those to whom it does not apply"
     return ""
-
-
-class _Part(NamedTuple):
-    """What the reports of one attribute say: the attribute's number, and its questions with their values."""
-
-    attribute: int
-    factors: tuple[tuple[str, Domain], ...]
-    extras: int
-
-    def holds(self, *names: str) -> bool:
-        return set(names) <= {name for name, _ in self.factors}
-
-
-def show_likely(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
-    """From tallies, where these hold all that reports say; None where they do not, or a page cannot wait."""
-    from deniable.likelihood.certificate import NEGLIGIBLE_GAIN
-
-    names_value = [mechanism.names_value for mechanism in document.mechanism.mechanisms]
-    parts = [part for part in _list_parts(document) if names_value[part.attribute] or part.holds(of, by)]
-    chosen = _choose(parts, of, by, _MOST_SHOWN)
-    if chosen is None or has_fakes(document) or not all(names_value[part.attribute] for part in chosen.parts):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeniableWarning)  # the gap is looked at below
-        table = chosen.find(
-            document, {part.attribute: tallies[document.names[part.attribute]] for part in parts}
-        )
-    return table if table.gap is not None and table.gap * tallies.n <= NEGLIGIBLE_GAIN else None
-
-
-def find_likely_table(document: PlanDocument, data: object, of: str, by: str, **options: Any) -> LikelyTable:
-    """From reports, or from tallies that hold all that reports say."""
-    check_questions(document, of, by)
-    known = document.known_names
-    if of in known or by in known:
-        raise InvalidParameter(
-            f"{(of if of in known else by)!r} is known, and its groups keep their sizes; the nearest "
-            f"possible table is plan.cross(reports, {of!r}, by={by!r}).likely()"
-        )
-    if has_fakes(document):
-        raise InvalidParameter(
-            "reports with fakes have one likelihood of all attributes: plan.mle(reports) has tables by name"
-        )
-    reports: dict[int, Tally | Array]
-    if isinstance(data, Tallies):
-        reports = {j: data[name] for j, name in enumerate(document.names)}
-    else:
-        records = Records.stack(list(records_of_round(data, document.id, document.table_form.rounds)))
-        reports = dict(enumerate(records.columns))
-    chosen = _choose(list(_list_parts(document)), of, by, _MOST_SEARCHED)
-    if chosen is None:
-        raise InvalidParameter(
-            f"no report holds both {of!r} and {by!r}; ask for both at once: together = [[{by!r}, {of!r}]]"
-        )
-    return chosen.find(document, reports, **options)
-
-
-def _list_parts(document: PlanDocument) -> Iterator[_Part]:
-    for j, attribute in enumerate(document.attributes):
-        if not attribute.is_plain:
-            continue
-        domain = attribute.domain
-        factors = domain.factors if isinstance(domain, Product) else ((attribute.name, domain),)
-        mechanism = document.mechanism.mechanisms[j]
-        yield _Part(j, factors, mechanism.k - math.prod(factor.k for _, factor in factors))
-
-
-def _choose(parts: list[_Part], of: str, by: str, most: int) -> _Joint | None:
-    """The parts that hold both questions, and others that share one, while all cells together are few."""
-    holding = [part for part in parts if part.holds(of, by)]
-    if not holding:
-        return None
-    if holding[0].extras:  # people in no cell have no place in a table of more questions
-        return _Joint((holding[0],), holding[0].factors, of, by)
-    sharing = [part for part in parts if part not in holding and (part.holds(of) or part.holds(by))]
-    joined_parts: list[_Part] = []
-    factors: dict[str, Domain] = {}
-    for part in [*holding, *sharing]:
-        joined = factors | dict(part.factors)
-        if part.extras or (joined_parts and math.prod(domain.k for domain in joined.values()) > most):
-            continue
-        joined_parts, factors = [*joined_parts, part], joined
-    return _Joint(tuple(joined_parts), tuple(factors.items()), of, by)
-
-
-@final
-@dataclass(frozen=True)
-class _Joint:
-    """All cells of some questions, and the reports about some of them."""
-
-    parts: tuple[_Part, ...]
-    factors: tuple[tuple[str, Domain], ...]
-    of: str
-    by: str
-
-    def find(self, document: PlanDocument, reports: dict[int, Any], **options: Any) -> LikelyTable:
-        from deniable.likelihood.fitting import mle_tables
-
-        likelihood = mle_tables(
-            [
-                (
-                    document.mechanism.mechanisms[part.attribute],
-                    reports[part.attribute],
-                    self._values_of(part),
-                )
-                for part in self.parts
-                if _count(reports[part.attribute])
-            ],
-            **options,
-        )
-        rows, columns = find_margins(document, self.of, self.by)
-        shape = tuple(domain.k for _, domain in self.factors)
-        names = [name for name, _ in self.factors]
-        cells = likelihood.frequencies[: math.prod(shape)].reshape(shape)
-        axes = [names.index(self.by), names.index(self.of)]
-        summed = cells.sum(axis=tuple(set(range(len(shape))) - set(axes)))
-        table = summed if axes[0] < axes[1] else summed.T
-        return LikelyTable(rows.sums @ table @ columns.sums.T, "most likely", likelihood.gap)
-
-    def _values_of(self, part: _Part) -> Integers:
-        """The value that reports of a part have for each cell of all questions; extras come last."""
-        shape, names = [domain.k for _, domain in self.factors], [name for name, _ in self.factors]
-        at = np.indices(shape).reshape(len(shape), -1)
-        positions = [at[names.index(name)] for name, _ in part.factors]
-        values = np.ravel_multi_index(positions, [domain.k for _, domain in part.factors])
-        return np.concatenate([values, values.size + np.arange(part.extras)]).astype(np.int64)
-
-
-def _count(data: Tally | Array) -> int:
-    return data.n if isinstance(data, Tally) else len(data)

@@ -456,7 +456,7 @@ class Plan(Printed):
         error bars and tests are of the unbiased table, `cross`. Where reports are sets of values, it takes
         the reports themselves.
         """
-        from deniable.results.crossing import find_likely_table
+        from deniable.results.likely_tables import find_likely_table
 
         return find_likely_table(self.document, data, of, by, **options)
 
