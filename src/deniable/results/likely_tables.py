@@ -127,9 +127,9 @@ class _Joint:
 
         parts = [part for part in self.parts if _count(reports[part.attribute])]
         mechanisms = [document.mechanism.mechanisms[part.attribute] for part in parts]
-        columns = [reports[part.attribute] for part in parts]
+        outputs = [reports[part.attribute] for part in parts]
         values = map(self._values_of, parts)
-        likelihood = mle_tables(list(zip(mechanisms, columns, values, strict=True)), **options)
+        likelihood = mle_tables(list(zip(mechanisms, outputs, values, strict=True)), **options)
         rows, columns = find_margins(document, self.of, self.by)
         shape = tuple(domain.k for _, domain in self.factors)
         names = [name for name, _ in self.factors]
