@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, final
 from urllib.parse import unquote
 
+from deniable.engines import Request
 from deniable.engines.databases import find_duckdb, hide_password, is_address
 from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
 from deniable.engines.sources import count_before, list_paths
@@ -23,7 +24,13 @@ from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Show, replacing
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies, add_refused, refuse_other_plan, tally_reports
-from deniable.results.windows import Windows, count_windows, find_round, order_window, refuse_nothing
+from deniable.results.windows import (
+    Windows,
+    count_windows,
+    find_round,
+    order_window,
+    refuse_table_of_other_plan,
+)
 
 try:
     import fcntl
@@ -31,7 +38,7 @@ except ImportError:  # there is none on Windows: there, one job at a time must k
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 _VERSION = 1
-_DAY = re.compile(r"\d{4}-\d{2}")
+_YEAR_AND_MONTH = re.compile(r"\d{4}-\d{2}")
 _FOOTER = 8  # bytes at the end of a Parquet file: the length of what stands before them, and PAR1
 
 Values = tuple[Hashable, ...]
@@ -241,25 +248,12 @@ class KeptTallies(Printed):
             {
                 "name": part.name,
                 "digest": part.digest,
-                "windows": [
-                    {"values": [_encode(value) for value in values]}
-                    | {
-                        name: fields
-                        for name, fields in tallies.to_dict().items()
-                        if name not in ("plan", "round")
-                    }
-                    for values, tallies in sorted(part.windows.items(), key=order_window)
-                ],
+                "windows": [_write_window(*item) for item in sorted(part.windows.items(), key=order_window)],
             }
-            for part in sorted(self.partitions.values(), key=lambda tallies: tallies.name)
+            for part in sorted(self.partitions.values(), key=lambda part: part.name)
         ]
-        fields = {
-            "kept_tallies": _VERSION,
-            "plan": self.document.id,
-            "by": list(self.by),
-            "round": self.number,
-        }
-        fields |= {"table": self.table, "source": self.source}
+        fields = {"kept_tallies": _VERSION, "plan": self.document.id, "by": list(self.by)}
+        fields |= {"round": self.number, "table": self.table, "source": self.source}
         text = json.dumps(fields | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -275,15 +269,22 @@ class KeptTallies(Printed):
                 raise ValueError(f"version {kept['kept_tallies']}")
             refuse_other_plan(kept["plan"], document.id)
             parts = [_read_partition(document, kept, part) for part in kept["partitions"]]
-            by_name = {part.name: part for part in parts}
-            where = kept["table"], by_name, kept.get("source")
-            return KeptTallies(document, tuple(kept["by"]), kept["round"], *where)
-        except FileNotFoundError:
-            raise
-        except InvalidReport:
+            return KeptTallies(
+                document,
+                by=tuple(kept["by"]),
+                number=kept["round"],
+                table=kept["table"],
+                partitions={part.name: part for part in parts},
+                source=kept.get("source"),
+            )
+        except (FileNotFoundError, InvalidReport):
             raise
         except (ValueError, TypeError, KeyError, DeniableError) as problem:
             raise InvalidReport(f"{path} is not a file of kept tallies, or is damaged: {problem}") from None
+
+    def _request(self, since: tuple[str, Any] | None = None) -> Request:
+        """What is counted to be added to what is kept: all rows, or only those since a value of a column."""
+        return Request(self.document.table_form, self.by, self.number, kept=True, since=since)
 
     def _count_files(
         self, source: str | Path, gone: str | None, show: Show | None
@@ -306,9 +307,7 @@ class KeptTallies(Printed):
         damaged: dict[str, DamagedFile] = {}
         for i, name in enumerate(to_count):
             try:
-                counted = count_windows(
-                    self.document, paths[name], None, self.by, self.number, None, kept=True
-                )
+                counted = count_windows(self.document, self._request(), paths[name])
                 kept[name] = Partition(name, digests[name], counted)
             except DamagedFile as problem:  # what was counted of it before stays
                 damaged[name] = problem
@@ -319,11 +318,13 @@ class KeptTallies(Printed):
         counted_now = {name: kept[name] for name in to_count if name not in damaged}
         if not before:
             windows = [tallies for part in counted_now.values() for tallies in part.windows.values()]
-            refuse_nothing(self.document.table_form, windows, [paths[name] for name in counted_now])
+            refuse_table_of_other_plan(
+                self.document.table_form, windows, [paths[name] for name in counted_now]
+            )
         changes = Changes(
-            tuple(name for name in counted_now if name not in before),
-            tuple(name for name in counted_now if name in before),
-            away,
+            new=tuple(name for name in counted_now if name not in before),
+            changed=tuple(name for name in counted_now if name in before),
+            gone=away,
             foreign=_count_foreign(counted_now),
             damaged=tuple(damaged),
         )
@@ -333,11 +334,9 @@ class KeptTallies(Printed):
         firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
         marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
         since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
-        counted = count_windows(
-            self.document, source, self.table, self.by, self.number, None, kept=True, since=since
-        )
+        counted = count_windows(self.document, self._request(since), source, self.table)
         if not self.partitions:
-            refuse_nothing(self.document.table_form, counted.values(), source, self.table)
+            refuse_table_of_other_plan(self.document.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
         kept = {
@@ -356,11 +355,13 @@ class KeptTallies(Printed):
             for tallies in part.windows.values()
         )
         changes = Changes(
-            tuple(name for name in partitions if name not in before),
-            tuple(name for name in partitions if name in before and before[name] != partitions[name]),
-            tuple(name for name in before if name not in kept and name not in partitions),
-            0 if since is None else max(count_before(source, self.table, since) - rows, 0),
-            _count_foreign({name: part for name, part in partitions.items() if before.get(name) != part}),
+            new=tuple(name for name in partitions if name not in before),
+            changed=tuple(name for name in partitions if name in before and before[name] != partitions[name]),
+            gone=tuple(name for name in before if name not in kept and name not in partitions),
+            late=0 if since is None else max(count_before(source, self.table, since) - rows, 0),
+            foreign=_count_foreign(
+                {name: part for name, part in partitions.items() if before.get(name) != part}
+            ),
         )
         return replace(self, partitions=kept | partitions), changes
 
@@ -376,11 +377,16 @@ def _count_foreign(partitions: Mapping[str, Partition]) -> dict[str, int]:
 
 def _require_growth(column: str, value: Hashable) -> None:
     """Refuse windows by text that has no order in time: a new one would stand before the watermark."""
-    if isinstance(value, str) and not _DAY.match(value):
+    if isinstance(value, str) and not _YEAR_AND_MONTH.match(value):
         raise InvalidParameter(
             f"{column!r} must grow, as what is new comes last: a date, a whole number, or text that begins "
             f"like 2026-11-15, got {value!r}; name such a column first"
         )
+
+
+def _write_window(values: Values, tallies: Tallies) -> dict[str, Any]:
+    about = {key: entry for key, entry in tallies.to_dict().items() if key not in ("plan", "round")}
+    return {"values": list(map(_encode, values))} | about
 
 
 def _read_partition(
@@ -389,9 +395,9 @@ def _read_partition(
     windows = {}
     for window in partition["windows"]:
         values = tuple(map(_decode, window["values"]))
-        plain = {name: partition for name, partition in window.items() if name != "values"}
-        number = find_round(document.table_form, kept["by"], values, kept["round"])
-        windows[values] = Tallies.from_dict(plain | {"plan": document.id, "round": number})
+        plain = {key: entry for key, entry in window.items() if key != "values"}
+        round_number = find_round(document.table_form, kept["by"], values, kept["round"])
+        windows[values] = Tallies.from_dict(plain | {"plan": document.id, "round": round_number})
     return Partition(partition["name"], partition["digest"], windows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
@@ -83,55 +83,46 @@ def tally_source(
     source: object,
     table: str | None,
     by: str | Sequence[str] | None,
-    number: int | None,
+    round_number: int | None,
     show: Show | None,
 ) -> Tallies | Windows:
     """Count a table of reports where it is; refuse one in which no report is of this plan."""
     keys = () if by is None else ((by,) if isinstance(by, str) else tuple(by))
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
-    tallies = count_windows(document, source, table, keys, number, show)
-    refuse_nothing(document.table_form, tallies.values(), source, table)
+    form = document.table_form
+    tallies = count_windows(document, Request(form, keys, round_number, show=show), source, table)
+    refuse_table_of_other_plan(form, tallies.values(), source, table)
     if by is None:
-        return tallies.get((), _gather(document, {}, find_round(document.table_form, (), (), number)))
+        return tallies.get((), _gather(document, {}, find_round(form, (), (), round_number)))
     return Windows(keys, {key if len(keys) > 1 else key[0]: window for key, window in tallies.items()})
 
 
 def count_windows(
-    document: PlanDocument,
-    source: object,
-    table: str | None,
-    keys: Sequence[str],
-    number: int | None,
-    show: Show | None,
-    *,
-    kept: bool = False,
-    since: tuple[str, Any] | None = None,
+    document: PlanDocument, request: Request, source: object, table: str | None = None
 ) -> dict[tuple[Hashable, ...], Tallies]:
-    """The tallies of each window, in order; `kept` ones are added to others, `since` a value of a column."""
+    """The tallies of each window that is asked for, in order."""
+    form, keys = request.form, request.keys
     if len(set(keys)) < len(keys):
         raise InvalidParameter(f"by names a column twice: {', '.join(keys)}")
-    form = document.table_form
-    request = Request(form, tuple(keys), number, kept, since, show=show)
-    rows = count_source(request, source, table)
     windows: dict[tuple[Hashable, ...], dict[Hashable, Counted]] = {}
-    for key, counted in rows.items():
-        group = (
-            None if form.group is None else dict(zip(form.list_keys(keys), key, strict=True))[form.group[0]]
-        )
+    for key, counted in count_source(request, source, table).items():
+        group = None if form.group is None else dict(zip(request.by, key, strict=True))[form.group[0]]
         in_window = windows.setdefault(key[: len(keys)], {})
         in_window[group] = in_window[group] + counted if group in in_window else counted
-    ordered = sorted(windows.items(), key=order_window)
-    return {key: _gather(document, groups, find_round(form, keys, key, number)) for key, groups in ordered}
+    tallies = {}
+    for key, groups in sorted(windows.items(), key=order_window):
+        tallies[key] = _gather(document, groups, find_round(form, keys, key, request.number))
+    return tallies
 
 
 def find_round(
-    form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], number: int | None
+    form: TableForm, keys: Sequence[str], key: tuple[Hashable, ...], round_number: int | None
 ) -> int | None:
     """The round of a window: the only one, the one that is asked for, or what the window is by."""
     in_key = dict(zip(keys, key, strict=True)).get(form.round_column)
-    if form.rounds == 1 or number is not None:
-        return number or 1
+    if form.rounds == 1 or round_number is not None:
+        return round_number or 1
     return in_key if isinstance(in_key, int) else None
 
 
@@ -149,17 +140,16 @@ def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool,
     return tuple((value is None, type(value).__name__, 0 if value is None else value) for value in item[0])
 
 
-def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], number: int | None) -> Tallies:
+def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], round_number: int | None) -> Tallies:
     """The tallies of one window, from those of its known groups."""
     nothing = document.mechanism.tally_nothing()
-    everything = sum(groups.values(), Counted(0, nothing, {}, number))
+    everything = sum(groups.values(), Counted(0, nothing, {}, round_number))
     known: Known | None = document.known
     if known is None:
         return _name(document, everything, ())
-    tallies = (groups.get(number, Counted(0, nothing, {})).tallies for number in range(known.size))
-    return _name(
-        document, everything, tuple(dict(zip(document.names, each, strict=True)) for each in tallies)
-    )
+    tallies = (groups.get(group, Counted(0, nothing, {})).tallies for group in range(known.size))
+    named = (dict(zip(document.names, of_group, strict=True)) for of_group in tallies)
+    return _name(document, everything, tuple(named))
 
 
 def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
@@ -167,14 +157,13 @@ def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, A
     return Tallies(document.id, counted.n, tallies, groups, counted.refused, counted.round)
 
 
-def refuse_nothing(form: TableForm, windows: Any, source: object, table: str | None = None) -> None:
+def refuse_table_of_other_plan(
+    form: TableForm, windows: Collection[Tallies | Counted], source: object, table: str | None = None
+) -> None:
     """Refuse a table that is of another plan altogether, and name that plan."""
     other = sum(tallies.refused.get("plan", 0) for tallies in windows)
-    if (
-        other
-        and not any(tallies.n for tallies in windows)
-        and other == sum(sum(tallies.refused.values()) for tallies in windows)
-    ):
+    refused = sum(sum(tallies.refused.values()) for tallies in windows)
+    if other and other == refused and not any(tallies.n for tallies in windows):
         theirs = find_plan(form, source, table)
         other_plan = "" if theirs in (None, form.plan_id) else f", but for plan {str(theirs)[:12]}"
         raise InvalidReport(
