@@ -128,15 +128,12 @@ class Estimates(Mapping[str, Any]):
             raise InvalidParameter(problem.args[0]) from None
 
 
-def is_drawn(document: PlanDocument, attribute: Attribute) -> bool:
-    """Whether a random value takes the place of an answer that does not apply, or is not given."""
-    return attribute.only_if is not None and not document.extras(attribute)
-
-
 def find_condition(document: PlanDocument, name: str) -> tuple[Attribute, list[int]] | None:
-    """The attribute that says whether this one was drawn, and the codes at which it was not; else None."""
+    """Which attribute says who answered this one, and by which codes; None where no random value takes the
+    place of an answer that does not apply, or is not given.
+    """
     attribute = document.by_name.get(name)
-    if attribute is None or attribute.only_if is None or not is_drawn(document, attribute):
+    if attribute is None or attribute.only_if is None or document.extras(attribute):
         return None
     parent = document.by_name[attribute.only_if.name]
     assert isinstance(parent.domain, Categories)
@@ -167,27 +164,3 @@ def explain_random(name: str) -> str:
         f"a missing answer to {name!r} is a random value, so it is not known who answered; make a plan with "
         'missing = "value"'
     )
-
-
-def correct_mean(estimate: MeanEstimate, parent: Estimate, codes: list[int]) -> MeanEstimate:
-    """The mean of those who answered, from -1 to 1; random values are 0 on average.
-
-    What is estimated of all is the share who answered times their mean. Both errors count. That they come
-    from the same people makes the ratio less uncertain, and is left out.
-    """
-    from deniable.summaries import sum_of
-    from deniable.summaries.ratios import fieller_ends, ratio_error
-
-    share = sum_of(parent, codes)
-    variances = estimate.stderr**2, share.stderr**2
-
-    def ends(tail: float) -> tuple[float, float]:
-        known = fieller_ends(estimate.mean, share.value, variances, 0.0, tail)
-        if known is None:
-            return -1.0, 1.0
-        low, high = known
-        # one that holds nothing possible is cut where it is shown
-        return known if low > 1 or high < -1 else (max(low, -1.0), min(high, 1.0))
-
-    mean = estimate.mean / share.value if share.value > 0 else 0.0
-    return MeanEstimate(estimate.n, mean, ratio_error(estimate.mean, share.value, variances), ends)

@@ -374,9 +374,9 @@ class Findings:
         }
         return about | lists | {"refused": dict(self.refused)}
 
-    def among(self, name: str, middle: bool = False) -> str | None:
-        """Whom shares are about, or a mean and quantiles (`middle`); None for everybody."""
-        return name_people(self.estimates, name, middle)
+    def among(self, name: str, of_mean: bool = False) -> str | None:
+        """Whom shares are about, or a mean and quantiles (`of_mean`); None for everybody."""
+        return name_people(self.estimates, name, of_mean)
 
     @cached_property
     def rows(self) -> FoundRows:
@@ -472,7 +472,7 @@ class FoundRows:
             row |= {"within": mean.within, "noisy": name in self.findings.noisy_means}
             row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
             row |= {MOVED: find_moved(mean.value, raw.value, raw.stderr)}
-            rows.append(row | self._name_people(name, middle=True) | self._context(name))
+            rows.append(row | self._name_people(name, of_mean=True) | self._context(name))
         return rows
 
     @cached_property
@@ -487,7 +487,7 @@ class FoundRows:
                 "high": as_finite(quantile.high),
                 "stderr": as_finite(quantile.stderr),
                 "noisy": self.findings.is_wide(name, quantile),
-                **self._name_people(name, middle=True),
+                **self._name_people(name, of_mean=True),
                 **self._context(name),
             }
             for name, shares in self.findings.all_quantiles.items()
@@ -511,7 +511,7 @@ class FoundRows:
                 }
                 row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
                 row |= {MOVED: possible.moved_from}
-                rows.append(row | self._name_people(name, middle=True) | self._context(name))
+                rows.append(row | self._name_people(name, of_mean=True) | self._context(name))
         return rows
 
     @cached_property
@@ -595,7 +595,7 @@ class FoundRows:
         columns |= {
             of: self._sums(name, frequencies, shares.share.size) for of, frequencies in self._others(name)
         }
-        context, people = self._context(name), self._name_people(name, middle=False)
+        context, people = self._context(name), self._name_people(name, of_mean=False)
         rows = []
         for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
             cells = (share, low, high, share * n, bool(noisy[v]), shares.method)
@@ -622,9 +622,9 @@ class FoundRows:
         known = self.findings.estimates.unreported.get(name) or self.findings.estimates[name]
         return dict(zip(_LAST, (known.n, self.findings.level, self.findings.estimates.plan_id), strict=True))
 
-    def _name_people(self, name: str, middle: bool) -> dict[str, str]:
+    def _name_people(self, name: str, of_mean: bool) -> dict[str, str]:
         """Whom a row is about, as a column that rows about everybody do not have."""
-        people = self.findings.among(name, middle)
+        people = self.findings.among(name, of_mean)
         return {} if people is None else {"among": people}
 
 

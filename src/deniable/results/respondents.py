@@ -17,7 +17,7 @@ from deniable.estimate import Bins, Estimate, MeanEstimate, reach_of
 from deniable.exact import number
 from deniable.formatting import Printed, format_count
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
-from deniable.results.estimates import Estimates, bins_of, correct_mean, explain_random, find_condition
+from deniable.results.estimates import Estimates, bins_of, explain_random, find_condition
 from deniable.results.possible_shares import Likely, Shares, read_values
 from deniable.summaries import Group, Summary, mean_of, quantile_between, sum_of
 from deniable.summaries.ratios import fieller_ends, ratio_error
@@ -34,8 +34,8 @@ Columns = tuple[Floats, Floats, Floats, Floats]
 """Values, standard errors, and the ends of intervals."""
 
 
-def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | None:
-    """Whom an attribute's shares are about, or its mean and quantiles (`middle`); None for everybody."""
+def name_people(estimates: Estimates, name: str, of_mean: bool = False) -> str | None:
+    """Whom an attribute's shares are about, or its mean and quantiles (`of_mean`); None for everybody."""
     if estimates.document is None:
         return None
     document = estimates.document
@@ -48,7 +48,7 @@ def name_people(estimates: Estimates, name: str, middle: bool = False) -> str | 
         return ANSWERED if parent.only_if is None else BOTH
     if document.missing_of(attribute) == "random":
         return FILLED
-    extras = document.extras(attribute) if middle else ()
+    extras = document.extras(attribute) if of_mean else ()
     silent, skipped = (label in extras for label in (NO_ANSWER_LABEL, NOT_APPLICABLE))
     return (BOTH if silent else APPLIES) if skipped else ANSWERED if silent else None
 
@@ -60,7 +60,7 @@ class Respondents(Printed):
 
     attribute: str
     reports: int
-    """By everybody: nobody can see which of them hold a random value."""
+    """How many reports everybody sent: nobody can see which of them hold a random value."""
     among: str
     share: float
     low: float
@@ -205,9 +205,29 @@ def read_columns(summaries: Sequence[Summary]) -> Columns:
     return value, error, low, high
 
 
+def correct_mean(estimate: MeanEstimate, parent: Estimate, codes: list[int]) -> MeanEstimate:
+    """The mean of those who answered, from -1 to 1; random values are 0 on average.
+
+    What is estimated of all is the share who answered times their mean. Both errors count. That they come
+    from the same people makes the ratio less uncertain, and is left out.
+    """
+    share = sum_of(parent, codes)
+    variances = estimate.stderr**2, share.stderr**2
+
+    def ends(tail: float) -> tuple[float, float]:
+        known = fieller_ends(estimate.mean, share.value, variances, 0.0, tail)
+        if known is None:
+            return -1.0, 1.0
+        low, high = known
+        # one that holds nothing possible is cut where it is shown
+        return known if low > 1 or high < -1 else (max(low, -1.0), min(high, 1.0))
+
+    mean = estimate.mean / share.value if share.value > 0 else 0.0
+    return MeanEstimate(estimate.n, mean, ratio_error(estimate.mean, share.value, variances), ends)
+
+
 def mean_among(estimates: Estimates, name: str, positions: Floats, level: float) -> Summary:
     """The mean of a range among those who answered, where random values stand for the others."""
-
     assert estimates.document is not None
     condition = find_condition(estimates.document, name)
     assert condition is not None
@@ -228,7 +248,6 @@ def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Sum
 
     All are cut to 0..1.
     """
-
     estimate, domain = estimates[name], estimates.domains.get(name)
     if name in estimates.ranges:
         raise InvalidParameter(f"everybody has an answer to {name!r}: result.range({name!r}, low, high)")
@@ -274,7 +293,7 @@ def find_answered(
     Each share is the one of everybody that is `possible`, divided by the sum of all answers.
     """
     estimate, domain = estimates.shares[name], estimates.domains.get(name)
-    people = name_people(estimates, name, middle=True)
+    people = name_people(estimates, name, of_mean=True)
     if domain is None or people is None or estimate.k == domain.k:
         return None
     labels: Sequence[object] = estimate.labels or range(estimate.k)
@@ -369,7 +388,7 @@ def find_quantile(estimates: Estimates, name: str, share: float = 0.5, level: fl
 
 
 def has_mean(estimates: Estimates, name: str) -> bool:
-    """Whether it has a mean: a number, or a closed range."""
+    """Whether an attribute has a mean, as a number and a closed range have."""
     domain = estimates.domains.get(name)
     if name in estimates.means:
         return True
@@ -379,7 +398,7 @@ def has_mean(estimates: Estimates, name: str) -> bool:
 
 
 def has_quantiles(estimates: Estimates, name: str) -> bool:
-    """Whether it has a median that people read: a range, but not of months."""
+    """Whether an attribute has a median that people read, as a range has, but not one of months."""
     domain = estimates.domains.get(name)
     return name in estimates.parts and isinstance(domain, Range) and domain.unit != "month"
 

@@ -20,10 +20,10 @@ from deniable.results.estimates import (
     Estimates,
     Unreported,
     bins_of,
-    correct_mean,
     explain_unknown,
     find_condition,
 )
+from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered
 
 if TYPE_CHECKING:
@@ -74,23 +74,22 @@ def estimate_tallies(
     domains = {member.name: member.domain for member in document.attributes if not member.domain.is_level}
     known = shares | ranges
     parts = {name: known[name] for name in domains if name in known} | means
-    told_of_text = text_alone and not all(part.listed for part in document.parts)
-    if not parts and not told_of_text:
+    if not parts and (not text_alone or all(part.listed for part in document.parts)):
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
     if smooth:
         refuse_unordered(domains.values())
     return Estimates(
-        document.id,
-        tallies.n,
-        parts,
-        unreported,
-        document.title,
-        domains,
-        _keep_apart(document),
-        document,
-        tallies,
-        smooth,
+        plan_id=document.id,
+        n=tallies.n,
+        parts=parts,
+        unreported=unreported,
+        title=document.title,
+        domains=domains,
+        kept=_keep_apart(document),
+        document=document,
+        tallies=tallies,
+        smooth=smooth,
     )
 
 

@@ -294,7 +294,7 @@ def _note_moved_mean(findings: Findings, name: str) -> str:
 
 def _whose(findings: Findings, name: str) -> str:
     """Whom a mean or a quantile is about, where that is not everybody."""
-    people = findings.among(name, middle=True)
+    people = findings.among(name, of_mean=True)
     return "" if people is None else f", of {people}"
 
 

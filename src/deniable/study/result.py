@@ -155,13 +155,13 @@ class Result(Printed, Mapping[str, Any]):
         return shares_among(self.numbers, name, level)
 
     def has_mean(self, name: str) -> bool:
-        """Whether it has a `mean`: a number, or a closed range."""
+        """Whether an attribute has a `mean`, as a number and a closed range have."""
         from deniable.results.respondents import has_mean
 
         return has_mean(self.numbers, name)
 
     def has_quantiles(self, name: str) -> bool:
-        """Whether it has a median that people read: a range, but not of months."""
+        """Whether an attribute has a median that people read, as a range has, but not one of months."""
         from deniable.results.respondents import has_quantiles
 
         return has_quantiles(self.numbers, name)
