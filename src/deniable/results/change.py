@@ -6,7 +6,7 @@ tallies does not know how. Whatever it is, the standard error of a difference is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
@@ -28,7 +28,7 @@ from deniable.results.crossing import cross_estimates, list_sources
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import possible_mean
-from deniable.results.respondents import has_mean
+from deniable.results.respondents import has_mean, read_columns
 from deniable.results.unbiased import estimate_tallies
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
 People = Literal["same", "others"]
-_Both = tuple[Findings, Findings]
+_TwoRounds = tuple[Findings, Findings]
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
 _POINTS = 3  # of these columns; the others are an interval
 _WHICH = (
@@ -49,13 +49,24 @@ NOISY = "too noisy to read"
 _BLOCK = 1 << 14  # people whose reports are in memory at once
 
 
-class _Known(NamedTuple):
+class _Numbers(NamedTuple):
     """Numbers of one round with their standard errors and the ends of their intervals."""
 
     value: Floats
     stderr: Floats
     low: Floats
     high: Floats
+
+
+class _Errors(NamedTuple):
+    """The standard errors of differences, and the ends of their intervals."""
+
+    stderr: Floats
+    low: Floats
+    high: Floats
+
+
+_Combine = Callable[[_Numbers, _Numbers], _Errors]
 
 
 @final
@@ -72,7 +83,7 @@ class AttributeChange:
     high: Floats
     kind: str = "value"
     """What the labels name: a "value", a "group" of neighboring ones, or the "mean"."""
-    show: Callable[[], tuple[Floats, Floats]] | None = field(default=None, repr=False)
+    find_shown: Callable[[], tuple[Floats, Floats]] | None = field(default=None, repr=False)
     """Finds what the results of both rounds show in place of `earlier` and `later`."""
     reach: float = 1.0
     """The largest difference that there can be: everybody, or the whole range of a mean."""
@@ -99,7 +110,7 @@ class AttributeChange:
 
         A difference is that of unbiased numbers: what is shown of two rounds does not err independently.
         """
-        rounds = (self.earlier, self.later) if self.show is None else self.show()
+        rounds = (self.earlier, self.later) if self.find_shown is None else self.find_shown()
         ends = (np.clip(column, -self.reach, self.reach) for column in (self.difference, self.low, self.high))
         return dict(zip(_COLUMNS, (*rounds, *ends), strict=True))
 
@@ -205,12 +216,11 @@ class Change(Mapping[str, AttributeChange], Printed):
         if not changes:
             raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
         labels = tuple(f"{key}: {label}" for key, change in changes.items() for label in change.labels)
-        names = ("earlier", "later", "stderr", "low", "high")
-        earlier, later, stderr, low, high = (
-            np.concatenate([getattr(change, column) for change in changes.values()]) for column in names
-        )
-        joined = AttributeChange(labels, earlier, later, stderr, low, high)
-        return joined.plot(about.capitalize())
+        columns: dict[str, Any] = {
+            column: np.concatenate([getattr(change, column) for change in changes.values()])
+            for column in ("earlier", "later", "stderr", "low", "high")
+        }
+        return AttributeChange(labels, **columns).plot(about.capitalize())
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
@@ -245,91 +255,87 @@ def compare_estimates(earlier: Estimates, later: Estimates, level: float, people
     if people not in (None, "same", "others"):
         raise InvalidParameter(f"people is 'same', 'others' or None, got {people!r}")
     _refuse_different(earlier, later)
-    known = people
+    assumed = people
     if people is None and earlier.plan_id == later.plan_id and not later.kept:
-        known = "others"  # who answers a plan that asks once has no second report
+        assumed = "others"  # who answers a plan that asks once has no second report
     if people == "same":
         _refuse_not_same(earlier, later)
-    combine = _add_errors if known is None else _mix_errors
+    combine = _add_errors if assumed is None else _mix_errors
     rounds = Findings(earlier, level), Findings(later, level)
-    attributes = {name: _compare(rounds, name, known, combine) for name in later.shares}
+    attributes = {name: _compare(rounds, name, assumed, combine) for name in later.shares}
     attributes |= {name: _compare_means(rounds, name, combine) for name in later.means}
     groups = _compare_groups(rounds, combine)
     attributes |= {name: groups[name] for name in later.ranges}
     shared = (*later.shares, *later.ranges)
     means = {name: _compare_means(rounds, name, combine) for name in shared if has_mean(later, name)}
-    return Change(attributes, groups, means, level, known, (earlier, later))
+    return Change(attributes, groups, means, level, people=assumed, rounds=(earlier, later))
 
 
-def _compare(rounds: _Both, name: str, people: People | None, combine: _Combine) -> AttributeChange:
+def _compare(rounds: _TwoRounds, name: str, people: People | None, combine: _Combine) -> AttributeChange:
     earlier, later = (findings.estimates.shares[name] for findings in rounds)
-    ends = tuple(_Known(*findings.unbiased[name]) for findings in rounds)
-    changed = (_add_errors if people == "same" else combine)(*ends)
+    before, after = (_Numbers(*findings.unbiased[name]) for findings in rounds)
+    errors = (_add_errors if people == "same" else combine)(before, after)
     if people == "same" and not rounds[1].estimates.is_drawn(name):
         stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
         difference = later.frequencies - earlier.frequencies
         reach = normal_quantile(rounds[0].level) * stderr
-        changed = stderr, difference - reach, difference + reach
-    show = partial(_show_shares, rounds, "shares", name)
-    return AttributeChange(_labels(later), ends[0].value, ends[1].value, *changed, show=show)
+        errors = _Errors(stderr, difference - reach, difference + reach)
+    find_shown = partial(_show_shares, rounds, "shares", name)
+    return _describe(_labels(later), before, after, errors, find_shown=find_shown)
 
 
-def _compare_groups(rounds: _Both, combine: _Combine) -> dict[str, AttributeChange]:
+def _compare_groups(rounds: _TwoRounds, combine: _Combine) -> dict[str, AttributeChange]:
     changes = {}
     for name, groups in rounds[1].groups.items():
         labels = tuple(group.label for group in groups)
-        ends = [_summaries([group.share for group in findings.groups[name]]) for findings in rounds]
-        show = partial(_show_shares, rounds, "group_shares", name)
-        changed = combine(*ends)
-        changes[name] = AttributeChange(labels, ends[0].value, ends[1].value, *changed, "group", show)
+        shares = ([group.share for group in findings.groups[name]] for findings in rounds)
+        before, after = (_Numbers(*read_columns(summaries)) for summaries in shares)
+        find_shown = partial(_show_shares, rounds, "group_shares", name)
+        errors = combine(before, after)
+        changes[name] = _describe(labels, before, after, errors, kind="group", find_shown=find_shown)
     return changes
 
 
-def _compare_means(rounds: _Both, name: str, combine: _Combine) -> AttributeChange:
-    ends = [_summaries([findings.unbiased_means[name]]) for findings in rounds]
+def _compare_means(rounds: _TwoRounds, name: str, combine: _Combine) -> AttributeChange:
+    before, after = (_Numbers(*read_columns([findings.unbiased_means[name]])) for findings in rounds)
     least, most = possible_mean(rounds[1].estimates, name)
-    show = partial(_show_means, rounds, name)
-    changed = combine(*ends)
-    return AttributeChange((MEAN,), ends[0].value, ends[1].value, *changed, MEAN, show, most - least)
+    find_shown, errors = partial(_show_means, rounds, name), combine(before, after)
+    return _describe((MEAN,), before, after, errors, kind=MEAN, find_shown=find_shown, reach=most - least)
 
 
-def _show_shares(rounds: _Both, field_name: str, name: str) -> tuple[Floats, Floats]:
+def _describe(
+    labels: tuple[str, ...], earlier: _Numbers, later: _Numbers, errors: _Errors, **about: Any
+) -> AttributeChange:
+    return AttributeChange(labels, earlier.value, later.value, **errors._asdict(), **about)
+
+
+def _show_shares(rounds: _TwoRounds, field_name: str, name: str) -> tuple[Floats, Floats]:
     earlier, later = (getattr(findings, field_name)[name].share for findings in rounds)
     return earlier, later
 
 
-def _show_means(rounds: _Both, name: str) -> tuple[Floats, Floats]:
+def _show_means(rounds: _TwoRounds, name: str) -> tuple[Floats, Floats]:
     return np.array([rounds[0].means[name].value]), np.array([rounds[1].means[name].value])
-
-
-def _summaries(summaries: Sequence[Any]) -> _Known:
-    columns = (
-        [getattr(summary, name) for summary in summaries] for name in ("value", "stderr", "low", "high")
-    )
-    return _Known(*(np.array(column, dtype=np.float64) for column in columns))
 
 
 def _labels(estimate: Estimate) -> tuple[str, ...]:
     return tuple(map(str, estimate.labels or range(estimate.k)))
 
 
-def _add_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]:
+def _add_errors(earlier: _Numbers, later: _Numbers) -> _Errors:
     """The largest standard error that any dependence allows, and ends as far as both rounds' reach together.
 
     By Cauchy and Schwarz the standard deviation of a difference is at most the sum of both.
     """
-    return earlier.stderr + later.stderr, later.low - earlier.high, later.high - earlier.low
+    return _Errors(earlier.stderr + later.stderr, later.low - earlier.high, later.high - earlier.low)
 
 
-def _mix_errors(earlier: _Known, later: _Known) -> tuple[Floats, Floats, Floats]:
+def _mix_errors(earlier: _Numbers, later: _Numbers) -> _Errors:
     """Combine two independent rounds: reaches are added in squares, on each side (Zou and Donner, 2008)."""
     difference = later.value - earlier.value
     low = difference - np.hypot(later.value - later.low, earlier.high - earlier.value)
     high = difference + np.hypot(later.high - later.value, earlier.value - earlier.low)
-    return np.hypot(earlier.stderr, later.stderr), low, high
-
-
-_Combine = Callable[[_Known, _Known], tuple[Floats, Floats, Floats]]
+    return _Errors(np.hypot(earlier.stderr, later.stderr), low, high)
 
 
 def _refuse_different(earlier: Estimates, later: Estimates) -> None:
