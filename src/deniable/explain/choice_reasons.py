@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_IN_FULL = 2
-_MOST_ROWS = 12
+_MOST_ROWS = 4
 _BLOCKS = "SPL+SMP"
 _MOST_NAMED = 3
 _KINDS = {
@@ -65,7 +65,7 @@ def explain_choice(considered: Sequence[Considered]) -> str:
 
 
 def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> str:
-    """A table of what was considered, the choice first."""
+    """A table of what was considered: the choice, the best of each other kind, and what is next to them."""
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
     figures = [
@@ -79,7 +79,10 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     ]
     headers = ["choice", *figures, "why not"]
     rows = []
-    choices = _different(considered)[:_MOST_ROWS]
+    different = _different(considered)
+    best = {row.kind: j for j, (_, row) in reversed([*enumerate(different)])}
+    places = dict.fromkeys([*sorted(best.values()), *range(len(different))])
+    choices = [different[j] for j in sorted([*places][:_MOST_ROWS])]
     for names, row in choices:
         if row.mechanism is None:
             rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
@@ -91,12 +94,12 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
             *_list_repeated_losses(row, rounds),
         ]
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
-    more = len(_different(considered)) - _MOST_ROWS
+    more = len(different) - _MOST_ROWS
     lines = [
         "What was considered, the choice first (errors of what is read, averaged; guess and bytes at most):"
     ]
     lines += format_table(headers, rows, ("why not",))
-    lines += [f"and {more} more"] if more > 0 else []
+    lines += [f"and {more} more: plan.considered has all, in Python"] if more > 0 else []
     lines += explain_kinds([row for _, row in choices])
     if rounds is not None:
         lines.append(
