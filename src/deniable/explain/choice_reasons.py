@@ -68,16 +68,8 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     """A table of what was considered: the choice, the best of each other kind, and what is next to them."""
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
-    figures = [
-        "times the least error",
-        "best guess",
-        "bytes",
-        "per record",
-        "per attribute",
-        "forever",
-        "changing",
-    ]
-    headers = ["choice", *figures, "why not"]
+    figures = ["times the least error", "best guess", "bytes", "per record", "per attribute"]
+    headers = ["choice", *figures, "forever", "changing", "why not"]
     rows = []
     different = _different(considered)
     best = {row.kind: j for j, (_, row) in reversed([*enumerate(different)])}
@@ -85,12 +77,11 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     choices = [different[j] for j in sorted([*places][:_MOST_ROWS])]
     for names, row in choices:
         if row.mechanism is None:
-            rows.append([names, *[""] * len(figures), _first_line(row.why_not)])
+            rows.append([names, *[""] * (len(headers) - 2), _first_line(row.why_not)])
             continue
         numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
         losses = [
-            format_loss(row.loss_record),
-            format_loss(row.loss_attribute),
+            *map(format_loss, (row.loss_record, row.loss_attribute)),
             *_list_repeated_losses(row, rounds),
         ]
         rows.append([names, *numbers, *losses, _first_line(row.why_not)])
