@@ -44,11 +44,11 @@ def test_days_are_estimated_from_a_file_of_answers(data: str, run: Run) -> None:
     PLAN.write("plan.json")
     write_people(data)
     made = run("privatize", "plan.json", data, "-o", "reports.parquet", "--beside", "day,region")
-    assert made.code == 0, made.err
     assert made.err == (
         "wrote 90 reports to reports.parquet\n"
+        "columns that the plan does not ask for were left out: name, hour\n"
         "not protected, beside each report as in the file: day, region; 4 combinations, the smallest of 15 "
-        "reports\n"
+        "reports\nnext: deniable estimate plan.json reports.parquet\n"
     )
     table = parquet.read_table("reports.parquet")
     assert table.column_names == ["color", "smokes", "day", "region"]

@@ -250,7 +250,7 @@ def test_people_and_plan_say_the_same_number_of_people(run: Run) -> None:
     told = run("people", "words.toml", "--error", "2.5")
     assert "values that are found from 2.5 % on" in told.out
     needed = json.loads(run("people", "words.toml", "--error", "2.5", "--json").out)["people"]
-    assert f"A plan calls 2.5 % useful: that takes {needed:,}." in told.out
+    assert f"a plan to call all of it useful: {needed:,} people" in told.out
     assert f"{needed:,}" in run("plan", "words.toml", "--people", str(needed)).out
     given = json.loads(run("people", "words.toml", "--people", str(needed), "--json").out)
     assert given["questions"][0]["margin"] == pytest.approx(0.025, rel=0.01)

@@ -37,8 +37,9 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
     if data is not None:
         with replacing(data) as temporary:
             temporary.write_text(_simulate_answers(PEOPLE), encoding="utf-8")
-        click.echo(f"wrote {data}, with simulated people")
-    click.echo(f"wrote {study}; next: write your questions into it, then deniable people {study} --error 10")
+        click.echo(f"wrote {data}, with simulated people", err=True)
+    click.echo(f"wrote {study}", err=True)
+    console.say_next("people", study, "--error", 10, before="write your questions into it, then ")
 
 
 def _simulate_answers(people: int) -> str:

@@ -94,12 +94,15 @@ def size_study(
     if error is not None:  # the plan of so many people may be another one
         plan = reading.plan_study(study, _count_enough(_list_read(plan), error))
     precisions = _list_read(plan)
+    people = plan.document.people if error is None else _count_enough(precisions, error)
     if as_json:
-        console.print_json(_facts(plan, precisions, error))
-    elif error is not None:
-        click.echo("\n".join(_tell_needed(plan, precisions, error)))
-    else:
-        click.echo("\n".join(_tell_margins(plan, precisions)))
+        console.print_json(_facts(plan, precisions, error, people))
+        return
+    lines = (
+        _tell_margins(plan, precisions) if error is None else _tell_needed(plan, precisions, error, people)
+    )
+    click.echo("\n".join(lines))
+    console.say_next("plan", study, "--people", people, "-o", "plan.json")
 
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
@@ -125,6 +128,7 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
         f"studies of five (5 % test): {format_count(needed[own_epsilon], 'person')} at epsilon "
         f"{own_epsilon:g}, {', '.join(others)}."
     )
+    console.say_next("plan", study, "--people", needed[own_epsilon], "-o", "plan.json")
 
 
 def _list_read(plan: Plan) -> list[Precision]:
@@ -132,15 +136,11 @@ def _list_read(plan: Plan) -> list[Precision]:
     from deniable.explain.table_precision import expect_tables
 
     known = () if plan.document.known is None else plan.document.known.names
-    tables = (
-        [table.share for table in expect_tables(plan.document) if {table.of, table.by} & set(known)]
-        if known
-        else []
-    )
-    return [*plan.precisions(), *tables]
+    tables = expect_tables(plan.document) if known else []
+    return [*plan.precisions(), *(table.share for table in tables if {table.of, table.by} & set(known))]
 
 
-def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float) -> list[str]:
+def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float, needed: int) -> list[str]:
     about = [
         f"{precision.describe()} from {error:g} % on" if precision.what == FOUND else precision.describe()
         for precision in precisions
@@ -149,13 +149,13 @@ def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float) -> l
     rows = [
         [precision.attribute, *cells] for precision, *cells in zip(precisions, about, people, strict=True)
     ]
-    needed = _count_enough(precisions, error)
+    noisiest = max(precisions, key=lambda precision: precision.people_enough())
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
         f"enough for all of it: {format_count(needed, 'person')}",
-        *_explain_range(precisions),
-        *_explain_found(precisions, error),
+        f"enough for a plan to call all of it useful: {noisiest.format_people()} people",
+        *_explain_points(precisions, error),
         *_explain_turnout(replace(plan, document=replace(plan.document, people=needed))),
         *_explain_choice(plan),
     ]
@@ -181,23 +181,16 @@ def _count_enough(precisions: Sequence[Precision], error: float) -> int:
     return max(precision.people_needed(error / 100) for precision in precisions)
 
 
-def _explain_range(precisions: Sequence[Precision]) -> list[str]:
-    if all(precision.width is None for precision in precisions):
-        return []
-    return ["Of a mean or median, a point is a hundredth of the range."]
-
-
-def _explain_found(precisions: Sequence[Precision], error: float) -> list[str]:
-    """What the number means for values that nobody listed, and which one a plan calls useful."""
-    unlisted = [precision for precision in precisions if precision.what == FOUND]
-    if not unlisted:
-        return []
-    useful = max(precision.people_enough() for precision in unlisted)
-    share = 100 * max(precision.useful_margin for precision in unlisted)
-    return [
+def _explain_points(precisions: Sequence[Precision], error: float) -> list[str]:
+    """What the number means for a mean or median, and for values that nobody listed."""
+    of_range = "Of a mean or median, a point is a hundredth of the range."
+    of_found = (
         f"Values that nobody listed and {error:g} % of people have are found about half of the time with so "
-        f"many people. A plan calls {share:g} % useful: that takes {useful:,}."
-    ]
+        "many people."
+    )
+    is_range = any(precision.width is not None for precision in precisions)
+    is_found = any(precision.what == FOUND for precision in precisions)
+    return [of_range] * is_range + [of_found] * is_found
 
 
 def _explain_turnout(plan: Plan) -> list[str]:
@@ -222,7 +215,7 @@ def _explain_choice(plan: Plan) -> list[str]:
     return [words if words.startswith(f"{name}:") else f"{name}: {words}"] if words else []
 
 
-def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None) -> dict[str, Any]:
+def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None, people: int) -> dict[str, Any]:
     rows = []
     for precision in precisions:
         row = precision.to_dict()
@@ -233,6 +226,6 @@ def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None) -> 
     return {
         "plan": plan.id,
         "error": error,
-        "people": plan.document.people if error is None else _count_enough(precisions, error),
+        "people": people,
         "questions": rows,
     }

@@ -61,6 +61,12 @@ def make_plan(
     click.echo(plan.to_json() if as_json else plan.explain())
     if cite:
         click.echo("\n" + plan.cite())
+    keyed = () if ticket_key is None else ("--ticket-key", ticket_key)
+    capped = () if influence is None else ("--influence", f"{influence:g}")
+    if out is not None and not as_json:
+        console.say_next("serve", out, *keyed)
+    elif not as_json:
+        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", "plan.json")
 
 
 def _add_key(plan: Plan, file: Path) -> Plan:

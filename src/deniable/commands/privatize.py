@@ -14,7 +14,7 @@ from deniable.commands.shared import console, options, reading
 from deniable.commands.shared.answers import Answers
 from deniable.commands.shared.options import FILE, ROUND, SEED, argument, as_request, option, taken
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count
+from deniable.formatting import format_count, shorten_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +101,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
     if not again and (request.number, request.person) != (None, None):
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
     answers = Answers(read, request.data, request.separator, request.person, beside=tuple(request.beside))
-    answers.refuse_beside()
+    unread = answers.list_unread()
     groups: Counter[tuple[object, ...]] = Counter()
     with console.progress("privatizing") as show:
         blocks = (
@@ -111,6 +111,8 @@ def privatize_file(request: PrivatizeRequest) -> None:
         )
         n = write_blocks(request.out, read.document, _count_groups(blocks, groups), overwrite=request.force)
     click.echo(f"wrote {format_count(n, 'report')} to {request.out}", err=True)
+    if unread:
+        click.echo(f"columns that the plan does not ask for were left out: {shorten_names(unread)}", err=True)
     if request.beside:
         click.echo(_describe_beside(request.beside, groups), err=True)
     if answers.absent.total():
@@ -122,6 +124,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
         )
     if request.seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
+    console.say_next("estimate", request.plan, request.out)
 
 
 def _count_groups(blocks: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:
@@ -156,6 +159,7 @@ def _privatize_on_spark(request: PrivatizeRequest) -> None:
         click.echo(f"wrote {format_count(reports.count(), 'report')} to {request.out}", err=True)
     if request.beside:
         click.echo(_describe_beside(request.beside, None), err=True)
+    console.say_next("estimate", request.plan, "--from", request.out)
 
 
 def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Block]:

@@ -94,12 +94,13 @@ class Answers:
         if kinds.by_reason:
             raise InvalidValue(self._describe_kinds(kinds))
 
-    def refuse_beside(self) -> None:
-        """Refuse columns beside reports that are answers, or that the file does not have."""
+    def list_unread(self) -> list[str]:
+        """The columns that nobody asks for; refuses columns beside reports that are answers or not there."""
         header = self._header()
         read = split_locations(list(self._choose_columns()), header, self.plan.locations, self.path.name)
         if header:
             refuse_beside(self.plan.document, [*read, *self._choose_columns()], self.beside, header)
+        return [name for name in header if name not in (*read, self.person, *self.beside)]
 
     def to_arrow(self, blocks: Sequence[Mapping[str, Any]]) -> pa.Table | None:
         """The columns beside some blocks; text, unless the file says what they hold."""

@@ -7,6 +7,7 @@ overwritten without `--force`.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,21 +29,9 @@ if TYPE_CHECKING:
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
-_TEXTS = (
-    "question",
-    "answer",
-    "protocol",
-    "mechanism",
-    "epsilon per",
-    "dataset",
-    "method",
-    "drawn",
-    "what it does",
-    "model",
-    "calendar",
-    "noise",
-    "per",
-)  # columns of text, the others being numbers
+# columns of text, the others being numbers
+_TEXTS = ["question", "answer", "protocol", "mechanism", "method", "drawn", "what it does", "noise"]
+_TEXTS += ["epsilon per", "dataset", "model", "calendar", "per"]
 _LINE_EVERY = 30.0  # seconds; a log needs no more, and short work none
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
 
@@ -79,6 +68,11 @@ def writing(file: Path, private: bool = False, announced: bool = True) -> Iterat
         yield temporary
     if announced:
         click.echo(f"wrote {file}", err=True)
+
+
+def say_next(*words: object, before: str = "") -> None:
+    """Say on stderr which command comes next, with the files just used; `before` is what to do first."""
+    click.echo(f"next: {before}{shlex.join(['deniable', *map(str, words)])}", err=True)
 
 
 @contextmanager
