@@ -181,7 +181,7 @@ def test_snapshots_of_levels_say_the_same_without_all_values(monkeypatch: pytest
     now = results.estimated(plan, tallies, 1, 0.95)
     assert sum(sums) > 4096, "the median of so few people takes all values"
     sums.clear()
-    shown = results.estimated(plan, tallies, 1, 0.95, cells=False)
+    shown = results.estimated(plan, tallies, 1, 0.95, include_slow=False)
     assert 0 < sum(sums) < 100
     assert [len(found.groups) > 1 and len(found.means) for found in (now, shown)] == [1, 1]
     medians = [one for one in now.noise if one.what == "median"]

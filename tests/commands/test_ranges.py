@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.range_queries import RangeQuery
 from deniable.show.plot import plot_findings
 from spec.make import levels
@@ -50,7 +50,8 @@ def test_a_plot_draws_the_ranges_that_are_asked_for(reports: dn.Plan) -> None:
     tallies = reports.tally("reports.parquet")
     asked = [RangeQuery(200, 500), RangeQuery(None, 300, "income")]
     for unbiased in (False, True):
-        figure = plot_findings(Findings.of(reports.document, tallies, ranges=asked), unbiased=unbiased)
+        findings = Findings.read(reports.estimate(tallies).numbers, request=FindingsRequest(ranges=asked))
+        figure = plot_findings(findings, unbiased=unbiased)
         titles = [axes.get_title(loc="left") for axes in figure.axes]
         assert [title.split(":")[0] for title in titles] == ["income", "income", "sex"]
         assert "ranges asked for" in " ".join(titles[1].split())

@@ -15,7 +15,7 @@ from deniable.domain import Coarse
 from deniable.explain.guesses import bound_group, guess_factor
 from deniable.plan import Attribute
 from deniable.records import Sample, Split
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.range_queries import RangeQuery, find_bins
 from deniable.show.text import write_text
 from deniable.study import Plan, Result
@@ -286,7 +286,7 @@ def test_ranges_of_few_people_are_too_noisy_to_read() -> None:
         plan = levels.ALONE.plan(people=people)
         answers = {"income": np.arange(people) % 1000}
         result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(3))))
-        findings = Findings.read(result.numbers, ranges=asked)
+        findings = Findings.read(result.numbers, request=FindingsRequest(ranges=asked))
         rows = [row for row in findings.about()["ranges"] if row["attribute"] == "income"]
         assert [row["noisy"] for row in rows] == [noisy, noisy]
         assert ("0 to under 100 too noisy to read, from" in write_text(findings)) is noisy
@@ -340,7 +340,7 @@ def test_tables_with_levels_are_refused_with_a_reason(incomes: tuple[Integers, R
     assert result.tallies is not None
     with pytest.raises(dn.InvalidParameter, match=r"result\.range"):
         Plan(result.document).mle(result.tallies, "income")
-    findings = Findings.read(result.numbers, mle=True)
+    findings = Findings.read(result.numbers, request=FindingsRequest(mle=True))
     assert "most likely shares (mle) and smoothed ones are not shown" in write_text(findings)
     plan = replace(levels.BESIDE, known=["sex"], importance={}).plan(people=1000)
     assert "income by" not in plan.explain()

@@ -18,7 +18,7 @@ import deniable as dn
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
 from deniable.reports.drawn import draw_tally
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.show.plot import plot_findings, shares_plot
 from deniable.show.text import write_text
 from deniable.study import Plan
@@ -342,7 +342,7 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     ages = dn.Range(0, 30, step=1, open_high=True, privacy="metric", epsilon=1.0)
     plan = dn.Study({"age": ages}).plan(1000)
     tallies = plan.tally(plan.privatize({"age": [29] * 600 + [3] * 400}, dn.seeded(1)))
-    found = Findings.of(plan.document, tallies, quantiles=[0.2, 0.9])
+    found = Findings.read(plan.estimate(tallies).numbers, request=FindingsRequest([0.2, 0.9]))
     assert "mean not known, since an end of the range is open" in write_text(found)
     assert "median " in write_text(found)
     assert "quantile 0.9 beyond the open end" in write_text(found)
@@ -462,9 +462,8 @@ def test_a_title_promises_only_intervals_that_are_plotted() -> None:
 def test_means_and_quantiles_are_marked(bins: bool) -> None:
     plan = dn.Study({"age": AGES}).plan(5000)
     ages = np.random.default_rng(3).normal(42, 9, 5000).clip(0, 99)
-    found = Findings.of(
-        plan.document, plan.tally(plan.privatize({"age": ages}, dn.seeded(1))), quantiles=[0.9]
-    )
+    result = plan.estimate(plan.tally(plan.privatize({"age": ages}, dn.seeded(1))))
+    found = Findings.read(result.numbers, request=FindingsRequest([0.9]))
     mean, high = found.means["age"].value, found.quantiles["age"][0.9].value
     lines = {line.get_label(): line for line in plot_findings(found, bins).axes[0].lines}
     for name, position in ((f"mean {mean:.4g}", mean), (f"quantile 0.9 {high:.4g}", high)):
@@ -506,13 +505,8 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
     faked = dn.Study(asked, epsilon=2.0, mechanism="faked").plan(1000)
     drawn = faked.privatize({"age": [3] * 40, "color": ["red"] * 40}, dn.seeded(1))
     heard: list[tuple[int, int]] = []
-    found = Findings.of(
-        faked.document,
-        faked.tally(drawn),
-        quantiles=[0.5],
-        smooth=True,
-        progress=lambda done, most: heard.append((done, most)),
-    )
+    request = FindingsRequest([0.5], progress=lambda done, most: heard.append((done, most)))
+    found = Findings.read(faked.estimate(faked.tally(drawn), smooth=True).numbers, request=request)
     assert "'age' cannot be smoothed: its reports do not name one value each" in found.refused["age"]
     assert heard[:2] == [(0, 1000)], "only the range is looked at"
     sampled = dn.Study(asked, epsilon=2.0, mechanism="sample").plan(1000)
@@ -524,6 +518,6 @@ def test_what_is_refused_twice_says_both_reasons_and_unreported_ranges_are_range
         ].n
         == 0
     )
-    none = Findings.of(sampled.document, one, quantiles=[0.5], smooth=True)
+    none = Findings.read(sampled.estimate(one, smooth=True).numbers, request=FindingsRequest([0.5]))
     assert (none.smoothed, none.quantiles) == ({}, {})
     assert "age" in none.estimates.unreported

@@ -18,7 +18,7 @@ from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.reports import Tallies
 from deniable.reports.drawn import draw_tally
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.noise import Noise, find_noisy
 from deniable.results.possible_shares import Likely, Shares, _search, read_groups, read_values
 from deniable.results.range_queries import RangeQuery
@@ -98,13 +98,13 @@ def test_smoothed_shares_are_shown_where_they_were_asked_for() -> None:
     result = collected(400)
     assert result.document is not None
     assert result.tallies is not None
-    found = Findings.of(result.document, result.tallies, smooth=True)
+    asked = Plan(result.document).estimate(result.tallies, smooth=True)
+    found = Findings.read(asked.numbers)
     assert found.shares["age"].method == "smoothed"
     np.testing.assert_allclose(found.shares["age"].share, found.smoothed["age"].frequencies)
     assert found.shares["color"].method == "projected"
     plain = Findings(result.numbers)
     np.testing.assert_array_equal(found.unbiased["age"], plain.unbiased["age"])
-    asked = Plan(result.document).estimate(result.tallies, smooth=True)
     rows = asked.frame(backend="pandas", bins=True)
     ages = rows[(rows.attribute == "age") & (rows.kind == "value")]
     np.testing.assert_allclose(ages.share, found.shares["age"].share)
@@ -153,7 +153,8 @@ def test_shares_are_smoothed_once_however_often_they_are_shown() -> None:
     asked.frame(backend="pandas")
     assert _smooth.cache_info().misses == before.misses
     heard: list[tuple[int, int]] = []
-    Findings.read(asked.numbers, progress=lambda done, most: heard.append((done, most)))
+    request = FindingsRequest(progress=lambda done, most: heard.append((done, most)))
+    Findings.read(asked.numbers, request=request)
     assert heard[-1][0] == heard[-1][1], "what is known is finished, too"
 
 
@@ -248,7 +249,8 @@ def test_no_point_is_shown_where_it_is_too_noisy_to_read() -> None:
     asked = {"color": ASKED["color"], "hours": dn.Range(0, 60, step=5), "income": ASKED["income"]}
     plan = dn.Study(asked, epsilon=0.5, mechanism="split").plan(people=1000)
     answers = {"color": [*ASKED["color"]] * 60, "hours": [20, 35, 50] * 100, "income": [4000.0] * 300}
-    found = Findings.read(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))).numbers, mle=True)
+    result = plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1))))
+    found = Findings.read(result.numbers, request=FindingsRequest(mle=True))
     rows = found.about()
     assert all(row["noisy"] for of in ("rows", "means", "quantiles") for row in rows[of]), "or this is empty"
     points = {f"{row[of]:.4f}" for row in rows["rows"] for of in ("share", "mle") if of in row}
@@ -485,7 +487,7 @@ def test_a_range_that_is_asked_for_is_shown_with_the_floor() -> None:
     plan = dn.Study({"x": dn.Range(0, 100, step=5)}, epsilon=1.0, protocol="oue").plan(people=400)
     result = plan.estimate(plan.tally(plan.privatize({"x": [2] * 400}, dn.seeded(9))))
     queries = [RangeQuery(low, low + 10) for low in range(10, 90, 10)]
-    found = Findings.read(result.numbers, ranges=queries)
+    found = Findings.read(result.numbers, request=FindingsRequest(ranges=queries))
     assert any(row["unbiased"] < -0.02 for row in found.rows.ranges), "or this test shows nothing"
     for row in found.rows.ranges:
         assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1

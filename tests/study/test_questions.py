@@ -25,7 +25,7 @@ from deniable.errors import InvalidParameter, InvalidValue
 from deniable.formatting import format_nats, format_up
 from deniable.mechanisms import Mechanism
 from deniable.plan.metric_losses import loss_to_random
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.respondents import cumulative_shares
 from deniable.show.plot import plot_findings
 from deniable.show.text import write_text
@@ -362,7 +362,7 @@ def test_shares_are_of_those_who_answered_where_others_have_random_values() -> N
     assert "are those who answered), nearest possible shares of these" in write_text(found)
     assert plot_findings(found).axes
     assert plot_findings(found, unbiased=True).axes
-    asked = Findings.of(plan.document, found.estimates.tallies or plan.tally([]), mle=True)
+    asked = Findings.read(found.estimates, request=FindingsRequest(mle=True))
     assert "values of people without an answer are random" in asked.refused["age"]
     drawn = dn.Study({"a": ["x", "y"]}, epsilon=3, missing="random").plan(people=500)
     mixed = drawn.estimate(drawn.tally(drawn.privatize({"a": ["x"] * 100 + [None] * 400}, dn.seeded(1))))
@@ -489,7 +489,7 @@ def test_what_nobody_reported_does_not_hide_other_results() -> None:
     nothing = plan.tally([])
     for name, lost in (("age: answered", "age"), ("pay: answered", "pay")):
         some = replace(whole, tallies={**whole.tallies, name: nothing.tallies[name]})
-        found = Findings.of(plan.document, some)
+        found = Findings.read(plan.estimate(some).numbers)
         assert set(plan.names) - set(found.estimates) == {name, lost}
         assert f"nobody reported {name!r} yet, which says who answered" in write_text(found)
         assert lost not in found.means

@@ -14,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.reports import Tallies
 from deniable.reports.drawn import draw_tally
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.possible_shares import find_moved
 from deniable.results.range_queries import RangeQuery
 from deniable.show.text import write_text
@@ -155,7 +155,8 @@ def test_a_range_that_was_cut_says_so() -> None:
     plan = dn.Study({"x": dn.Range(0, 100, step=5)}, epsilon=1.0, protocol="grr").plan(people=8000)
     estimate = fake(dn.grr(20, 1.0), 0.2, 8000)
     result = plan.estimate(Tallies(plan.id, 8000, {"x": dn.Tally(8000, estimate.support_counts)}))
-    found = Findings.read(result.numbers, ranges=[RangeQuery(0, 10), RangeQuery(50, 60)])
+    request = FindingsRequest(ranges=[RangeQuery(0, 10), RangeQuery(50, 60)])
+    found = Findings.read(result.numbers, request=request)
     row: dict[str, Any] = found.rows.ranges[0]
     assert row["share"] == 1.0
     assert row["moved_from"] == row["unbiased"] > 1.2

@@ -231,7 +231,7 @@ class Handlers:
                 if tallies.n >= self._minimum:
                     try:
                         yield results.estimated(
-                            served.plan, tallies, number, level, cells=False, smooth=smooth
+                            served.plan, tallies, number, level, include_slow=False, smooth=smooth
                         )
                     except Refusal:  # too few reports yet for one of the attributes
                         continue

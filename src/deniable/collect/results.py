@@ -18,7 +18,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
-from deniable.results.findings import AMONG, Findings, tabulate
+from deniable.results.findings import AMONG, Findings, FindingsRequest, tabulate
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.results.smoothed import list_smoothable
 from deniable.results.unbiased import estimate_tallies
@@ -50,16 +50,16 @@ def estimated(
     tallies: Tallies,
     number: int | None,
     level: float,
-    cells: bool = True,
+    include_slow: bool = True,
     smooth: bool = False,
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
-    Without cells, grids are left out, which take longest. What was found from the same tallies is kept: pages
-    of several people ask again every few seconds, and the blocks of 2,000 cells take four. With `smooth`, the
-    shares of ranges and grids are smoothed.
+    Grids take longest, and are left out without `include_slow`. What was found from the same tallies is kept:
+    pages of several people ask again every few seconds, and the blocks of 2,000 cells take four. With
+    `smooth`, the shares of ranges and grids are smoothed.
     """
-    query = _Query((plan.id, _digest(tallies), number, level, cells, smooth), plan, tallies)
+    query = _Query((plan.id, _digest(tallies), number, level, include_slow, smooth), plan, tallies)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     return _estimate.__wrapped__(query) if many else _estimate(query)
 
@@ -88,13 +88,13 @@ def _digest(tallies: Tallies) -> bytes:
 @lru_cache(maxsize=64)
 def _estimate(query: _Query) -> Estimates:
     plan, tallies = query.plan, query.tallies
-    _, _, number, level, cells, smooth = query.key
+    _, _, number, level, include_slow, smooth = query.key
     result = result_of(plan, tallies)
     try:
         if smooth:
             result = plan.estimate(tallies, smooth)
-        about = Findings.read(result.numbers, level, cells=cells).about()
-        sure = _sure(result, level) if cells else {}
+        about = Findings.read(result.numbers, level, FindingsRequest(include_slow=include_slow)).about()
+        sure = _sure(result, level) if include_slow else {}
     except DeniableError as problem:
         raise Refusal("parameter", str(problem)) from None
     reported = [row for row in about["rows"] if row["attribute"] in result]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -27,6 +27,7 @@ from deniable.errors import InvalidParameter
 if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.results.change import People
+    from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
     from deniable.study import Plan
 
@@ -157,6 +158,15 @@ def _read_ranges(request: EstimateRequest) -> list[RangeQuery]:
     return [RangeQuery.read(text) for text in request.between]
 
 
+def _choose_findings(request: EstimateRequest) -> FindingsRequest:
+    """What is to be found beside shares, by the options."""
+    from deniable.results.findings import FindingsRequest
+
+    return FindingsRequest(
+        quantiles=request.quantile, ranges=_read_ranges(request), mle=request.mle, fakes=request.fakes
+    )
+
+
 def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateRequest) -> None:
     """Estimates each window of a table by itself; writes, draws and prints the estimates."""
     from deniable.results.findings import Findings
@@ -168,15 +178,7 @@ def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateReque
         windows = WindowFindings.of(
             tallied.by,
             estimate_windows(plan.document, tallied, request.smooth),
-            lambda estimates: Findings.read(
-                estimates,
-                request.level,
-                request.quantile,
-                request.mle,
-                None,
-                request.fakes,
-                ranges=_read_ranges(request),
-            ),
+            lambda estimates: Findings.read(estimates, request.level, _choose_findings(request)),
             show,
         )
     about = windows.about() | {"not_counted": dict(tallied.refused)}
@@ -229,6 +231,7 @@ def _estimate_shares(
     from deniable.results.findings import Findings
     from deniable.results.health import HealthWatch
     from deniable.results.most_likely import has_fakes
+    from deniable.results.unbiased import estimate_tallies
     from deniable.show.plot import plot_findings
     from deniable.show.text import write_text
 
@@ -249,18 +252,9 @@ def _estimate_shares(
         with console.progress("searching") as show:
             likely = plan.mle(blocks, progress=partial(_show_search, show))
     with console.progress("estimating") as show:
-        findings = Findings.of(
-            plan.document,
-            tallies,
-            request.level,
-            request.smooth,
-            quantiles=request.quantile,
-            mle=request.mle,
-            progress=show,
-            fakes=request.fakes,
-            likely=likely,
-            ranges=_read_ranges(request),
-        )
+        estimates = estimate_tallies(plan.document, tallies, request.smooth)
+        chosen = replace(_choose_findings(request), progress=show, likely=likely)
+        findings = Findings.read(estimates, request.level, chosen)
     if request.mle and is_table and has_fakes(plan.document):
         click.echo(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "

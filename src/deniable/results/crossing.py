@@ -67,9 +67,11 @@ def cross_estimates(
     if not any({of, by} <= set(source.source.names) for source in agreed):
         raise InvalidParameter(_explain_apart(document, estimates, of, by))
     table = _read_table(document, agreed, of, by, level)
-    search: Callable[[], LikelyTable | None] = partial(_search, estimates, of, by)
+    search: Callable[[], LikelyTable | None] | None = None
     if of in known or by in known:
         search = partial(_project_groups, table.cells, by in known)
+    elif estimates.tallies is not None:
+        search = partial(show_likely_table, document, estimates.tallies, of, by)
     return replace(table, plan_id=estimates.plan_id, repeats=_find_repeats(estimates, of, by), search=search)
 
 
@@ -78,12 +80,6 @@ def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
     groups = cells if by_row else cells.T
     nearest = nearest_with_total(groups, groups.sum(axis=1, keepdims=True))
     return LikelyTable(nearest if by_row else nearest.T, "projected")
-
-
-def _search(estimates: Estimates, of: str, by: str) -> LikelyTable | None:
-    if estimates.document is None or estimates.tallies is None:
-        return None
-    return show_likely_table(estimates.document, estimates.tallies, of, by)
 
 
 def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:

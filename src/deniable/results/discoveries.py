@@ -19,7 +19,7 @@ from deniable.explain.text_questions import UnlistedQuestion, list_unlisted
 from deniable.formatting import shorten_names
 from deniable.records import Records
 from deniable.reports.reports import Tallies, records_of
-from deniable.results.windows import describe_refused, refuse_table_of_other_plan
+from deniable.results.windows import describe_refused, refuse_foreign_table
 
 if TYPE_CHECKING:
     from deniable.frames import Show
@@ -126,7 +126,7 @@ def _gather(
     """What became of all rows, and the reports of each place of the question."""
     if is_source(reports):
         gathered, counted = gather_source(document.table_form, reports, question.places, table, show)
-        refuse_table_of_other_plan(document.table_form, [counted], reports, table)
+        refuse_foreign_table(document.table_form, [counted], reports, table)
         return counted, gathered
     if table is not None:
         raise InvalidParameter("table is for databases, and these are reports")

@@ -21,8 +21,6 @@ from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
 from deniable.estimate import Interval, normal_quantile
 from deniable.exact import number
-from deniable.plan.document import PlanDocument
-from deniable.reports.reports import Tallies
 from deniable.results.estimates import MEAN, Estimates, bins_of
 from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_mean, judge_median, judge_shares
 from deniable.results.possible_shares import (
@@ -53,7 +51,6 @@ from deniable.results.respondents import (
     share_answered,
 )
 from deniable.results.smoothed import Progress, search_shares
-from deniable.results.unbiased import estimate_tallies
 from deniable.summaries import Group, Summary, groups_of, sum_of
 from deniable.summaries.fit import Fit, fit_levels, fit_of
 
@@ -80,6 +77,23 @@ MOVED = "moved_from"
 
 @final
 @dataclass(frozen=True)
+class FindingsRequest:
+    """What is to be found in estimates, beside what is always shown of them."""
+
+    quantiles: Sequence[float] = ()
+    ranges: Sequence[RangeQuery] = ()
+    mle: bool = False
+    likely: Mapping[str, Likelihood] | None = None
+    """What reports make most likely: it is then not searched for in the tallies."""
+    fakes: float | None = None
+    include_slow: bool = True
+    """Whether grids are looked at, too, and medians of questions in levels: each may take seconds."""
+    progress: Progress | None = None
+    """Hears how much of what is most likely is found, and of how much."""
+
+
+@final
+@dataclass(frozen=True)
 class Findings:
     """What was found, at one confidence level; `refused` says what could not be, and why."""
 
@@ -97,47 +111,38 @@ class Findings:
     """The share of reports that may have been made up, for the worst case of every share."""
     ranges: Mapping[str, Mapping[RangeQuery, Summary]] = field(default_factory=dict)
     """The shares between two numbers that were asked for, by attribute."""
-    cells: bool = True
+    include_slow: bool = True
     """Whether grids are looked at, too, and medians of questions in levels: each may take seconds."""
 
     @staticmethod
-    def of(
-        document: PlanDocument, tallies: Tallies, level: float = 0.95, smooth: bool = False, **asked: Any
-    ) -> Findings:
-        """Estimate everything that is `asked` for, as `read` takes it; smoothing, for ordered values only,
-        takes the most likely shares first.
-        """
-        return Findings.read(estimate_tallies(document, tallies, smooth), level, **asked)
-
-    @staticmethod
-    def read(
-        estimates: Estimates,
-        level: float = 0.95,
-        quantiles: Sequence[float] = (),
-        mle: bool = False,
-        progress: Progress | None = None,
-        fakes: float | None = None,
-        cells: bool = True,
-        likely: Mapping[str, Likelihood] | None = None,
-        ranges: Sequence[RangeQuery] = (),
-    ) -> Findings:
-        """Find everything in estimates, which know whether their shares are to be smoothed.
-
-        `progress` hears how much of what is most likely is found, and of how much. What reports make most
-        likely is `likely`: it is then not found from the tallies.
-        """
-        searched = search_shares(estimates, mle, estimates.smooth, progress, cells, likely)
-        asked_quantiles = _quantiles(estimates, quantiles, level, searched.refused)
-        between = answer_queries(estimates, ranges, level)
-        parts = (searched.likely, searched.smoothed, searched.refused, fakes, between, cells)
-        return Findings(estimates, level, asked_quantiles, *parts)
+    def read(estimates: Estimates, level: float = 0.95, request: FindingsRequest | None = None) -> Findings:
+        """Find everything in estimates, which know whether their shares are to be smoothed."""
+        request = request or FindingsRequest()
+        searched = search_shares(
+            estimates, request.mle, request.include_slow, request.likely, request.progress
+        )
+        quantiles, unknown = _find_quantiles(estimates, request.quantiles, level)
+        refused = dict(searched.refused)
+        for name, why in unknown.items():
+            refused[name] = "; ".join(dict.fromkeys([refused.get(name, why), why]))
+        return Findings(
+            estimates,
+            level,
+            quantiles=quantiles,
+            likely=searched.likely,
+            smoothed=searched.smoothed,
+            refused=refused,
+            fakes=request.fakes,
+            ranges=answer_queries(estimates, request.ranges, level),
+            include_slow=request.include_slow,
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes that have shares, but for grids if they are left out."""
         domains = self.estimates.domains
         names = self.estimates.shares
-        return tuple(name for name in names if self.cells or not isinstance(domains.get(name), Grid))
+        return tuple(name for name in names if self.include_slow or not isinstance(domains.get(name), Grid))
 
     @property
     def leveled(self) -> tuple[str, ...]:
@@ -171,7 +176,7 @@ class Findings:
         """The median of every range, and the quantiles that were asked for."""
         quantiles = {}
         for name in self.shown:
-            if has_quantiles(self.estimates, name) and (self.cells or name not in self.leveled):
+            if has_quantiles(self.estimates, name) and (self.include_slow or name not in self.leveled):
                 shares = self.quantiles.get(name, {})
                 median = shares.get(MEDIAN) or find_quantile(self.estimates, name, MEDIAN, self.level)
                 quantiles[name] = {MEDIAN: median, **shares}
@@ -346,13 +351,8 @@ class Findings:
             for name, part in self._likely.items()
         ]
         certificates = [
-            {
-                "attribute": name,
-                "of": of,
-                "method": part.method,
-                "stop": part.stop,
-                "gap": as_finite(part.gap),
-            }
+            {"attribute": name, "of": of, "method": part.method, "stop": part.stop}
+            | {"gap": as_finite(part.gap)}
             for of, likelihoods in self.likelihoods
             for name, part in likelihoods.items()
         ]
@@ -407,22 +407,21 @@ class Findings:
         return unexplained
 
 
-def _quantiles(
-    estimates: Estimates, shares: Sequence[float], level: float, refused: dict[str, str]
-) -> dict[str, dict[float, Summary]]:
+def _find_quantiles(
+    estimates: Estimates, shares: Sequence[float], level: float
+) -> tuple[dict[str, dict[float, Summary]], dict[str, str]]:
+    """The quantiles of every range, and why a range has none, by attribute."""
     checked = [number("a quantile's share", share, 0.0, 1.0) for share in shares]
     ranges = [name for name in estimates if isinstance(estimates.domains.get(name), Range)]
     if checked and not any(isinstance(domain, Range) for domain in estimates.domains.values()):
         raise InvalidParameter("quantiles are of ranges of numbers, and no attribute here is one")
-    quantiles = {}
+    quantiles, refused = {}, {}
     for name in ranges if checked else ():
         try:
             quantiles[name] = {share: find_quantile(estimates, name, share, level) for share in checked}
         except InvalidParameter as problem:
-            refused[name] = "; ".join(
-                dict.fromkeys([*([refused[name]] if name in refused else []), str(problem)])
-            )
-    return quantiles
+            refused[name] = str(problem)
+    return quantiles, refused
 
 
 def tabulate(
@@ -501,14 +500,9 @@ class FoundRows:
         for name, queries in self.findings.ranges.items():
             for between, raw in queries.items():
                 possible = ShownShare.of(self.findings.estimates, name, between, raw)
-                count = possible.share.value * float(self.findings.estimates[name].n)
-                row = {"attribute": name, "value": str(between), "share": possible.share.value}
-                row |= {
-                    "low": possible.share.low,
-                    "high": possible.share.high,
-                    "count": count,
-                    "noisy": possible.noisy,
-                }
+                share, n = possible.share, float(self.findings.estimates[name].n)
+                row = {"attribute": name, "value": str(between), "share": share.value, "low": share.low}
+                row |= {"high": share.high, "count": share.value * n, "noisy": possible.noisy}
                 row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
                 row |= {MOVED: possible.moved_from}
                 rows.append(row | self._name_people(name, of_mean=True) | self._context(name))

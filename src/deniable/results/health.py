@@ -246,12 +246,7 @@ class Health(Printed):
             listed = list(best.values())
         listed = listed[:_SHOWN]
         rows = [
-            [
-                check.attribute or "all",
-                check.name,
-                _format_noticed(check.noticed),
-                check.fakes,
-            ]
+            [check.attribute or "all", check.name, _format_noticed(check.noticed), check.fakes]
             for check in listed
         ]
         lines = format_table(["attribute", "check", "needed", _KIND], rows, ["check", _KIND])

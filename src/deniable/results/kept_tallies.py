@@ -24,13 +24,7 @@ from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Show, replacing
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies, add_refused, refuse_other_plan, tally_reports
-from deniable.results.windows import (
-    Windows,
-    count_windows,
-    find_round,
-    order_window,
-    refuse_table_of_other_plan,
-)
+from deniable.results.windows import Windows, count_windows, find_round, order_window, refuse_foreign_table
 
 try:
     import fcntl
@@ -318,9 +312,7 @@ class KeptTallies(Printed):
         counted_now = {name: kept[name] for name in to_count if name not in damaged}
         if not before:
             windows = [tallies for part in counted_now.values() for tallies in part.windows.values()]
-            refuse_table_of_other_plan(
-                self.document.table_form, windows, [paths[name] for name in counted_now]
-            )
+            refuse_foreign_table(self.document.table_form, windows, [paths[name] for name in counted_now])
         changes = Changes(
             new=tuple(name for name in counted_now if name not in before),
             changed=tuple(name for name in counted_now if name in before),
@@ -336,7 +328,7 @@ class KeptTallies(Printed):
         since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
         counted = count_windows(self.document, self._request(since), source, self.table)
         if not self.partitions:
-            refuse_table_of_other_plan(self.document.table_form, counted.values(), source, self.table)
+            refuse_foreign_table(self.document.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
         kept = {

@@ -114,9 +114,8 @@ def _search(key: SearchKey) -> Likely | None:
     if likelihood.method == "composite" or likelihood.gap * likelihood.n > NEGLIGIBLE_GAIN:
         return None
     likelihood.frequencies.setflags(write=False)
-    return Likely(
-        likelihood.frequencies, "most likely", f"{likelihood.method}, {likelihood.stop}", likelihood.gap
-    )
+    search = f"{likelihood.method}, {likelihood.stop}"
+    return Likely(likelihood.frequencies, "most likely", search, likelihood.gap)
 
 
 def as_smoothed(likelihood: Likelihood) -> Likely:

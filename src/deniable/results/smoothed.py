@@ -45,23 +45,22 @@ class SearchedShares(NamedTuple):
 def search_shares(
     estimates: Estimates,
     mle: bool,
-    smooth: bool,
+    with_grids: bool,
+    likely: Mapping[str, Likelihood] | None,
     progress: Progress | None,
-    cells: bool,
-    likely: Mapping[str, Likelihood] | None = None,
 ) -> SearchedShares:
     """The most likely shares of every attribute, and the smoothed ones of ranges and grids, as asked for.
 
     Those that were found from reports already are `likely`.
     """
-    searched = SearchedShares({}, {}, {})
+    searched, smooth = SearchedShares({}, {}, {}), estimates.smooth
     if smooth:
         refuse_unordered(estimates.domains.values())
     names = [
         name
         for name in estimates.shares
         if (mle or (smooth and has_neighbors(estimates.domains[name])))
-        and (cells or not isinstance(estimates.domains[name], Grid))
+        and (with_grids or not isinstance(estimates.domains[name], Grid))
     ]
     if mle or smooth:
         searched.refused.update(dict.fromkeys(estimates.ranges, _LEVELED))

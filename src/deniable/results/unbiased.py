@@ -15,14 +15,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.plan.levels import find_tree
 from deniable.ranges import RangeEstimate
 from deniable.reports.reports import Tallies, refuse_other_plan
-from deniable.results.estimates import (
-    MEAN,
-    Estimates,
-    Unreported,
-    bins_of,
-    explain_unknown,
-    find_condition,
-)
+from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of, explain_unknown, find_condition
 from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered
 

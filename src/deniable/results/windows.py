@@ -92,7 +92,7 @@ def tally_source(
         raise InvalidParameter('by names a column, such as by="day", or several')
     form = document.table_form
     tallies = count_windows(document, Request(form, keys, round_number, show=show), source, table)
-    refuse_table_of_other_plan(form, tallies.values(), source, table)
+    refuse_foreign_table(form, tallies.values(), source, table)
     if by is None:
         return tallies.get((), _gather(document, {}, find_round(form, (), (), round_number)))
     return Windows(keys, {key if len(keys) > 1 else key[0]: window for key, window in tallies.items()})
@@ -157,7 +157,7 @@ def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, A
     return Tallies(document.id, counted.n, tallies, groups, counted.refused, counted.round)
 
 
-def refuse_table_of_other_plan(
+def refuse_foreign_table(
     form: TableForm, windows: Collection[Tallies | Counted], source: object, table: str | None = None
 ) -> None:
     """Refuse a table that is of another plan altogether, and name that plan."""
