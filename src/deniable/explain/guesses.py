@@ -141,15 +141,7 @@ def bound_answer(document: PlanDocument, question: str) -> float:
 def explain_guesses(document: PlanDocument, row: Considered) -> str:
     """A table of the attributes with the best guesses, and what its columns mean."""
     may_lack = [document.mechanism.chance_real(j) < 1 for j in range(len(document.parts))]
-    headers = [
-        "attribute",
-        "values",
-        "protocol",
-        "best guess",
-        "if reported",
-        "blind guess",
-        "bytes",
-    ]
+    headers = ["attribute", "values", "protocol", "best guess", "if reported", "blind guess", "bytes"]
     rows = []
     between = {level.name for levels in document.levels.values() for level in levels[1:-1]}
     names = name_levels(document.attributes)

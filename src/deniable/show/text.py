@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 NOISY = "too noisy to read"
 _SHARES = {"share": "share", "low": "low", "high": "high"}
-_UNBIASED = {
-    "unbiased": "unbiased",
-    "stderr": "stderr",
-    "unbiased_low": "low",
-    "unbiased_high": "high",
-}
+_UNBIASED = {"unbiased": "unbiased", "stderr": "stderr", "unbiased_low": "low", "unbiased_high": "high"}
 _POINTS = ("share", "mle")  # columns that are withheld where they are too noisy to read
 _MORE = {name: name for name in (*WORST, "mle", "reports")}
 _PHRASES: dict[Method, str] = {

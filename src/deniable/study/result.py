@@ -172,12 +172,7 @@ class Result(Printed, Mapping[str, Any]):
 
         return Findings.read(self.numbers, level)
 
-    def frame(
-        self,
-        level: float = 0.95,
-        backend: Backend | None = None,
-        bins: bool = False,
-    ) -> Any:
+    def frame(self, level: float = 0.95, backend: Backend | None = None, bins: bool = False) -> Any:
         """What is read of every attribute, as a dataframe of the library you already have: pandas, polars or
         pyarrow.
 
@@ -243,12 +238,7 @@ class Result(Printed, Mapping[str, Any]):
             )
         return plot_findings(self.find(level), unbiased=unbiased)
 
-    def text(
-        self,
-        level: float = 0.95,
-        most: int | None = None,
-        unbiased: bool = False,
-    ) -> str:
+    def text(self, level: float = 0.95, most: int | None = None, unbiased: bool = False) -> str:
         """A plain table per attribute, as in the shell: groups of neighboring values where there are many.
 
         At most `most` rows of each attribute are shown. With `unbiased`, it shows unbiased shares, which may
