@@ -235,3 +235,9 @@ def test_a_device_starts_fast() -> None:
     took = [run.stdout.split() for run in runs]
     assert all(heavy == [] for _, *heavy in took)
     assert min(float(ratio) for ratio, *_ in took) < 6
+
+
+def test_a_collector_starts_without_scipy() -> None:
+    """Who waits for it has no estimate yet."""
+    start = "import sys, deniable.collect.serving; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", start], check=False).returncode == 0

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, chndtr, chndtrinc
 
 from deniable.arrays import Floats, Integers
 from deniable.estimate.consistency import nearest_with_total, simplex
@@ -87,7 +86,7 @@ class Test(Printed):
         """
         if self._missing:
             return math.nan
-        return max(float(chdtrc(self.degrees, self.statistic)), self.simulated or 0.0)
+        return max(_find_tail(self.degrees, self.statistic), self.simulated or 0.0)
 
     @property
     def verdict(self) -> Verdict:
@@ -164,14 +163,25 @@ class Test(Printed):
         return f"; a share of one row that {moved.format(points)} is found in four studies of five"
 
 
+def _find_tail(degrees: int, statistic: float) -> float:
+    """How often the chi-square law gives a statistic at least as large."""
+    from scipy.special import chdtrc
+
+    return float(chdtrc(degrees, statistic))
+
+
 def find_power(effect: float, degrees: int, n: int, level: float = LEVEL) -> float:
     """How often a test at this level finds an effect, by the noncentral chi-square distribution."""
+    from scipy.special import chdtri, chndtr
+
     noncentral, limit = whole_number("n", n, 1) * effect, number("a level", level, 0.0, 1.0)
     return 1 - float(chndtr(chdtri(degrees, limit), degrees, noncentral))
 
 
 def find_noncentral(degrees: int, power: float = _POWER, level: float = LEVEL) -> float:
     """The noncentrality at which a test finds what is there this often."""
+    from scipy.special import chdtri, chndtrinc
+
     level = number("a level", level, 0.0, 1.0)
     return float(chndtrinc(chdtri(degrees, level), degrees, 1 - number("a power", power, level, 1.0)))
 
@@ -303,7 +313,7 @@ class Evidence:
 
         The same tally gives the same studies.
         """
-        if float(chdtrc(degrees, statistic)) > _LIKELY or self.n < 1:
+        if _find_tail(degrees, statistic) > _LIKELY or self.n < 1:
             return None
         if self.count_supports(model.null) >= _ENOUGH and model.largest_error() <= _SURE:
             return None
