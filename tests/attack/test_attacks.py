@@ -177,7 +177,7 @@ KNOWN: dict[str, tuple[Mechanism, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@by_night("name", KNOWN, "ss", "l_sue", "dbitflip")
 def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> None:
     """Every figure beside the guesses themselves, of 20,000 people of the prior; what is
     simulated says so.
@@ -400,7 +400,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
             assert one.report == pytest.approx(best[j], abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["split", "sample", "faked", "plan"])
+@by_night("name", ["split", "sample", "faked", "plan"], "sample")
 def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     table = people_of(SKEWED, PEOPLE, 3)
     mechanisms: dict[str, dn.records.RecordMechanism] = {

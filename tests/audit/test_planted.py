@@ -36,6 +36,7 @@ from tests.audit.planted import (
     stale_client,
 )
 from tests.audit.test_audits import FaultyDevices, Redrawing, Seeded, Telling, audited, kept, many, one
+from tests.cases import by_night
 from tests.faults import MovedP, StuckBit, TruthFirst, UnresetBit
 
 MANY, FEW = statistics.PLANTED, statistics.PLANTED_ONE_BY_ONE
@@ -174,7 +175,15 @@ SUSPICIOUS: dict[str, Callable[[], Fault]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+NIGHTLY = (
+    *("threshold of oue 5 % too high", "true bit of sue not reset", "noise shared by two attributes of ten"),
+    *("hash of two bytes of the id", "exclusive or of the id", "residue of the id by 5", "parity of the id"),
+    *("seed from the clock", "answer of the device before in the body"),
+)
+"""Faults of a kind that others of the list are of."""
+
+
+@by_night("name", FAULTS, *NIGHTLY)
 def test_planted_faults_are_found(name: str) -> None:
     fault = FAULTS[name]()
     found = audited(fault.client, trials=fault.trials, **fault.more)

@@ -129,6 +129,7 @@ def test_a_program_that_redraws_fails(run: Run) -> None:
     assert "500 devices for each answer, 1 pair, 8 rounds" in outcome.out
 
 
+@pytest.mark.long
 def test_a_program_whose_json_is_not_canonical(run: Run, plan: Plan) -> None:
     """Nothing else is wrong with it, and nothing else is said of it."""
     command = program(RIGHT.replace("forms[FORM]", "json.dumps(json.loads(forms[2]))"))

@@ -71,7 +71,7 @@ def test_parts_are_as_good_as_the_best_of_a_grid(
     assert math.exp(equal - best) > NEAR  # so that equal parts in their place would be found
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.3, 8.0])
+@by_night("epsilon", [0.1, 1.0, 3.3, 8.0], 0.1, 3.3)
 @pytest.mark.parametrize(("ks", "importance"), STUDIES)
 def test_a_record_loses_epsilon_and_hardly_less(
     ks: tuple[int, ...], importance: tuple[float, ...], epsilon: float

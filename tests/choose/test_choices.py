@@ -83,7 +83,7 @@ def everything(
 
 @by_night("ks", [(2, 9), (3, 5, 30), (17, 17, 4)], (17, 17, 4))
 @pytest.mark.parametrize("epsilon", [0.4, 3.0])
-@pytest.mark.parametrize("judged", ["mean", "worst", "squares"])
+@by_night("judged", ["mean", "worst", "squares"], "squares")
 def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, judged: str) -> None:
     """Where errors are taken as they are, people are divided among sampled attributes by these, to within
     thousandths.
@@ -168,6 +168,7 @@ def test_no_choice_loses_more_than_epsilon(ks: list[int], epsilon: float, n: int
             assert reported <= top / (top + k - 1) + 1e-9
 
 
+@pytest.mark.long
 @given(
     SIZES,
     EPSILONS,
@@ -185,6 +186,7 @@ def test_the_shortcut_finds_the_first_row(
         assert best_of(checked_task(ks, epsilon, n, objective, per=per)) == first
 
 
+@pytest.mark.long
 @given(SIZES, EPSILONS, st.integers(1, 10**5))
 @settings(max_examples=4)
 def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n: int) -> None:
@@ -193,6 +195,7 @@ def test_more_people_and_more_epsilon_err_less(ks: list[int], epsilon: float, n:
     assert np.mean(consider(ks, epsilon * 1.3, n)[0].errors) < errors
 
 
+@pytest.mark.long
 @given(
     st.lists(st.integers(2, 40), min_size=1, max_size=3),
     st.floats(0.5, 5.0),
@@ -422,8 +425,10 @@ def test_people_needed_is_the_fewest(ks: list[int], epsilon: float, target: floa
     assert people_needed(ks, [target] * len(ks), epsilon) == n
 
 
-@pytest.mark.parametrize(
-    ("ks", "n", "target"), [([4], 3000, 0.01), ([3, 20], 20_000, 0.02), ([2, 3, 9], 900, 0.05)]
+@by_night(
+    ("ks", "n", "target"),
+    [([4], 3000, 0.01), ([3, 20], 20_000, 0.02), ([2, 3, 9], 900, 0.05)],
+    ([3, 20], 20_000, 0.02),
 )
 def test_epsilon_needed_is_the_smallest_in_thousandths(ks: list[int], n: int, target: float) -> None:
     epsilon = epsilon_needed(ks, target, n)
@@ -691,7 +696,7 @@ def test_several_attributes_each_by_name() -> None:
         consider(ks, epsilon, n, mechanisms="SMP-8")  # that is splitting
 
 
-@pytest.mark.parametrize("drawn", [2, 3])
+@by_night("drawn", [2, 3], 3)
 def test_several_attributes_within_a_cap_on_bytes(drawn: int) -> None:
     """Whichever are drawn must fit: all combinations, one by one."""
     ks, epsilon, n = (3, 70, 20, 40), 3.0, 100
@@ -858,7 +863,7 @@ def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
     assert "no epsilon helps" not in alone
 
 
-@pytest.mark.parametrize("per", ["record", "attribute"])
+@by_night("per", ["record", "attribute"], "attribute")
 @by_night("mechanism", ["split", "sample", "faked", None], "split", "faked", None)
 def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per) -> None:
     """Its errors, guesses, bytes and losses, recomputed from its integers: what names the attribute is

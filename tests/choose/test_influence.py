@@ -118,6 +118,7 @@ def test_the_threshold_is_the_one_that_is_stated(epsilon: float) -> None:
     assert (warn_influence(found) is not None) is (found.influence[0] > MUCH == 5.0)
 
 
+@pytest.mark.long
 def test_a_cap_says_what_it_costs() -> None:
     asked = {"smokes": ["yes", "no"], "color": ["red", "green", "blue"], "town": list("abcdef")}
     free, capped, idle = (

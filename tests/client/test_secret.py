@@ -194,6 +194,7 @@ def test_every_round_has_noise_of_its_own() -> None:
     )
 
 
+@pytest.mark.long
 def test_noise_without_the_value_or_the_round_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted faults: the value, or the round, is left out of the key."""
     right = words_room.DeviceRows.key_noise

@@ -103,6 +103,7 @@ def test_intervals_of_conditional_shares_hold_in_all_cases() -> None:
     assert max(held) <= STACKED_HELD[1]
 
 
+@pytest.mark.long
 def test_first_order_intervals_do_not_hold_in_all_cases() -> None:
     """The planted fault: around a ratio that lies far off, since few people are in the row, they miss."""
     case = Case("grr", 1.0, 20_000, FEW)

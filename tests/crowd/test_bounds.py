@@ -348,6 +348,7 @@ def test_a_sampled_attribute_hides_among_all_reports(losses: tuple[float, float]
     assert Fraction(delta) / 4 < worst <= Fraction(delta), "the bound is wrong, or far from the truth"
 
 
+@pytest.mark.long
 def test_samples_and_linear_hashes_have_a_blanket() -> None:
     assert "blanket" in shuffled(dn.mechanisms.linear(50, 2.0), 10**4).bound
     hashed = shuffled(dn.mechanisms.linear(50, 2.0), 10**4).epsilon
@@ -388,6 +389,7 @@ def test_known_points_of_clones_and_blankets(n: int, local: float) -> None:
         assert 0.999 * stated <= shuffled(one, n).epsilon <= 1.015 * stated
 
 
+@pytest.mark.long
 def test_a_mechanism_hides_more_than_its_loss_alone() -> None:
     for mechanism in (dn.grr(10, 1.0), dn.oue(10, 1.0), dn.ss(10, 1.0), dn.olh(1000, 1.0), dn.hr(10, 1.0)):
         found = shuffled(mechanism, 10_000)

@@ -84,6 +84,7 @@ def test_what_tells_nothing_says_so() -> None:
     assert mle(bits, reports).flat
 
 
+@pytest.mark.long
 def test_more_reports_do_not_make_sure_of_what_they_do_not_tell() -> None:
     """A million numbers were the most that was searched: with 17,000 reports the interval of all shares ended
     at 8.7e-6.

@@ -147,6 +147,7 @@ def test_direct_encoding_has_a_formula() -> None:
     assert np.allclose(consistency.simplex((np.array([0.5, 0.3, 0.15, 0.05]) - 1 / 6) * 3), [0.8, 0.2, 0, 0])
 
 
+@pytest.mark.long
 @MANY
 @given(st.lists(st.integers(0, 500), min_size=2, max_size=12).filter(any), st.floats(0.05, 6.0))
 def test_the_formula_is_the_limit_of_em(counts: list[int], epsilon: float) -> None:
@@ -347,7 +348,7 @@ def test_starting_at_the_counts_is_not_safe_elsewhere() -> None:
     assert math.isclose(p[ring].sum(), 1.0)
 
 
-@pytest.mark.parametrize("n", [1, 5, 299, 300, 1000, 5000])
+@by_night("n", [1, 5, 299, 300, 1000, 5000], 5000)
 def test_products_are_those_of_the_matrix(n: int) -> None:
     generator = np.random.default_rng(n)
     for epsilon in (1e-3, 0.1, 2.0):

@@ -148,6 +148,7 @@ def test_grids_that_are_too_large_are_refused_with_what_to_do() -> None:
         m.estimate(tally)
 
 
+@pytest.mark.long
 def test_large_domains_are_smoothed_in_seconds() -> None:
     """100,001 counts took 136 s, 1,024 bins of Square Wave 74 s, and nobody heard anything meanwhile."""
     channel = GeometricChannel(30_000, 0.1)

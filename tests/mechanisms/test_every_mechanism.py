@@ -299,7 +299,7 @@ def check_budget(make: Maker, k: int, epsilon: float) -> None:
     assert math.isclose(supported, law.p + (k - 1) * law.q, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@by_night("name", EVERY, *ALIKE)
 def test_loss_spends_epsilon_and_no_more_at_the_corners(name: str) -> None:
     quick = name in OTHERS or dn.PROTOCOLS[name].classical
     for k, epsilon in CORNERS if quick else CORNERS[::2]:  # the first and the last of them are in either list
@@ -465,7 +465,7 @@ def test_stated_loss_is_that_of_all_outcomes(name: str, k: int, epsilon: float) 
 
 
 @by_night(("k", "epsilon"), SMALL, (4, 2.0), (5, 0.5))
-@pytest.mark.parametrize("name", EVERY)
+@by_night("name", EVERY, *ALIKE)
 def test_best_guess_is_that_of_all_outcomes(name: str, k: int, epsilon: float) -> None:
     """For the uniform prior and others; a hash function's buckets are averaged in
     tests/randomness/test_hashing.py.

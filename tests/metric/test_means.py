@@ -189,7 +189,7 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
     return sum(low - 1e-9 <= truth <= high + 1e-9 for low, high in ends)
 
 
-@pytest.mark.parametrize("n", FEW)
+@by_night("n", FEW, 500)
 @by_night(("name", "epsilon"), COVERED, ("piecewise", 1.0), ("piecewise", 5.0))
 def test_intervals_cover(name: str, epsilon: float, n: int) -> None:
     m = duchi(epsilon) if name == "duchi" else (piecewise if name == "piecewise" else hybrid)(epsilon, 256)

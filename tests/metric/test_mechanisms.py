@@ -325,6 +325,7 @@ def test_floor_of_a_plane_costs_little() -> None:
     assert 0 <= 2.0 - m.loss_at(1) < 1e-6
 
 
+@pytest.mark.long
 def test_large_planes_state_a_bound_that_holds() -> None:
     """Beyond 4,096 cells far pairs are bounded, not compared: compare some of them here; a table that was
     changed, all.

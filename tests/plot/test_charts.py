@@ -253,6 +253,7 @@ def test_other_names_take_what_is_left() -> None:
     assert all(one != pairs[0] for one in pairs[1:56])
 
 
+@pytest.mark.long
 def test_every_attribute_has_files_of_its_own(run: Run) -> None:
     run("init", "study.toml", "--data", "data.csv")
     run("plan", "study.toml", "--people", "50_000", "-o", "plan.json")

@@ -85,9 +85,10 @@ def test_losses_of_larger_domains(fakes: Any, ks: tuple[int, ...]) -> None:
 
 
 @by_night("ks", KS, (2, 2), (3, 3), (2, 4), ids=str)
-@pytest.mark.parametrize(
+@by_night(
     ("protocol", "fakes"),
     [("grr", "perturbed"), ("grr", "published"), ("oue-r", "perturbed"), ("sue-r", "perturbed")],
+    ("sue-r", "perturbed"),
 )
 def test_losses_among_fakes_from_priors(protocol: str, fakes: Any, ks: tuple[int, ...]) -> None:
     for seed, epsilon in enumerate(EPSILONS):
@@ -96,7 +97,7 @@ def test_losses_among_fakes_from_priors(protocol: str, fakes: Any, ks: tuple[int
 
 
 @by_night("ks", KS, (2, 2), (3, 3), (2, 4), ids=str)
-@pytest.mark.parametrize("protocol", ["grr", "oue", "sue", "adaptive"])
+@by_night("protocol", ["grr", "oue", "sue", "adaptive"], "sue", "adaptive")
 def test_losses_of_split_and_sample(protocol: str, ks: tuple[int, ...]) -> None:
     for epsilon in EPSILONS:
         check_losses(spl(ks, epsilon, protocol))

@@ -112,6 +112,7 @@ def test_the_interval_about_these_very_people_holds_and_is_narrower(chain: str) 
     at_least(held, STUDIES, 0.95, chain)
 
 
+@pytest.mark.long
 def test_fresh_noise_about_these_very_people_is_that_of_both_rounds() -> None:
     """A plan that asks once: the errors about these people are independent, and smaller than about all."""
     asked = {"asked": ["value 0", "value 1", "value 2"]}
@@ -167,7 +168,7 @@ def mirror(values: Codes) -> Codes:
     return (1 << 32) - values
 
 
-@pytest.mark.parametrize("people", [None, "same"])
+@by_night("people", [None, "same"], None)
 def test_the_change_of_a_mean_of_these_people_is_covered(people: People | None) -> None:
     found = list(mean_changes(people, rise, ends=False))
     held = sum(bool(one.low[0] <= truth <= one.high[0]) for truth, one in found)

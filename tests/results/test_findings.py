@@ -83,6 +83,7 @@ def test_groups_are_sums_with_errors_of_their_own(name: str) -> None:
         assert max(group.share.stderr / alone for group, alone in zip(groups, apart, strict=True)) < 0.5
 
 
+@pytest.mark.long
 @by_night("name", ["geometric", "oue"], "geometric")
 def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
     mechanism, domain = MANY[name]

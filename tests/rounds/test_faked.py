@@ -69,7 +69,7 @@ def _worst(mechanism: Faked, reports: int, per: str) -> Fraction:
     return max(worst_ratio([laws[a], laws[b]]) for a, b in near)
 
 
-@pytest.mark.parametrize("reports", [1, 2])
+@by_night("reports", [1, 2], 2)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_losses_of_reports_of_one_record(name: str, reports: int) -> None:
     """Over all sequences of reports and all pairs of records; and never above what is lost for ever."""

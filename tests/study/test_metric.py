@@ -401,6 +401,7 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
     deviation(income.mean, table["income"].mean(), income.stderr, "the mean income")
 
 
+@pytest.mark.long
 @by_night("mechanism", ["split", "sample"], "sample")
 def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mechanism: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)

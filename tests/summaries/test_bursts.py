@@ -52,7 +52,7 @@ def minute(came: list[int], tail: float = TAIL) -> Check:
     return found
 
 
-@pytest.mark.parametrize("spread", [1.0, 4.0])
+@by_night("spread", [1.0, 4.0], 4.0)
 @pytest.mark.parametrize("name", RATES)
 def test_honest_minutes_raise_no_alarm(name: str, spread: float) -> None:
     found = [minute(counts(RATES[name], seed, spread)).p_value for seed in range(BURST_STUDIES)]

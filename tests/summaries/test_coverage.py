@@ -194,6 +194,7 @@ def held(m: Shares, n: int, plain: bool = False, people: Floats = PEOPLE) -> dic
     return found
 
 
+@pytest.mark.long
 @by_night("n", [50, 200, 2000], 200, 2000)
 @by_night("epsilon", [0.2, 1.0, 2.0], 0.2, 1.0)
 def test_groups_with_distances_are_covered(epsilon: float, n: int) -> None:
@@ -202,7 +203,7 @@ def test_groups_with_distances_are_covered(epsilon: float, n: int) -> None:
 
 
 @by_night("n", [50, 200, 2000], 200, 2000)
-@pytest.mark.parametrize("name", SUPPORTED)
+@by_night("name", SUPPORTED, "grr", "oue")
 def test_groups_of_counts_of_support_are_covered(name: str, n: int) -> None:
     for label, times in held(SUPPORTED[name], n).items():
         statistics.at_least(times, STUDIES, 0.95, f"{label}, {n} reports by {name}")
@@ -275,6 +276,7 @@ def test_squares_are_those_of_the_reports(m: Shares) -> None:
     assert group.high - group.low == pytest.approx(4 * group.stderr, rel=0.1), "many reports: nearly normal"
 
 
+@pytest.mark.long
 def test_groups_of_very_many_values_are_quick() -> None:
     m, start = dn.metric.geometric(16_000, 0.5), time.process_time()
     estimate = m.estimate(m.tally(m.privatize(np.arange(16_001), dn.seeded(1))))

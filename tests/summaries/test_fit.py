@@ -21,6 +21,7 @@ from deniable.show.text import write_text
 from deniable.show.window_findings import WindowFindings
 from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_levels, fit_of
 from tests import statistics
+from tests.cases import by_night
 from tests.statistics import FIT_LEVEL, FIT_PEOPLE, FIT_STUDIES
 
 MECHANISMS: dict[str, dn.mechanisms.SetMechanism] = {
@@ -56,7 +57,7 @@ def test_the_vector_of_counts() -> None:
     assert bound_counts(estimate) == pytest.approx(8.4917e-07, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@by_night("name", MECHANISMS, "oue", "ss", "olh", "l_osue")
 def test_honest_people_seldom_fit_badly(name: str) -> None:
     m, generator = MECHANISMS[name], np.random.default_rng(3)
     for people in populations(m.k):

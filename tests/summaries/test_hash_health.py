@@ -43,7 +43,7 @@ def look(part: Linear, reports: Array) -> list[float]:
     return [bits.check("word", 1e-6).p_value, buckets.p_value]
 
 
-@pytest.mark.parametrize("answers", ANSWERS)
+@by_night("answers", ANSWERS, "code 0", "many codes")
 @by_night(("bits", "epsilon"), [(8, 1.0), (8, 5.0), (25, 2.0), (62, 0.2)], (8, 5.0), (25, 2.0))
 def test_honest_hashes_and_buckets_are_healthy(answers: str, bits: int, epsilon: float) -> None:
     """P-values are no smaller than chance has them. Of 8 bits one hash in 128, or in 4, is drawn again."""
@@ -115,7 +115,7 @@ def test_people_in_wrong_groups_raise_an_alarm() -> None:
     assert [(one.attribute, one.name) for one in found.alarms] == [("word", "levels of a question")]
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@by_night("epsilon", [1.0, 4.0], 4.0)
 def test_the_stated_share_of_fakes_is_noticed(epsilon: float) -> None:
     """Nine times in ten are promised, of reports with one hash and of one bucket."""
     part, tail, noticed = dn.mechanisms.linear(50, epsilon), 1e-6, [0, 0]

@@ -64,7 +64,7 @@ def health_of(plan: Plan, reports: Reports) -> Health:
     return watch.health(plan.estimate(tallies).numbers)
 
 
-@by_night("name", MAKERS, "sue", "blh", "hr", "loloha")
+@by_night("name", MAKERS, "sue", "ss", "blh", "hr", "loloha", "l_osue")
 def test_honest_reports_are_healthy(name: str) -> None:
     """P-values are no smaller than chance has them, in each check by itself."""
     plans = plan_of(name, 1.0), plan_of(name, 4.0)
@@ -349,6 +349,7 @@ def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
     return alarms
 
 
+@pytest.mark.long
 @by_night("name", ["grr", "oue", "ss", "olh", "hr"], "grr", "ss", "olh", "hr")
 def test_the_stated_share_of_fakes_is_noticed_nine_times_in_ten(name: str) -> None:
     """And a quarter of it is not: the claim is neither false nor idle."""

@@ -21,6 +21,7 @@ from deniable.reports import Tallies
 from deniable.summaries import mean_of, quantile_of
 from deniable.summaries.ratios import fieller_ends
 from tests import statistics
+from tests.cases import by_night
 
 STUDIES = 60
 """Studies for a scatter: it may then read as 0.5 to 1.7 of the stated error."""
@@ -96,7 +97,7 @@ def test_names_are_no_positions() -> None:
     assert result.mean("x", ends=(0, 35)).within == 5
 
 
-@pytest.mark.parametrize("bins", [100, 2000])
+@by_night("bins", [100, 2000], 2000)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_means_of_fine_bins_scatter_as_they_say(shape: str, bins: int) -> None:
     """Outputs that nobody reports, however many, add nothing to the error; once they made it up to 24 times
@@ -230,8 +231,11 @@ def held(m: dn.metric.Geometric, n: int, truth: Floats, bare: bool = False) -> t
     return round(found.mean()), int(found[np.argmax(truth)])
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "epsilon"), [(300, 101, 5.0), (100, 21, 3.0), (20, 21, 1.0), (100, 21, 0.3)]
+@by_night(
+    ("n", "k", "epsilon"),
+    [(300, 101, 5.0), (100, 21, 3.0), (20, 21, 1.0), (100, 21, 0.3)],
+    (300, 101, 5.0),
+    (100, 21, 0.3),
 )
 def test_intervals_of_metric_attributes_cover(n: int, k: int, epsilon: float) -> None:
     """People who are spread evenly, by a falling law, or all of one value."""

@@ -322,6 +322,7 @@ def test_a_fault_would_be_seen(
             judged(request, answer)
 
 
+@pytest.mark.long
 def test_what_the_description_says_is_so(tmp_path: Path) -> None:
     """Requests that schemathesis makes of the OpenAPI description, right ones and wrong ones,
     over a socket.
