@@ -445,7 +445,7 @@ def test_every_surface_shows_the_floor() -> None:
     assert rows[7]["high"] == pytest.approx(floor)
     assert rows[7]["unbiased_high"] < 0.02, "that of the unbiased share stays"
     assert result.frame(backend="pandas").high[7] == pytest.approx(floor)
-    assert f"{floor:.4f}" in result.text()
+    assert f"{100 * floor:.2f} %" in result.text()
     with pytest.raises(dn.InvalidParameter, match="most, the rows of each attribute, must be an integer"):
         result.text(0.95, "norm-sub")  # type: ignore[arg-type]  # which stood there until it was retired
     drawn: list[Any] = list(result.plot().axes[0].collections)

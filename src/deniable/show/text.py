@@ -218,7 +218,7 @@ def _option_fits(findings: Findings, options: Sequence[Attribute]) -> list[str]:
 def _format_cell(cell: float | None) -> str:
     if cell is None:
         return f"{'impossible':>11}"
-    return f"{cell:11,}" if isinstance(cell, int) else f"{cell:11.4f}"
+    return f"{cell:11,}" if isinstance(cell, int) else f"{100 * cell:9.2f} %"
 
 
 def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, str]]:
