@@ -64,7 +64,7 @@ js/node_modules/ready: js/package-lock.json js/pages/package-lock.json
 test-js:  ## the TypeScript client, in Node and in Chromium
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory js/node_modules/ready && cd js && PYTHON=$(abspath $(BIN)/python) npm run --silent check; \
 	elif [ "$$CI" = true ]; then echo "the TypeScript client cannot be tested: npm is not installed"; exit 1; \
-	else echo "skipped: npm is not installed, so the TypeScript client was not tested"; fi
+	else echo "skipped: npm is not installed, so the TypeScript client and most of the pages were not tested"; fi
 
 pages: js/node_modules/ready  ## build the pages, and write them into the Python package
 	node js/pages/build.mjs
@@ -98,6 +98,7 @@ endure: .venv/ready  ## the collector through kills, attacks, full and broken di
 
 long: .venv/ready  ## what make test leaves to the night: repeats for more mechanisms, sizes and seeds, large samples, a Spark cluster
 	$(BIN)/pytest -n 3 --dist worksteal -m long tests
+	@if [ -d js/node_modules ]; then cd js && CASES=600 PYTHON=$(abspath $(BIN)/python) npx vitest run tests/python.node.test.ts; fi
 
 faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
 	$(BIN)/python bench/source_faults.py --whole

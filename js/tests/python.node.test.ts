@@ -9,7 +9,7 @@ import { hexadecimal } from "../src/hexadecimal.js";
 import { Plan } from "../src/plan/plan.js";
 import { type Case, type Document, reported, tampered } from "./helpers.js";
 
-const COUNT = Number(process.env.CASES ?? 150);
+const COUNT = Number(process.env.CASES ?? 60);
 const SEED = process.env.SEED ?? "1";
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname;
