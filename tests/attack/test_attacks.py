@@ -253,6 +253,7 @@ def test_blind_guesses_are_the_least_there_is() -> None:
 # Distances and numbers.
 
 
+@pytest.mark.long
 def test_guesses_of_locations_and_numbers() -> None:
     n, draws = 20_000, np.random.default_rng(3)
     study = dn.Study(

@@ -244,6 +244,7 @@ def test_noise_in_an_estimate_with_distances_is_not_taken_for_knowledge() -> Non
         assert attack.success(AGES, prior)["age"].reported == pytest.approx(found.reported, abs=1e-9)
 
 
+@pytest.mark.long
 def test_noise_in_an_estimate_of_a_grid_is_not_taken_for_knowledge() -> None:
     grid = dn.Grid(48.7, 9.1, 48.85, 9.25, 12, 12, epsilon=0.001)
     plan, draws = dn.Study({"home": grid}).plan(people=20_000), np.random.default_rng(2)

@@ -382,6 +382,7 @@ def test_the_page_names_what_the_data_exposes(mixed: tuple[Path, Path]) -> None:
     assert "among 1 " not in text
 
 
+@pytest.mark.long
 def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> None:
     plan, people = mixed
     asked = ("attack", str(plan), "--data", str(people), "--users", "40", "--collections", "2", "--seed")

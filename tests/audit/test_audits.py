@@ -555,6 +555,7 @@ class Derived(dn.Client):  # type: ignore[misc]
     report = names_the_answer
 
 
+@pytest.mark.long
 def test_a_client_of_a_derived_class_is_itself_audited() -> None:
     plan = one(dn.grr(4, 1.0))
     found = audited(Derived(plan, secret=bytes(32)), trials=500)
@@ -721,6 +722,7 @@ def test_a_fault_of_values_without_distances_is_found_beside_those_that_have_the
     assert audited(Seeded(plan, 2), trials=20_000).passed
 
 
+@pytest.mark.long
 def test_claims_follow_distances() -> None:
     plan = mixed()
     metric = plan.stated.metric
@@ -774,6 +776,7 @@ def test_neighbors_are_among_the_pairs(per: Per) -> None:
     assert counts == {"ends": ends + 3 + 4, "every": ends + moved + 9 + 16 + 15}
 
 
+@pytest.mark.long
 def test_all_kinds_of_plans_are_audited() -> None:
     found = audited(Seeded(mixed(), 3), trials=20_000, pairs="every")
     assert found.passed
@@ -887,6 +890,7 @@ def test_what_it_says() -> None:
     assert "cannot show more than" in hopeless.summary
 
 
+@pytest.mark.long
 def test_claims_that_no_trials_can_show_differ_from_those_that_more_trials_show() -> None:
     """Claims of 22.9 and so on are of far ends; to ask for more trials would not help."""
     ages = dn.Study({"age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.4)}).plan(people=1000)

@@ -178,9 +178,11 @@ SUSPICIOUS: dict[str, Callable[[], Fault]] = {
 NIGHTLY = (
     *("threshold of oue 5 % too high", "true bit of sue not reset", "noise shared by two attributes of ten"),
     *("hash of two bytes of the id", "exclusive or of the id", "residue of the id by 5", "parity of the id"),
-    *("seed from the clock", "answer of the device before in the body"),
+    *("seed from the clock", "answer of the device before in the body", "length of the report"),
+    *("attribute sampled again", "header of another plan", "one seed for all devices", "ids that come again"),
+    "answer of the device before in the id",
 )
-"""Faults of a kind that others of the list are of."""
+"""Faults that look like others of the list, and those that take a second or more to find."""
 
 
 @by_night("name", FAULTS, *NIGHTLY)
@@ -273,6 +275,7 @@ def test_couples_are_all_couples(size: int) -> None:
 # ---- ranges, ids and order
 
 
+@pytest.mark.long
 def test_the_range_of_a_right_client_holds_right_clients() -> None:
     """3 in 10^8 are below, so none of 2000; 1 in 40 is above, so from 0.5 to 6 %."""
     draw, guessed, right, devices, alpha = np.random.default_rng(3), 0.4, 0.73, 5000, 1e-4
@@ -297,6 +300,7 @@ def test_a_range_where_nothing_is_guessed_excludes_nothing() -> None:
     assert few[0] > 0.2, "no guess at all is fewer than is likely"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["random", "counted", "constant"])
 def test_ids_that_say_nothing_of_answers_are_not_called_so(kind: str) -> None:
     """Whatever they are: even ids that only count are no leak of answers."""
@@ -320,6 +324,7 @@ def test_right_devices_with_ids_pass() -> None:
         assert found.passed, found.summary
 
 
+@pytest.mark.long
 def test_noise_that_is_shared_in_one_tick_of_a_clock_is_seen_however_short_it_is() -> None:
     """Two reports a tick: every second neighbor has the same noise."""
     plan = one(dn.oue(20, 1.0))

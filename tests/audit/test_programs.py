@@ -160,6 +160,7 @@ def test_plans_with_locations_and_numbers(run: Run) -> None:
     assert (found["verdict"], found["faults"]) == ("PASS", [])
 
 
+@pytest.mark.long
 @by_night(
     ("identity", "said"),
     [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")],

@@ -118,7 +118,7 @@ def metric_plan() -> Plan:
     )
 
 
-@pytest.mark.parametrize("per", ["record", "attribute"])
+@by_night("per", ["record", "attribute"], "attribute")
 def test_claims_by_distance(per: Per) -> None:
     """Neighbors are claimed what a step loses, the sampled ones what one of them does."""
     plan = metric_plan()

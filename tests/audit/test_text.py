@@ -42,6 +42,7 @@ class Planted(Devices):
         return [Wire(self._plan).bodies(reports)]
 
 
+@pytest.mark.long
 def test_a_right_client_loses_less_than_is_stated() -> None:
     found = dn.audit.lower_bound(PLAN, trials=TRIALS, words=dn.seeded(1))
     assert found.passed, found.summary

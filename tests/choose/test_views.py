@@ -123,6 +123,7 @@ def _score(wanted: Wanted, tables: Sequence[tuple[int, ...]]) -> float:
     return float(sum(errors) / (weights.sum() + sum(one.importance for one in wanted.alone)))
 
 
+@pytest.mark.long
 def test_the_choice_errs_least_of_all_choices() -> None:
     """In 100 random studies, by brute force over all sets of tables: with weights of pairs, the largest error
     or the sum of squares in place of the mean, "no answer", questions beside tables, and other record

@@ -185,6 +185,7 @@ def test_a_changed_answer_has_noise_of_its_own() -> None:
     statistics.goodness_of_fit(pairs_of_answers().reshape(-1), expected.reshape(-1), "reports of two answers")
 
 
+@pytest.mark.long
 def test_every_round_has_noise_of_its_own() -> None:
     """The permanent answer is nearly always the true one here, so two rounds are nearly independent."""
     second = dn.rounds.l_grr(4, 0.5, 12.0).second.law
@@ -212,6 +213,7 @@ def test_noise_without_the_value_or_the_round_is_seen(monkeypatch: pytest.Monkey
         test_every_round_has_noise_of_its_own()
 
 
+@pytest.mark.long
 def test_ids_say_nothing_but_that_a_report_is_the_same() -> None:
     """Another body, round, plan or device, another id; and every bit of an id is set in half of them."""
     plan = vectors.of(dn.grr(5, 1.0))

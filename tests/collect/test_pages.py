@@ -215,6 +215,7 @@ def test_a_plan_that_is_not_what_it_says_is_refused(
     expect(page.get_by_text("sent a different plan")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_limit_of_the_device_refuses(visit: Visit) -> None:
     """All studies together give away what one may; a report that was made can be sent whatever the limit."""
     page = visit.page
@@ -305,6 +306,7 @@ def test_rounds_are_asked_one_by_one(visit: Visit, collector: Running) -> None:
     expect(page.get_by_text("In a study with rounds, the limit counts answers that change.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_without_a_connection_or_a_receipt_the_report_waits(visit: Visit, collector: Running) -> None:
     page = visit.survey(ONCE)
     fill_in(page)
@@ -496,6 +498,7 @@ def open_drinks(page: Page, link: str) -> None:
     assert "invitation" not in page.url
 
 
+@pytest.mark.long
 def test_a_missing_invitation_is_reported_before_anything_is_answered(
     browser: Browser, closed: Running, tokens: Callable[..., list[str]]
 ) -> None:
@@ -722,6 +725,7 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, collect
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+@pytest.mark.long
 def test_the_dashboard_opens_and_closes_rounds(visit: Visit, collector: Running) -> None:
     page = visit.dashboard(FILLED)
 
@@ -785,12 +789,18 @@ def test_the_numbers_can_be_downloaded(visit: Visit, collector: Running, tmp_pat
         assert files[name].read_bytes()[:4] == b"PAR1"
 
 
-def test_everybody_can_use_the_pages(browser: Browser, collector: Running) -> None:
+def test_everybody_can_answer(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, bypass_csp=True, viewport=PHONE) as visit:
         page = visit.survey(ONCE)
         page.get_by_role("button", name="Review my answers").click()
         open_all(page)
         check_colors(page)
+
+
+@pytest.mark.long
+def test_everybody_can_use_the_other_pages(browser: Browser, collector: Running) -> None:
+    with visiting(browser, collector, bypass_csp=True, viewport=PHONE) as visit:
+        page = visit.survey(ONCE)
         fill_in(page)
         make(page)
         send(page)

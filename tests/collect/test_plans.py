@@ -73,6 +73,7 @@ def following(browser: Browser, collector: Running, link: str, **options: Any) -
         yield visit
 
 
+@pytest.mark.long
 def test_two_plans_are_one_survey(browser: Browser, collector: Running) -> None:
     before = both(collector)
     with following(browser, collector, BOTH, locale="de-DE", viewport=PHONE, bypass_csp=True) as visit:

@@ -140,6 +140,7 @@ def test_a_full_disk_is_not_ready(tmp_path: Path, patient: str) -> None:
             assert second.startswith("ready again, reports are taken: sqlite:///")
 
 
+@pytest.mark.long
 def test_a_database_that_may_only_be_read_is_not_ready(tmp_path: Path, patient: str) -> None:
     cluster = services.cluster()
     with collecting(tmp_path, [PLAN], "--store", cluster.url(), PYTHONPATH=patient) as running:

@@ -28,6 +28,7 @@ from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError
 from deniable.study import Plan
 from tests import services
+from tests.cases import by_night
 from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, prepared, store
 from tests.collector import collecting
 from tests.forking import FORKS
@@ -694,7 +695,7 @@ def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None
 WORDS = Plan.of({"word": [f"word {v}" for v in range(1000)]}, dn.olh(1000, 3.0), people=1000)
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@by_night("whole", [True, False], False)
 def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
     """Reports with a hash function each, so that every body can be told from all else in the files."""
     url = make()

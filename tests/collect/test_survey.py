@@ -37,6 +37,7 @@ def choose(page: Page, language: str) -> None:
     expect(page.locator(f'#language option[value="{language}"]:checked')).to_have_count(1)
 
 
+@pytest.mark.long
 def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="fr-FR", viewport=PHONE, bypass_csp=True) as visit:
         page = visit.survey(TRANSLATED)
@@ -311,6 +312,7 @@ def test_text_is_asked_once_and_cut_where_people_see_it(browser: Browser, collec
         expect(page.locator("#receipt")).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_operator_finds_text_that_many_people_gave(browser: Browser, collector: Running) -> None:
     post_people(collector, WORDS, {"word": ["cat"] * 2000 + ["dog"] * 1000})
     with visiting(browser, collector, viewport=PHONE, bypass_csp=True) as visit:

@@ -253,7 +253,7 @@ def read_cells(law: Law, x: Floats, named: Floats, n: int) -> NamedCells:
     return NamedCells(x[:, None], named[:, None], n * shape, law.q * shape, 3 * law.q * shape, law.gain)
 
 
-@pytest.mark.parametrize(("epsilon", "n", "row"), SECRET)
+@by_night(("epsilon", "n", "row"), SECRET, *SECRET[2:])
 def test_rare_rows_of_secret_tables_hold(epsilon: float, n: int, row: float) -> None:
     """Fieller's interval, which such rows had, is the planted fault."""
     law, x, named, chances = list_outcomes(epsilon, n, row)

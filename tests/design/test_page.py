@@ -99,6 +99,7 @@ def id_of(page: Page, name: str) -> str:
     return str(short.get_attribute("id")).removesuffix("-short")
 
 
+@pytest.mark.long
 def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
     browser: Browser, tmp_path: Path, run: Run
 ) -> None:
@@ -315,6 +316,7 @@ def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> 
         expect(survey.get_by_role("heading", level=1)).to_have_text("Another title")
 
 
+@pytest.mark.long
 def test_everybody_can_use_the_page(browser: Browser, file: Path) -> None:
     file.write_text(KINDS, encoding="utf-8")
     with designing(file) as link, opened(browser, link, viewport=DESK, bypass_csp=True) as page:

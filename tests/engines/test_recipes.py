@@ -68,6 +68,7 @@ def test_answers_become_days_in_a_database(database: str) -> None:
     assert PLAN.tally(database, "reports", by="day").refused == {}
 
 
+@pytest.mark.long
 def test_lists_are_copied_to_a_database(database: str) -> None:
     LISTS.write("plan.json")
     reports = LISTS.privatize({"town": [str(i) for i in range(300)]}, dn.seeded(1))

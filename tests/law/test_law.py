@@ -135,6 +135,7 @@ def test_bits_then_bits(k: int, p1: Fraction, q1: Fraction, p2: Fraction, q2: Fr
     assert_law_of(coins(k, p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2), law)
 
 
+@pytest.mark.long
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE, CHANCE, st.data())
 def test_one_value_then_anything(
@@ -217,6 +218,7 @@ def test_hashed_is_the_law_of_an_ideal_hash(k: int, g: int) -> None:
     assert rarer.exact_q == p / 10 + (1 - p) * Fraction(9, 10) / (g - 1)
 
 
+@pytest.mark.long
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE, CHANCE, CHANCE, st.integers(0, 2**32 - 1))
 def test_best_guess_against_all_sets(

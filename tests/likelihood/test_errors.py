@@ -38,6 +38,7 @@ def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
     return found
 
 
+@pytest.mark.long
 @by_night(("n", "epsilon"), [(1, 1e-6), (10, 5e-3), (4, 0.5)], (1, 1e-6), (10, 5e-3))
 def test_intervals_cover_where_reports_tell_little(n: int, epsilon: float) -> None:
     statistics.at_least(

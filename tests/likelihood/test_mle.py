@@ -413,7 +413,7 @@ def flat_tally(name: str, seed: int, n: int = 100_000, epsilon: float = 1e-5) ->
     return dn.Tally(n, np.bincount((values + noise).clip(0, n), minlength=n + 1))
 
 
-@pytest.mark.parametrize(("name", "seed"), [("few", 3), ("exponential", 9)])
+@by_night(("name", "seed"), [("few", 3), ("exponential", 9)], ("exponential", 9))
 def test_where_rounding_ends_a_search_another_takes_over(name: str, seed: int) -> None:
     """The interior point ends here at 3.6e-5 and 4.8e-5 nats a report, 4 nats of all reports."""
     channel, tally = GeometricChannel(100_000, 1e-5), flat_tally(name, seed)

@@ -141,6 +141,7 @@ def test_all_reports_of_two_values_by_enumeration() -> None:
     assert np.allclose(by_reports.frequencies, by_channel.frequencies, atol=1e-5)
 
 
+@pytest.mark.long
 def test_reports_say_more_than_their_counts() -> None:
     """At a large epsilon the likelihood of the reports errs less than what counts give, for the
     same reports.

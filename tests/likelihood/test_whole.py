@@ -236,6 +236,7 @@ def find_composite(rows: Mixture, outputs: Floats, n: int, shares: Floats) -> li
     return found
 
 
+@pytest.mark.long
 @by_night("protocol", ["grr", "oue-z"], "oue-z")
 def test_errors_and_intervals_are_right_and_faults_would_be_seen(protocol: str) -> None:
     """Somebody has every value but one. The faults: composite information taken for that of whole reports,

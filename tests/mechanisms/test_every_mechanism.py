@@ -524,7 +524,7 @@ def test_estimates_are_unbiased(name: str) -> None:
     check_unbiased(made(name, len(SHARES), 1.0), dn.seeded(5))
 
 
-@pytest.mark.parametrize("population", ["sampled", "fixed"])
+@by_night("population", ["sampled", "fixed"], "fixed")
 @by_night("name", EVERY, *ALIKE)
 def test_estimates_scatter_as_they_say(name: str, population: str) -> None:
     check_scatter(made(name, len(SHARES), 1.0), dn.seeded(6), population)

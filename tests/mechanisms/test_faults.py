@@ -142,7 +142,7 @@ def test_loss_computed_from_floats(name: str) -> None:
     assert caught >= 1
 
 
-@pytest.mark.parametrize("name", EVERY)
+@by_night("name", EVERY, *ALIKE)
 def test_words_shared_by_a_batch(name: str) -> None:
     with pytest.raises(AssertionError, match="one by one"):
         check_batch(SharedWords(made(name, 5, 1.0)), seed=8)

@@ -60,6 +60,7 @@ def check_coverage(mechanism: dn.mechanisms.Pooled, table: Integers) -> None:
     statistics.at_least(held, STUDIES * K, 0.95, "intervals that hold")
 
 
+@pytest.mark.long
 def test_intervals_hold_and_those_of_a_plain_pool_do_not() -> None:
     """Functions of the usual family, as many as a power of two, collide for some values more than for
     others: the estimates are biased, and with millions of reports that is all one sees.
@@ -87,6 +88,7 @@ def test_error_is_within_2_percent_of_theory_at_ten_million_reports() -> None:
     assert squares / runs != pytest.approx(mechanism.law.error(10**7) * 1.05, rel=0.02)
 
 
+@pytest.mark.long
 def test_tallies_are_drawn_alike_for_few_and_for_many_people() -> None:
     """By each person's function, or by how many people have each function."""
     mechanism = dn.mechanisms.plh(K, 1.0)

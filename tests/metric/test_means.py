@@ -189,6 +189,7 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
     return sum(low - 1e-9 <= truth <= high + 1e-9 for low, high in ends)
 
 
+@pytest.mark.long
 @by_night("n", FEW, 500)
 @by_night(("name", "epsilon"), COVERED, ("piecewise", 1.0), ("piecewise", 5.0))
 def test_intervals_cover(name: str, epsilon: float, n: int) -> None:

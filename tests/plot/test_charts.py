@@ -49,6 +49,7 @@ def test_a_plot_of_an_estimate_draws_its_shares_and_intervals() -> None:
     assert "4,000 reports: estimated shares with 90 % intervals" in texts(figure)
 
 
+@pytest.mark.long
 def test_a_plot_of_likely_shares_has_intervals_only_where_they_are_asked_for() -> None:
     likely = dn.mle(MECHANISM, TALLY)
     np.testing.assert_allclose(lengths(likely.plot()), likely.frequencies)

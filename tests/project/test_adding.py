@@ -142,6 +142,7 @@ def test_it_passes_what_every_protocol_passes(row: Protocol) -> None:
     check_each(lambda test: test(), tests)
 
 
+@pytest.mark.long
 def test_a_new_shape_passes_what_every_protocol_passes(shape: Protocol) -> None:
     """Its budget is checked up to epsilon 10 and 1,000 values: at 20 and 10,000 its threshold is near 2^64,
     and a step of it is 1e-7 of epsilon.

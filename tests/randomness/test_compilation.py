@@ -97,6 +97,7 @@ def test_code_of_others_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert named.is_relative_to(tmp_path / "named")
 
 
+@pytest.mark.long
 def test_a_pipe_shows_nothing_and_the_cache_can_be_named(tmp_path: Path) -> None:
     there = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     ended = subprocess.run(

@@ -70,7 +70,7 @@ def check_losses(mechanism: RecordMechanism) -> None:
 
 
 @by_night("ks", KS, (2, 2), (3, 3), (2, 4), ids=str)
-@pytest.mark.parametrize("calibration", ["record", "published"])
+@by_night("calibration", ["record", "published"], "published")
 @pytest.mark.parametrize("protocol", FAKED)
 def test_losses_among_fakes(protocol: str, calibration: Any, ks: tuple[int, ...]) -> None:
     for epsilon in EPSILONS:

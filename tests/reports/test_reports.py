@@ -265,6 +265,7 @@ def test_a_plot_of_one_attribute_is_the_estimates() -> None:
     assert result["color"].plot().axes
 
 
+@pytest.mark.long
 def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
     towns = [f"A town with quite a long name, number {i}" for i in range(150)]
     plan = Study({"town": towns, "area": towns[:40]}, epsilon=4.0, title="Where people live").plan(1000)

@@ -155,6 +155,7 @@ def test_equal_groups_are_found_different_as_often_as_stated(sizes: tuple[int, .
     assert CROSSED_SIZE[0] <= np.mean(found) <= CROSSED_SIZE[1]
 
 
+@pytest.mark.long
 def test_intervals_of_groups_hold_and_those_of_everybody_would_not() -> None:
     """Where groups differ, an interval by the variance of everybody is the planted fault."""
     plan = replace(TRIAL, attributes={"arm": ["A", "B"], "ill": ["yes", "no"]}, epsilon=6.0, survey=None)

@@ -284,6 +284,7 @@ def _chances(study: dn.Study) -> dict[str, float]:
     return {name: float(plan.mechanism.chance(j)) for j, name in enumerate(plan.names)}
 
 
+@pytest.mark.long
 def test_the_worst_table_is_as_good_as_the_others() -> None:
     """Tables of 24 and of 4 cells: equal chances would leave the large one 1.31 times the error."""
     usual = STUDY.plan(people=10_000)

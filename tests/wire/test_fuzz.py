@@ -249,6 +249,7 @@ def test_thousands_of_bad_requests(tmp_path: Path) -> None:
         assert store.counted(PLAN.id) == app.metrics.counted
 
 
+@pytest.mark.long
 def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
     reports: dict[str, list[Report]] = {}
     plans: dict[str, Plan] = {}
