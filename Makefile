@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test suite compiled papers test-js check style types format bench applications load endure long faults scale docs services pages hashes release clean
+.PHONY: demo test compiled papers test-js check format bench applications load endure long faults scale docs services pages hashes release clean
 
 # Installs the packages of the file $(1), which have known hashes, then the project in the folder $(3), in place and without others. It shows the
 # packages as they come; pip's own errors are shown as they are.
@@ -41,10 +41,7 @@ demo: .venv/demo-ready  ## the whole system on loopback: a collector, people who
 	@echo "in this folder that is: $(BIN)/deniable demo --keep"
 
 test: .venv/ready  ## everything that must hold; needs nothing beside the clone
-	@$(MAKE) --no-print-directory -j3 style test-js compiled
-	@$(MAKE) --no-print-directory -j2 types suite  # types are checked on one processor, and many tests wait
-
-suite: .venv/ready
+	@$(MAKE) --no-print-directory -j3 check test-js compiled  # types are checked and loops compiled on one processor each
 	$(BIN)/pytest -n 3 --dist worksteal
 
 compiled: .venv/ready  ## all tests and the loops of mechanisms, once for this machine: tests side by side would each compile them
@@ -77,15 +74,11 @@ services:  ## Debian's PostgreSQL, nginx, Caddy, Chromium and Java (for Spark), 
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy chromium chromium-headless-shell default-jre-headless; \
 	else echo "PostgreSQL, nginx, Caddy, Chromium and Java can be installed only by root, with apt; tests that need them will be skipped"; fi
 
-check: style types  ## style, types and the direction of imports
-
-style: .venv/ready
+check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
-
-types: .venv/ready
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: .venv/ready
 	$(BIN)/ruff check --fix .

@@ -82,7 +82,7 @@ def everything(
 
 
 @by_night("ks", [(2, 9), (3, 5, 30), (17, 17, 4)], (17, 17, 4))
-@pytest.mark.parametrize("epsilon", [0.4, 3.0])
+@by_night("epsilon", [0.4, 3.0], 0.4)
 @by_night("judged", ["mean", "worst", "squares"], "squares")
 def test_best_of_all_combinations(ks: tuple[int, ...], epsilon: float, judged: str) -> None:
     """Where errors are taken as they are, people are divided among sampled attributes by these, to within
@@ -668,7 +668,7 @@ def test_about_everyone_splitting_wins_at_a_large_epsilon() -> None:
 
 
 @pytest.mark.parametrize("ks", [[3, 9, 4, 3, 6, 3, 5, 3], [2] * 8, [60, 2, 2, 2, 2, 2, 2, 90]])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 7.0, 12.0, 16.0, 25.0])
+@by_night("epsilon", [0.5, 2.0, 4.0, 7.0, 12.0, 16.0, 25.0], 0.5, 4.0, 7.0, 16.0)
 def test_several_attributes_each_can_err_least_about_everyone(ks: list[int], epsilon: float) -> None:
     """Every r of d, at an equal part of epsilon each, from the laws alone."""
     n = 1000

@@ -36,6 +36,7 @@ from deniable.records import (
 )
 from deniable.rounds import HashedMemoized, Memoized, Repeated, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
 from tests import statistics
+from tests.cases import by_night
 from tests.records.test_records import compile_loops
 
 # Rows: columns, pick and array commute.
@@ -73,7 +74,7 @@ PICKS = st.one_of(
 SPANS = st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted)
 
 
-@pytest.mark.parametrize("name", ROWS)
+@by_night("name", ROWS, *list(ROWS)[4:])
 def test_picking_and_drawing_commute(name: str) -> None:
     @settings(max_examples=60)
     @given(PICKS, SPANS, st.booleans(), st.integers(0, 3))

@@ -158,6 +158,7 @@ def test_a_database_that_may_only_be_read_is_not_ready(tmp_path: Path, patient: 
         assert len(lines(running)) == 2
 
 
+@pytest.mark.long
 def test_a_log_that_is_deleted_under_a_collector_loses_nothing(tmp_path: Path, patient: str) -> None:
     with collecting(tmp_path, [PLAN], PYTHONPATH=patient) as running:
         assert [post(running, seed).status_code for seed in range(20)] == [201] * 20

@@ -254,6 +254,7 @@ def variation_ratio(k: int, n: int, e: Fraction, factor: Fraction) -> Fraction:
     return hockey_stick(one, histogram([swapped, *[other] * (n - 1)], 3), factor)
 
 
+@pytest.mark.long
 def test_the_enumeration_refuses_the_variation_ratio() -> None:
     """The planted fault: it promises .0516 where .0534 is true; the blanket says .0558."""
     e, factor = exp_down(1.0), exp_down(0.4)

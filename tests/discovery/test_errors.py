@@ -118,6 +118,7 @@ def test_intervals_of_whole_searches_hold() -> None:
     check_searches(search, statistics.SEARCHED_STUDIES)
 
 
+@pytest.mark.long
 def test_intervals_of_survivors_do_not_hold() -> None:
     with pytest.raises(AssertionError, match="conditional intervals that hold"):
         check_searches(search_by_survivors, statistics.FAULTY_STUDIES)
@@ -231,6 +232,7 @@ def test_intervals_of_what_enough_people_have_hold(least: int) -> None:
     check_held(show(least))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("least", [50, 2000, 3000, 6000])
 def test_intervals_do_not_hold_if_estimates_are_filtered(least: int) -> None:
     with pytest.raises(AssertionError, match=r"hold in|above the truth"):

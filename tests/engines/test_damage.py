@@ -41,6 +41,7 @@ def find_page(path: Path) -> int:
     return 8 * 200 if path.stat().st_size > 2000 else 8 * 60
 
 
+@pytest.mark.long
 def test_no_flipped_bit_changes_counts_unnoticed(tmp_path: Path) -> None:
     """A flip is refused, or nothing that is counted is in that bit, such as a column that is not read."""
 

@@ -274,7 +274,7 @@ def check_bytes(m: dn.mechanisms.Mechanism, words: dn.randomness.Words, reports:
             )
 
 
-@pytest.mark.parametrize("k", [4, 12])
+@by_night("k", [4, 12], 12)
 @by_night("name", EVERY, *ALIKE)
 def test_bytes_carry_only_the_support(name: str, k: int) -> None:
     check_bytes(made(name, k, 0.5), dn.seeded(2))

@@ -22,8 +22,8 @@ import deniable as dn
 from deniable.arrays import Array
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
-from tests.cases import check_each
-from tests.mechanisms.test_every_mechanism import EVERY, MAKERS, as_bytes, compile_loops, made
+from tests.cases import by_night, check_each
+from tests.mechanisms.test_every_mechanism import ALIKE, EVERY, MAKERS, as_bytes, compile_loops, made
 
 PRIME = 2**31 - 1
 K = 10
@@ -292,7 +292,7 @@ NUMPY_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@by_night("name", EVERY, *ALIKE)
 def test_numbers_of_numpy_do_not_overflow(name: str) -> None:
     """They are taken for the numbers they are, whatever their width. An overflow may never end."""
 

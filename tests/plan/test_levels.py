@@ -350,6 +350,7 @@ def test_tables_with_levels_are_refused_with_a_reason(incomes: tuple[Integers, R
         plan.estimate(tallies).cross("income", by="sex")
 
 
+@pytest.mark.long
 def test_a_plan_says_once_how_well_ranges_will_be_known() -> None:
     plan = dn.Study({"income": dn.Range(0, 65_536)}, epsilon=1.0).plan(people=1_000_000)
     assert [(one.attribute, one.what) for one in plan.precisions()] == [

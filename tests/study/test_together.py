@@ -15,6 +15,7 @@ from deniable.cross import CrossTable
 from deniable.explain.table_precision import count_people
 from deniable.study import Plan
 from spec.make.products import SMOKING
+from tests.cases import by_night
 
 N = 60_000
 
@@ -70,6 +71,7 @@ def test_a_question_that_is_only_in_tables_points_to_them(result: dn.study.Resul
         result["town"]
 
 
+@pytest.mark.long
 def test_random_values_in_tables_are_warned_of() -> None:
     study = replace(SMOKING, survey=None)
     warned = {
@@ -310,7 +312,7 @@ def test_squares_divide_people_by_roots_of_variances() -> None:
     )
 
 
-@pytest.mark.parametrize("objective", [dn.Objective(), WORST, SQUARES])
+@by_night("objective", [dn.Objective(), WORST, SQUARES], WORST)
 def test_an_important_table_is_drawn_more_often(objective: dn.Objective) -> None:
     usual = _chances(replace(STUDY, objective=objective))
     for name in ("sex x smoker", "smoker x sex", "smoker"):

@@ -366,6 +366,7 @@ def test_quantiles_of_many_counts_are_quick() -> None:
     assert 1200 < median.low <= 0.3 * 4095 + 1 <= median.high < 1260
 
 
+@pytest.mark.long
 def test_quantiles_cover() -> None:
     mechanism, truth = dn.oue(20, 1.5), np.full(20, 1 / 20)
     generator = np.random.default_rng(3)
