@@ -574,25 +574,6 @@ def test_new_devices_of_a_class_must_be_had() -> None:
         audited(Another(one(dn.grr(4, 1.0))))
 
 
-@pytest.mark.long
-def test_a_fault_of_the_client_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code for many devices is right: only the few that are asked one by one can show it, in bodies and
-    in ids.
-    """
-    plan = one(dn.grr(4, 1.0))
-    monkeypatch.setattr(dn.Client, "report", names_the_answer)
-    found = audited(plan, trials=20_000)
-    assert found.best.name.startswith("the client itself")
-    assert found.lower_bound > 3
-    in_ids = lambda self, answers, round=1: REPORT(self, answers, round)._replace(  # noqa: E731, A006
-        id=bytes(15) + str(answers["x"]).encode()
-    )
-    monkeypatch.setattr(dn.Client, "report", in_ids)
-    found = audited(plan, trials=20_000)
-    assert found.lower_bound > 3
-    assert any("report ids of 1,200 came before" in fault for fault in found.faults)
-
-
 def test_it_says_who_made_the_reports() -> None:
     found = audited(one(dn.grr(4, 1.0)), trials=20_000, level=SURE)
     assert found.passed

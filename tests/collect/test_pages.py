@@ -482,58 +482,6 @@ def make_drinks(page: Page) -> None:
     make(page)
 
 
-def invite_one(closed: Running, tokens: Callable[..., list[str]]) -> tuple[str, str]:
-    """An invitation, and its link."""
-    [made] = tokens(closed, [FILLED], "--count", "1", "--url", closed.url)
-    invitation, _, link = made.split(",")
-    return invitation, link
-
-
-def open_drinks(page: Page, link: str) -> None:
-    """Open FILLED by a link that has its invitation."""
-    page.goto(link)
-    expect(page.get_by_role("heading", name="Drinks")).to_be_visible()
-    expect(page.get_by_role("button", name="Review my answers")).to_be_visible()
-    expect(page.get_by_label("Your invitation")).to_have_count(0)
-    assert "invitation" not in page.url
-
-
-@pytest.mark.long
-def test_a_missing_invitation_is_reported_before_anything_is_answered(
-    browser: Browser, closed: Running, tokens: Callable[..., list[str]]
-) -> None:
-    before = counted(closed, FILLED)
-    invitation, link = invite_one(closed, tokens)
-    with visiting(browser, closed) as visit:
-        open_drinks(visit.page, link)
-    with visiting(browser, closed) as visit:
-        page = visit.survey(FILLED, f"&invitation={invitation[:-1]}")
-        expect(page.get_by_text("Your link is damaged")).to_be_visible()
-        page.get_by_label("Your invitation").fill(f"<{link}>.")
-        page.keyboard.press("Enter")
-        expect(page.get_by_label("two")).to_be_visible()
-        expect(page.get_by_text("Your link is damaged")).to_have_count(0)
-        assert page.evaluate("sessionStorage.getItem('deniable.invitation')") == invitation
-    with visiting(browser, closed) as visit:
-        page = visit.survey(FILLED)
-        page.get_by_label("Your invitation").fill(f"{closed.url}/#plan={FILLED.id}")  # a link without one
-        page.keyboard.press("Enter")
-        expect(page.get_by_text("This link has no invitation.")).to_be_visible()
-        page.get_by_label("Your invitation").fill(link)
-        page.keyboard.press("Enter")
-        page.get_by_label("two").check()
-        page.get_by_role("group", name="Tea").get_by_label("no").check()
-        make(page)
-        expect(page.get_by_label("Your invitation")).to_be_hidden()
-        send(page)
-        assert invitation not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage})")
-        page.reload()
-        expect(page.get_by_label("Your invitation")).to_be_hidden()  # it is used
-        send(page)
-        expect(page.get_by_text("It is counted once.")).to_be_visible()
-    assert counted(closed, FILLED) == before + 1
-
-
 def chances(text: str) -> int:
     """How often of 100 times, as a sentence says it."""
     [found] = re.findall(r"guesses right.*? at most (?:(\d+) times in 100|1 time in (\d+))", text)

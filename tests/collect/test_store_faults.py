@@ -4,7 +4,6 @@ tests must find.
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -306,54 +305,6 @@ def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
             found = [store._database.present(table, key, "id", names) for table in recount.TABLES]
         assert (found[0] | found[1], found[0] & found[1]) == (acknowledged, set())
     assert store.counted(SPLIT.id) >= len(acknowledged) >= KILLS
-    assert store.check() == []
-    store.close()
-
-
-@pytest.mark.long
-def test_postgres_is_restarted_while_reports_arrive() -> None:
-    cluster = services.cluster()
-    store = prepared(cluster.url())
-    some: list[Arrival] = []
-    acknowledged: list[Arrival] = []
-    errors: list[str] = []
-    seeds, done = itertools.count(1), threading.Event()
-
-    def work() -> None:
-        while not done.is_set():
-            some.extend(() if some else arrivals(SPLIT, 1000, next(seeds)))
-            batch = some[-20:]
-            try:
-                outcomes = store.add(batch, 0.0)
-            except StoreUnavailable as problem:
-                errors.append(str(problem))
-                time.sleep(0.02)
-                continue
-            assert set(outcomes) <= {"counted", "counted before"}
-            acknowledged.extend(batch)
-            del some[-20:]
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        for _ in range(3):
-            time.sleep(0.2)
-            before = len(acknowledged)
-            cluster.restart()
-            deadline = time.monotonic() + 20
-            while len(acknowledged) < before + 100:
-                assert time.monotonic() < deadline, f"it did not recover: {errors[-1:]}"
-                time.sleep(0.01)
-    finally:
-        done.set()
-        thread.join()
-    assert len(errors) >= 3
-    assert all(
-        text.startswith("postgresql://127.0.0.1") and "cannot be used now: " in text for text in errors
-    )
-    assert store.counted(SPLIT.id) in (len(acknowledged), len(acknowledged) + 20), (
-        "the last was perhaps not told of"
-    )
     assert store.check() == []
     store.close()
 

@@ -37,27 +37,6 @@ def choose(page: Page, language: str) -> None:
     expect(page.locator(f'#language option[value="{language}"]:checked')).to_have_count(1)
 
 
-@pytest.mark.long
-def test_another_language_is_chosen_and_answers_stay(browser: Browser, collector: Running) -> None:
-    with visiting(browser, collector, locale="fr-FR", viewport=PHONE, bypass_csp=True) as visit:
-        page = visit.survey(TRANSLATED)
-        expect(page.get_by_text("Vérifié sur cet appareil")).to_be_visible()
-        box = page.get_by_role("group", name="Do you smoke?").bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] < 2 * PHONE["height"]  # visible after one scroll
-        expect(page.get_by_role("group", name="Do you smoke?")).to_be_visible()  # the first language given
-        page.get_by_label("Non", exact=True).check()  # the page's own words, where the operator gave none
-        choose(page, "de")
-        expect(page.get_by_role("group", name="Rauchen Sie?").get_by_label("nein")).to_be_checked()
-        choose(page, "ar")
-        expect(page.get_by_role("group", name="هل تدخن؟").get_by_label("لا")).to_be_checked()
-        assert page.evaluate("document.documentElement.dir") == "rtl"
-        edges = "node => node.getBoundingClientRect().right"
-        field, card = (page.locator(one).first.evaluate(edges) for one in (".choice input", ".question"))
-        assert card - field < 60  # what is chosen begins at the right
-        check_access(page)
-
-
 EVERY_KIND = dn.Study(
     {
         "works": {"yes_no": True},

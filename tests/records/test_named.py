@@ -338,7 +338,6 @@ def test_equal_parts_do_not_exceed_the_whole(epsilon: float, parts: int) -> None
 # One estimator: the papers' are special cases of it.
 
 N = 10_000
-Oracle = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
 
 
 def grr_pq(k: int, epsilon: float) -> tuple[float, float]:
