@@ -102,7 +102,8 @@ def size_study(
         _tell_margins(plan, precisions) if error is None else _tell_needed(plan, precisions, error, people)
     )
     click.echo("\n".join(lines))
-    console.say_next("plan", study, "--people", people, "-o", "plan.json")
+    expected = "with as many people as you expect to answer: "
+    console.say_next("plan", study, "--people", people, "-o", "plan.json", before=expected)
 
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:

@@ -124,7 +124,8 @@ def privatize_file(request: PrivatizeRequest) -> None:
         )
     if request.seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
-    console.say_next("estimate", request.plan, request.out)
+    is_listed = any(part.listed for part in read.document.parts)
+    console.say_next("estimate" if is_listed else "discover", request.plan, request.out)
 
 
 def _count_groups(blocks: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:

@@ -85,7 +85,7 @@ def _explain_dependence(document: PlanDocument) -> str:
     elif coarse := {
         attribute.domain.question: None
         for attribute in document.attributes
-        if isinstance(attribute.domain, Coarse)
+        if isinstance(attribute.domain, Coarse) and attribute.domain.listed
     }:
         names = shorten_names([repr(name) for name in coarse])
         advice += (
