@@ -102,11 +102,11 @@ def estimate_file(request: EstimateRequest) -> None:
     """Estimate shares, with error bars.
 
     REPORTS is a Parquet file; with --from, a collector or its store is asked instead, or a table of reports
-    is counted where it is. Several files, each after a --from, are counted together. The shares that are shown are possible ones:
-    the most likely, or the nearest to the unbiased. For long ranges and large grids, the table and the plot
-    show groups of neighboring values: the shares of groups are known far better than those of single values.
-    Files and JSON also have every single value; of ranges in levels, they have the groups. The mean of a
-    range without open ends is shown below, and its median.
+    is counted where it is. Several files, each after a --from, are counted together. The shares that are
+    shown are possible ones: the most likely, or the nearest to the unbiased. For long ranges and large grids,
+    the table and the plot show groups of neighboring values: the shares of groups are known far better than
+    those of single values. Files and JSON also have every single value; of ranges in levels, they have the
+    groups. The mean of a range without open ends is shown below, and its median.
     """
     source = sources.find_source(request.reports, request.source)
     _refuse_conflicts(request, source)
