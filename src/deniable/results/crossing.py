@@ -83,6 +83,7 @@ def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
 
 
 def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
+    """How the errors of two rounds of a table go together."""
     assert estimates.document is not None
     document = estimates.document
     hidden = {of, by} - set(document.known_names)

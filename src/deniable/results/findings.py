@@ -392,7 +392,7 @@ class Findings:
 
     @property
     def likelihoods(self) -> tuple[tuple[str, Mapping[str, Likelihood]], ...]:
-        """What was asked for beside the shares that are shown, by name."""
+        """The likelihoods that were asked for, by the columns that they are in."""
         return ("mle", self.likely), ("smoothed", self.smoothed)
 
     def find_unexplained(self) -> dict[str, tuple[str, float]]:

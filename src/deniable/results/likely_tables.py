@@ -23,7 +23,7 @@ from deniable.results.most_likely import has_fakes
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
-_MOST_SHOWN = 512  # cells of all questions together, where a page waits
+_MOST_SHOWN = 512  # cells of joined tables, where a page waits
 _MOST_SEARCHED = 1 << 12
 
 
@@ -39,8 +39,9 @@ class _Part(NamedTuple):
 
 
 def show_likely_table(document: PlanDocument, tallies: Tallies, of: str, by: str) -> LikelyTable | None:
-    """The most likely table, from tallies that hold all that reports say; None where they do not, or a page
-    cannot wait.
+    """The most likely table, from tallies that hold all that reports say; None where they do not.
+
+    Tables that share a question with it join while all cells are few, since a page waits.
     """
     from deniable.likelihood.certificate import NEGLIGIBLE_GAIN
 
