@@ -98,7 +98,8 @@ endure: .venv/ready  ## the collector through kills, attacks, full and broken di
 
 long: .venv/ready  ## what make test leaves to the night: repeats for more mechanisms, sizes and seeds, large samples, a Spark cluster
 	$(BIN)/pytest -n 3 --dist worksteal -m long tests
-	@if [ -d js/node_modules ]; then cd js && CASES=600 PYTHON=$(abspath $(BIN)/python) npx vitest run tests/python.node.test.ts; fi
+	@if [ -d js/node_modules ]; then cd js && CASES=600 PYTHON=$(abspath $(BIN)/python) npx vitest run tests/python.node.test.ts; \
+	else echo "skipped: js/node_modules is not there, so TypeScript read no more plans of Python"; fi
 
 faults: .venv/papers-ready js/node_modules/ready  ## one-line faults planted in a copy of the source, one by one: which of them do the tests find? resumable; hours
 	$(BIN)/python bench/source_faults.py --whole

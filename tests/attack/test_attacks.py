@@ -595,7 +595,7 @@ MANY_VALUES = [[0.9, *[0.1 / 99] * 99], [2 / 3, 1 / 3]]
 
 
 @pytest.mark.long
-@by_night(("n", "known"), [(2, False), (3, True), (20, False)], (20, False))
+@pytest.mark.parametrize(("n", "known"), [(2, False), (3, True), (20, False)])
 def test_what_is_expected_of_few_reports_holds(n: int, known: bool) -> None:
     for name, mechanism, marginals in (
         ("three attributes", dn.rsfd(KS, 2.0, "grr", "published"), SKEWED),
@@ -636,7 +636,7 @@ def test_the_means_that_a_bound_keeps() -> None:
 
 
 @pytest.mark.long
-@by_night("n", [2, 10], 10)
+@pytest.mark.parametrize("n", [2, 10])
 def test_the_scatter_of_few_reports_does_not_hold(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: the standard error of two numbers, or of ten folds of one report each."""
     monkeypatch.setattr("deniable.attack.sampling.ENOUGH", 2)

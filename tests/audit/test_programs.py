@@ -19,7 +19,6 @@ import deniable as dn
 from deniable.audit.independence import find_repetition
 from deniable.study import Plan
 from tests import statistics
-from tests.cases import by_night
 from tests.running import Run
 from tests.services import missing
 
@@ -161,10 +160,8 @@ def test_plans_with_locations_and_numbers(run: Run) -> None:
 
 
 @pytest.mark.long
-@by_night(
-    ("identity", "said"),
-    [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")],
-    ("draw.randbytes(16)", "report ids come again"),
+@pytest.mark.parametrize(
+    ("identity", "said"), [("draw.randbytes(16)", "report ids come again"), ("SECRET", "is seeded")]
 )
 def test_a_seeded_program_fails(run: Run, plan: Plan, identity: str, said: str) -> None:
     """Nothing is wrong with its reports but that another start gives the same."""

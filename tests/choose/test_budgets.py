@@ -60,8 +60,8 @@ def best_of_grid(ks: Sequence[int], importance: Sequence[float], epsilon: float)
 
 
 @pytest.mark.long
-@by_night("epsilon", [1.0, 6.0], 6.0)
-@by_night(("ks", "importance"), STUDIES[:3], *STUDIES[1:3])
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize(("ks", "importance"), STUDIES[:3])
 def test_parts_are_as_good_as_the_best_of_a_grid(
     ks: tuple[int, ...], importance: tuple[float, ...], epsilon: float
 ) -> None:

@@ -886,6 +886,13 @@ def test_a_plan_explains_the_row_that_was_chosen(mechanism: str | None, per: Per
     assert text.partition("or epsilon ")[2] in plan.explain().replace("\n", " ")
 
 
+def test_the_best_of_each_kind_is_listed() -> None:
+    """The four best are all of one kind."""
+    plan = dn.Study({"a": list("abcdefghij"), "b": list("abcdefghij")}, epsilon=1.0).plan(1000)
+    rows = re.findall(r"^(SPL|SMP|RS\+FD)\[", plan.explain(), re.MULTILINE)
+    assert sorted(rows) == ["RS+FD", "SMP", "SMP", "SPL"]
+
+
 def test_what_is_the_same_is_listed_once_under_its_names() -> None:
     """Of two values a subset has one: the figures are those of direct encoding. Of five they differ."""
     alike = dn.Study({"a": ["y", "n"], "b": ["y", "n"]}, epsilon=1.0, mechanism="sample").plan(100)

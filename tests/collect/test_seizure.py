@@ -284,7 +284,6 @@ def test_the_log_of_postgres_alone_tells_the_order(tmp_path: Path, monkeypatch: 
     assert (found.linked(swept), found.ordered(swept)) == (0, len(swept))
 
 
-@pytest.mark.long
 @by_night("kind", KINDS, "postgres")
 def test_tickets_long_bodies_and_a_pool_that_releases(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

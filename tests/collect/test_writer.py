@@ -191,7 +191,6 @@ def test_a_fault_of_ours_takes_nobody_with_it() -> None:
     go(work())
 
 
-@pytest.mark.long
 def test_postgres_is_restarted_under_a_writer() -> None:
     cluster = services.cluster()
     store = prepared(cluster.url())

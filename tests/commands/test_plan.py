@@ -51,7 +51,7 @@ def small_plan(run: Run, extra: str = "epsilon = 2.0") -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
-    assert "then deniable people study.toml --error 10" in run("init").err
+    assert run("init").err.endswith("then deniable people study.toml --error 10\n")
     planned = run("plan", "study.toml", "--people", "20_000", "-o", "plan.json", "--cite")
     assert planned.err == "wrote plan.json\nnext: deniable serve plan.json\n"
     assert "20,000 people, 3 attributes" in planned.out

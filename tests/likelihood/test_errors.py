@@ -18,7 +18,6 @@ from deniable.likelihood.problem import Listed
 from deniable.metric.line import GeometricChannel
 from deniable.summaries import mean_of, quantile_of, sum_of
 from tests import statistics
-from tests.cases import by_night
 
 Floats = npt.NDArray[np.float64]
 STUDIES, PEOPLE, REPEATS = 30, 2000, 40
@@ -39,7 +38,7 @@ def held(n: int, epsilon: float, people: int = PEOPLE) -> int:
 
 
 @pytest.mark.long
-@by_night(("n", "epsilon"), [(1, 1e-6), (10, 5e-3), (4, 0.5)], (1, 1e-6), (10, 5e-3))
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (10, 5e-3), (4, 0.5)])
 def test_intervals_cover_where_reports_tell_little(n: int, epsilon: float) -> None:
     statistics.at_least(
         held(n, epsilon), STUDIES * (n + 1), 0.88, f"intervals of geometric noise, n = {n}, {epsilon:g}"

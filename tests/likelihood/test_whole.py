@@ -39,7 +39,6 @@ from deniable.likelihood.whole_reports import (
 from deniable.records import Blank, Faked, Records
 from deniable.reports import Reports
 from tests import cases, enumeration, statistics
-from tests.cases import by_night
 
 Floats = npt.NDArray[np.float64]
 PRIORS = [[0.5, 0.3, 0.2], [0.8, 0.2]]
@@ -237,7 +236,7 @@ def find_composite(rows: Mixture, outputs: Floats, n: int, shares: Floats) -> li
 
 
 @pytest.mark.long
-@by_night("protocol", ["grr", "oue-z"], "oue-z")
+@pytest.mark.parametrize("protocol", ["grr", "oue-z"])
 def test_errors_and_intervals_are_right_and_faults_would_be_seen(protocol: str) -> None:
     """Somebody has every value but one. The faults: composite information taken for that of whole reports,
     and half of the standard errors.

@@ -190,8 +190,8 @@ def covered(m: Mean, n: int, people: str, normal: bool = False) -> int:
 
 
 @pytest.mark.long
-@by_night("n", FEW, 500)
-@by_night(("name", "epsilon"), COVERED, ("piecewise", 1.0), ("piecewise", 5.0))
+@pytest.mark.parametrize("n", FEW)
+@pytest.mark.parametrize(("name", "epsilon"), COVERED)
 def test_intervals_cover(name: str, epsilon: float, n: int) -> None:
     m = duchi(epsilon) if name == "duchi" else (piecewise if name == "piecewise" else hybrid)(epsilon, 256)
     for people in PEOPLE:

@@ -24,7 +24,6 @@ from deniable.show.text import write_text
 from deniable.study import Plan
 from deniable.summaries import Group, groups_of
 from deniable.summaries.totals import weigh
-from tests.cases import by_night
 from tests.running import Run, run_in
 from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
@@ -84,7 +83,7 @@ def test_groups_are_sums_with_errors_of_their_own(name: str) -> None:
 
 
 @pytest.mark.long
-@by_night("name", ["geometric", "oue"], "geometric")
+@pytest.mark.parametrize("name", ["geometric", "oue"])
 def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
     mechanism, domain = MANY[name]
     people, generator = bell(domain.k, 5000), np.random.default_rng(2)

@@ -35,7 +35,6 @@ from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.wire import Wire
 from spec.make import vectors
-from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.plan.test_plan import VALIDATOR
 from tests.running import Run
@@ -402,7 +401,7 @@ def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None
 
 
 @pytest.mark.long
-@by_night("mechanism", ["split", "sample"], "sample")
+@pytest.mark.parametrize("mechanism", ["split", "sample"])
 def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mechanism: str) -> None:
     table = people(ESTIMATE_REPORTS // 4)
     plan, other = (

@@ -195,8 +195,8 @@ def held(m: Shares, n: int, plain: bool = False, people: Floats = PEOPLE) -> dic
 
 
 @pytest.mark.long
-@by_night("n", [50, 200, 2000], 200, 2000)
-@by_night("epsilon", [0.2, 1.0, 2.0], 0.2, 1.0)
+@pytest.mark.parametrize("n", [50, 200, 2000])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
 def test_groups_with_distances_are_covered(epsilon: float, n: int) -> None:
     for label, times in held(dn.metric.geometric(81, epsilon), n).items():
         statistics.at_least(times, STUDIES, 0.95, f"{label}, {n} reports at {epsilon:g} per step")

@@ -350,7 +350,7 @@ def count_alarms(plan: Plan, part: float, studies: int) -> dict[str, int]:
 
 
 @pytest.mark.long
-@by_night("name", ["grr", "oue", "ss", "olh", "hr"], "grr", "ss", "olh", "hr")
+@pytest.mark.parametrize("name", ["grr", "oue", "ss", "olh", "hr"])
 def test_the_stated_share_of_fakes_is_noticed_nine_times_in_ten(name: str) -> None:
     """And a quarter of it is not: the claim is neither false nor idle."""
     plan, few = plan_of(name), NOTICED_STUDIES // 2

@@ -62,7 +62,7 @@ def make_plan(
     if cite:
         click.echo("\n" + plan.cite())
     keyed = () if ticket_key is None else ("--ticket-key", ticket_key)
-    capped = () if influence is None else ("--influence", f"{influence:g}")
+    capped = () if influence is None else ("--influence", influence)
     if out is not None and not as_json:
         console.say_next("serve", out, *keyed)
     elif not as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +65,15 @@ def keep_tallies(request: TallyRequest) -> None:
     from deniable.results.kept_tallies import KeptTallies
     from deniable.results.windows import describe_refused
 
-    address = sources.find_source(None, request.source)
+    address = request.source or os.environ.get(sources.VARIABLE) or None
     if isinstance(address, tuple):
         raise InvalidParameter(
             "tallies are kept of one folder, pattern or table; keep those of each --from in a file of its own"
         )
     if address is None or not sources.is_table(address, request.table):
-        raise InvalidParameter("a collector keeps its own tallies; name a table of reports with --from")
+        raise InvalidParameter(
+            "name a table of reports, such as --from 'reports/*.parquet'; a collector keeps its own tallies"
+        )
     console.refuse_ending(request.keep, [".json"], "a file of tallies")
     read = reading.read_plan(request.plan)
     with console.progress("counting") as show:

@@ -101,7 +101,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         "OK: recomputed from the integers of the plan; nothing was changed, nothing is lost beyond what "
         f"is stated{beside}"
     )
-    console.say_next("serve", plan)
+    keyed = () if read.document.ticket_key is None else ("--ticket-key", "FILE")
+    console.say_next("serve", plan, *keyed)
 
 
 def _print_texts(texts: Texts | None) -> None:

@@ -239,11 +239,10 @@ class Change(Mapping[str, AttributeChange], Printed):
 
 def _format_lines(change: AttributeChange, wide: int) -> list[str]:
     """A line for each difference; only its interval if it is too noisy to read."""
-    form = "11.6g" if change.kind == MEAN else "11.4f"
     rows, noisy = zip(*change.possible().values(), strict=True), change.find_noisy().tolist()
     lines = []
     for v, (label, row) in enumerate(zip(change.labels, rows, strict=True)):
-        cells = [f"{number:{form}}" for number in row]
+        cells = [f"{n:11.6g}" if change.kind == MEAN else f"{100 * n:9.2f} %" for n in row]
         if noisy[v]:
             cells = [f"{'-':>11}"] * _POINTS + cells[_POINTS:] + [f"  {NOISY}"]
         lines.append(f"{label:>{wide}}" + "".join(cells))

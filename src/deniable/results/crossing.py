@@ -175,7 +175,7 @@ class _Pool:
         return _Pool(of, by, margins, n, tuple(members))
 
     def fix_sizes(self) -> _Pool:
-        """What tests are of: where groups are known, their sizes are no chance."""
+        """The pool of the same reports whose known groups have fixed sizes, for tests."""
         fixed = (member._replace(source=_fix_sizes(member.source)) for member in self.members)
         return replace(self, members=tuple(fixed))
 
@@ -238,10 +238,10 @@ def _read_table(
     counted = [(agreed_source.source.n, agreed_source.source) for agreed_source in holding]
     chosen = [holding[i] for i in find_read(document, counted, of, by)]
     pool = _Pool.join(document, [agreed_source.source for agreed_source in chosen], of, by)
-    own = _add(source.n * (sums @ source.values) for source, _, sums in pool.members) / pool.n
+    reported = _add(source.n * (sums @ source.values) for source, _, sums in pool.members) / pool.n
     # left as they were, sources tell different things
     if any(agreed_source.weights is None for agreed_source in chosen):
-        cells = own
+        cells = reported
         covariance = _add(part**2 * source.covariance(sums) for source, part, sums in pool.members)
     else:
         sums = pool.members[0].sums
@@ -255,7 +255,7 @@ def _read_table(
         spread=pool.covariance,
         sampling=pool.sampling,
         # tests are of the reports themselves: what is borrowed from other tables is not independent of them
-        own=own.reshape(pool.shape),
+        own=reported.reshape(pool.shape),
         evidence=pool.fix_sizes().gather_evidence("rows" if by in document.known_names else "columns"),
         level=number("a confidence level", level, 0.0, 1.0),
         counted=_count_cells(document, chosen, pool),
