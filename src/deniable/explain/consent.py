@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deniable.errors import InvalidParameter
@@ -71,7 +72,7 @@ def complete_texts(texts: Texts, document: PlanDocument) -> Texts:
     """The texts with a consent that is generated, where that was asked for."""
     if texts.consent is not True:
         return texts
-    return texts.with_consent({code: generate_consent(document, code) for code in texts.languages})
+    return replace(texts, consent={code: generate_consent(document, code) for code in texts.languages})
 
 
 def _times(loss: float, language: str) -> str:

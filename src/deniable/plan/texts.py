@@ -174,10 +174,6 @@ class Texts(Printed):
         """A copy with these pages."""
         return replace(self, pages=pages)
 
-    def with_consent(self, consent: Text) -> Texts:
-        """A copy with this consent."""
-        return replace(self, consent=consent)
-
     def without(self, names: Collection[str]) -> Texts:
         """A copy without the texts of these questions."""
 

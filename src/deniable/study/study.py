@@ -240,7 +240,7 @@ class Study(Printed):
         file = require_file(Path(path), "`deniable init` writes an example")
         data = read_toml(file)
         try:
-            return Study.from_dict(data, file.parent)
+            return Study(**list_options(data, file.parent))
         except RecursionError:
             raise InvalidParameter(f"{file.name}: its lists or sections are nested too deeply") from None
         except ValueError as problem:  # ours, and Python's about integers with too many digits to write

@@ -26,7 +26,10 @@ def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
     study = _read_study(path)
     if influence is not None:
         study = replace(study, objective=replace(study.objective, influence_cap=influence))
-    return _make_plan(path, study, people)
+    try:
+        return study.plan(people)
+    except InvalidParameter as problem:
+        raise DeniableError(f"{path.name}: {problem}") from None
 
 
 def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
@@ -35,7 +38,10 @@ def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
     if study.epsilon is None:
         raise DeniableError(f"{path.name}: this is for studies that ask once, with one epsilon for all")
     tried = dict.fromkeys([study.epsilon, *epsilons])
-    return {epsilon: _make_plan(path, replace(study, epsilon=epsilon), 1) for epsilon in tried}
+    try:
+        return {epsilon: replace(study, epsilon=epsilon).plan(1) for epsilon in tried}
+    except InvalidParameter as problem:
+        raise DeniableError(f"{path.name}: {problem}") from None
 
 
 def _read_study(path: Path) -> Study:
@@ -52,13 +58,6 @@ def _read_study(path: Path) -> Study:
                 f"{path.name} is {kind}, not a study{lacks}; deniable init writes an example of one"
             ) from None
         raise DeniableError(str(problem)) from None
-
-
-def _make_plan(path: Path, study: Study, people: int) -> Plan:
-    try:
-        return study.plan(people)
-    except InvalidParameter as problem:
-        raise DeniableError(f"{path.name}: {problem}") from None
 
 
 def read_plan(path: Path) -> Plan:
