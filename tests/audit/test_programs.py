@@ -84,7 +84,7 @@ def node() -> str:
 def test_a_right_program_passes(run: Run, plan: Plan) -> None:
     """In all forms, one line in this and another in that. The bound is 0.69 with a deviation of 0.05."""
     command = program(RIGHT.replace("FORM", 'int(asked["secret"], 16) % 3'))
-    outcome = run("audit", "plan.json", "--command", command, "--trials", "500", "--json", *SURE)
+    outcome = run("audit", "plan.json", "--command", command, "--trials", "1000", "--json", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err
     found = json.loads(outcome.out)
     assert (found["verdict"], found["plan"], found["command"]) == ("PASS", plan.id, command)

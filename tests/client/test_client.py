@@ -89,10 +89,10 @@ def test_a_report_is_canonical_and_fresh() -> None:
 
 
 def test_reports_follow_the_plan() -> None:
-    """Estimates from 1000 devices are as far from the truth as their standard errors say."""
+    """Estimates from 3000 devices are as far from the truth as their standard errors say."""
     plan = vectors.of(dn.smp(vectors.KS, 3.0, "grr"))
     wire = Wire(plan)
-    bodies = [Client(plan, fresh=True).report(ANSWER).body for _ in range(1000)]
+    bodies = [Client(plan, fresh=True).report(ANSWER).body for _ in range(3000)]
     result = plan.estimate(plan.tally(wire.reports(bodies)))
     for name, value in (("color", 0), ("age", 0), ("smokes", 1)):
         truth = np.eye(result[name].frequencies.size)[value]
