@@ -184,6 +184,11 @@ class _Pool:
         """How many rows and columns the table has."""
         return self.margins[0].side.size, self.margins[1].side.size
 
+    @property
+    def cells(self) -> Floats:
+        """What the reports themselves say of each cell, row by row."""
+        return _add(part * (sums @ source.values) for source, part, sums in self.members)
+
     def covariance(self, table: Floats) -> Floats:
         """The covariance of the cells from one report, if this is the true table."""
         return _add(
@@ -219,9 +224,8 @@ class _Pool:
         """What tests of dependence look at."""
         has_groups = any(isinstance(source.spread, GroupedReport) for source, _, _ in self.members)
         is_complete = all(source.is_complete for source, _, _ in self.members)
-        cells = _add(part * (sums @ source.values) for source, part, sums in self.members)
         return Evidence(
-            cells=cells.reshape(self.shape),
+            cells=self.cells.reshape(self.shape),
             n=self.n,
             covariance=self.covariance,
             draw=self.draw,
@@ -238,7 +242,7 @@ def _read_table(
     counted = [(agreed_source.source.n, agreed_source.source) for agreed_source in holding]
     chosen = [holding[i] for i in find_read(document, counted, of, by)]
     pool = _Pool.join(document, [agreed_source.source for agreed_source in chosen], of, by)
-    reported = _add(source.n * (sums @ source.values) for source, _, sums in pool.members) / pool.n
+    reported = pool.cells
     # left as they were, sources tell different things
     if any(agreed_source.weights is None for agreed_source in chosen):
         cells = reported
