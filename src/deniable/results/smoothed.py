@@ -45,7 +45,7 @@ class SearchedShares(NamedTuple):
 def search_shares(
     estimates: Estimates,
     mle: bool,
-    with_grids: bool,
+    include_slow: bool,
     likely: Mapping[str, Likelihood] | None,
     progress: Progress | None,
 ) -> SearchedShares:
@@ -60,7 +60,7 @@ def search_shares(
         name
         for name in estimates.shares
         if (mle or (smooth and has_neighbors(estimates.domains[name])))
-        and (with_grids or not isinstance(estimates.domains[name], Grid))
+        and (include_slow or not isinstance(estimates.domains[name], Grid))
     ]
     if mle or smooth:
         searched.refused.update(dict.fromkeys(estimates.ranges, _LEVELED))
