@@ -101,6 +101,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
     if not again and (request.number, request.person) != (None, None):
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
     answers = Answers(read, request.data, request.separator, request.person, beside=tuple(request.beside))
+    answers.refuse_beside()
     unread = answers.list_unread()
     groups: Counter[tuple[object, ...]] = Counter()
     with console.progress("privatizing") as show:

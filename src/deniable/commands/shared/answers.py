@@ -94,13 +94,21 @@ class Answers:
         if kinds.by_reason:
             raise InvalidValue(self._describe_kinds(kinds))
 
+    def refuse_beside(self) -> None:
+        """Refuse columns beside reports that are answers, or that the file does not have."""
+        if header := self._header():
+            answer_columns = [*self._split_columns(), *self._choose_columns()]
+            refuse_beside(self.plan.document, answer_columns, self.beside, header)
+
     def list_unread(self) -> list[str]:
-        """The columns that nobody asks for; refuses columns beside reports that are answers or not there."""
-        header = self._header()
-        read = split_locations(list(self._choose_columns()), header, self.plan.locations, self.path.name)
-        if header:
-            refuse_beside(self.plan.document, [*read, *self._choose_columns()], self.beside, header)
-        return [name for name in header if name not in (*read, self.person, *self.beside)]
+        """The columns of the file that neither the plan nor the request names."""
+        named = (*self._split_columns(), self.person, *self.beside)
+        return [name for name in self._header() if name not in named]
+
+    def _split_columns(self) -> list[str]:
+        """The columns that answers are read from, where a location may be in two."""
+        columns = list(self._choose_columns())
+        return split_locations(columns, self._header(), self.plan.locations, self.path.name)
 
     def to_arrow(self, blocks: Sequence[Mapping[str, Any]]) -> pa.Table | None:
         """The columns beside some blocks; text, unless the file says what they hold."""
