@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, Number, people_expected, positive
 from deniable.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from deniable.study import Plan
 
 
 @click.command("plan")
@@ -54,7 +51,9 @@ def make_plan(
         console.refuse_existing([out], force)
     plan = reading.plan_study(study, people, influence)
     if ticket_key is not None:
-        plan = _add_key(plan, ticket_key)
+        from deniable.commands.shared.ticket_keys import add_ticket_key
+
+        plan = add_ticket_key(plan, ticket_key)
     if out is not None:
         plan.write(out, overwrite=force)
         click.echo(f"wrote {out}", err=True)
@@ -66,24 +65,5 @@ def make_plan(
     if out is not None and not as_json:
         console.say_next("serve", out, *keyed)
     elif not as_json:
-        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", "plan.json")
-
-
-def _add_key(plan: Plan, file: Path) -> Plan:
-    """The plan with a new key, or with the key that was made for the same plan before."""
-    from deniable.tickets import SigningKey
-
-    if file.exists():
-        same = plan.with_ticket_key(SigningKey.read(file).public)
-        owner = SigningKey.read_plan_id(file)
-        if same.id != owner:
-            raise InvalidParameter(
-                f"{file} is the ticket key of plan {owner[:12]}, which differs from this one; every plan "
-                "has a key of its own: name a new file"
-            )
-        return same
-    key = SigningKey.generate()
-    keyed = plan.with_ticket_key(key.public)
-    key.write(file, keyed.id)
-    click.echo(f"wrote {file}; deniable serve needs it, and who has it can make tickets", err=True)
-    return keyed
+        free = next(name for i in count(1) if not Path(name := f"plan{-i if i > 1 else ''}.json").exists())
+        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", free)

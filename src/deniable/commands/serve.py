@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from deniable.collect.intake import Served
     from deniable.collect.store import Store
     from deniable.study import Plan
-    from deniable.tickets import SigningKey
 
 
 @final
@@ -155,7 +154,10 @@ def run_collector(request: ServeRequest) -> None:
         if plan.id in read:
             raise InvalidParameter(f"plan {plan.id[:12]}, in {file}, is named twice; name every plan once")
         read[plan.id] = plan
-    signers = _read_signers(read.values(), request.keys)
+    from deniable.commands.shared.ticket_keys import read_signers
+
+    _warn_of_readers(request.keys)
+    signers = read_signers(read.values(), request.keys)
     with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Collector, Settings
@@ -216,29 +218,6 @@ def run_collector(request: ServeRequest) -> None:
             _warn_of_http(outside)
         serving.run(collector, taken, request.proxy, pair)
     click.echo("stopped; everything that was acknowledged is on disk", err=True)
-
-
-def _read_signers(plans: Iterable[Plan], files: Sequence[Path]) -> dict[str, SigningKey]:
-    """The key of each plan that takes tickets; every key must belong to a plan."""
-    from deniable.tickets import SigningKey
-
-    _warn_of_readers(files)
-    keys_by_plan = {SigningKey.read_plan_id(file): SigningKey.read(file) for file in files}
-    signers: dict[str, SigningKey] = {}
-    for plan in plans:
-        if plan.ticket_key is None:
-            continue
-        key = keys_by_plan.get(plan.id)
-        if key is None or key.public != plan.ticket_key:
-            raise InvalidParameter(
-                f"plan {plan.id[:12]} takes tickets; name the file of the key that it was made with: "
-                "--ticket-key FILE"
-            )
-        signers[plan.id] = key
-    for file in files:
-        if SigningKey.read_plan_id(file) not in signers:
-            raise InvalidParameter(f"{file} is the ticket key of no plan here; leave it out")
-    return signers
 
 
 def _refuse_damage(store: Store) -> None:

@@ -16,10 +16,9 @@ from deniable.design.preview import preview
 from deniable.design.problems import Checked, Problem, check
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import whole_number
-from deniable.frames import replacing
+from deniable.frames import read_toml, replacing
 from deniable.study import Plan
 from deniable.study.study import Study
-from deniable.study.toml import read_toml
 
 PEOPLE = 1000
 """How many people a page expects at first, where the file does not say."""

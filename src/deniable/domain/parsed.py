@@ -41,7 +41,7 @@ _CALLED = {
     "code": "a code that nobody listed",
 }
 _NEEDED = {"range": ("low", "high", "step"), "mean": ("low", "high"), "grid": _KINDS["grid"][:6]} | {
-    kind: (kind,) for kind in ("scale", "dates", "yes_no")
+    kind: (kind,) for kind in ("scale", "dates", "yes_no", "several")
 }
 _NEEDED |= {"text": ("alphabet",), "code": ("bits",)}
 _ALLOWED = (
@@ -49,38 +49,32 @@ _ALLOWED = (
 )
 
 
-def as_question(values: object, name: str = "this attribute") -> Domain | Several:
-    """A domain, or the options of a question of which all that apply are chosen."""
-    if isinstance(values, Several):
-        return values
-    if not isinstance(values, Mapping) or "several" not in values:
-        return as_domain(values, name)
-    _refuse_unknown(values, f"attributes.{name}", "several")
-    options = values["several"]
-    if not isinstance(options, list | tuple):
-        raise InvalidParameter(f"attributes.{name}.several must be a list of options, got {options!r}")
-    try:
-        return Several(options)
-    except InvalidParameter as problem:
-        raise InvalidParameter(f"{name!r}: {problem}") from None
-
-
 def as_domain(values: object, name: str = "this attribute") -> Domain:
-    """A domain as it is, the categories of a list of labels or of a dtype, or what a mapping says as a TOML
-    file does.
+    """What `as_question` makes of these values, where each person has one answer.
 
-    >>> as_domain({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
-    True
     >>> as_domain({"low": 0, "high": 10_000, "mean": True}) == Number(0, 10_000)
     True
     """
-    if isinstance(values, Domain):
+    question = as_question(values, name)
+    if isinstance(question, Several):
+        raise InvalidParameter(f"{name!r} has several answers; only a study asks such a question")
+    return question
+
+
+def as_question(values: object, name: str = "this attribute") -> Domain | Several:
+    """A domain or options as they are, the categories of a list of labels or of a dtype, or what a mapping
+    says as a TOML file does.
+
+    >>> as_question({"low": 0, "high": 100, "step": 10}) == Range(0, 100, step=10)
+    True
+    """
+    if isinstance(values, Domain | Several):
         return values
     if isinstance(values, Mapping):
         return _read_section(values, f"attributes.{name}")
     declared = getattr(values, "categories", None)  # of pandas' categorical dtypes and columns, polars' enums
     if declared is not None and not callable(declared):
-        return as_domain(list(declared), name)
+        values = list(declared)
     if isinstance(values, set | frozenset):
         raise InvalidParameter(f"{name!r}: a set has no order, and a plan's values have one; give a list")
     if isinstance(values, tuple) and len(values) == 2 and all(_is_number(value) for value in values):
@@ -97,19 +91,19 @@ def as_domain(values: object, name: str = "this attribute") -> Domain:
         raise InvalidParameter(f"{name!r}: {problem}") from None
 
 
-def _read_section(table: Mapping[Any, Any], where: str) -> Domain:
-    """The values, range, numbers or grid that a section of a TOML file describes."""
+def _read_section(table: Mapping[Any, Any], where: str) -> Domain | Several:
+    """The values, range, numbers, grid or options that a section of a TOML file describes."""
     kind = _kind(table)
     _refuse_unknown(table, where, kind)
     if kind == "values":
         if not isinstance(table["values"], list):
             raise InvalidParameter(f"{where}.values must be a list, got {table['values']!r}")
-        return as_domain(table["values"], where)
+        return as_question(table["values"], where)
     for key in _NEEDED[kind]:
         if key not in table:
             raise InvalidParameter(f"{where} has no {key!r}; {_needs(kind)}")
     try:
-        return _build_domain(kind, dict(table))
+        return _build_question(kind, dict(table))
     except InvalidParameter as problem:
         raise InvalidParameter(f"{where}: {problem}") from None
 
@@ -144,7 +138,7 @@ def _for_others(key: str, kind: str) -> str:
 
 
 def _kind(table: Mapping[Any, Any]) -> str:
-    for kind in ("values", "scale", "dates", "yes_no"):
+    for kind in ("several", "values", "scale", "dates", "yes_no"):
         if kind in table:
             return kind
     if any(key in table for key in ("south", "west", "north", "east", "rows", "columns")):
@@ -169,7 +163,7 @@ def _needs(kind: str) -> str:
     return f"{_ALLOWED}; a number whose mean is wanted has low, high and mean = true"
 
 
-def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
+def _build_question(kind: str, table: dict[str, Any]) -> Domain | Several:
     if kind == "range":
         return Range(**table)
     if kind == "scale":
@@ -182,6 +176,10 @@ def _build_domain(kind: str, table: dict[str, Any]) -> Domain:
         if table["yes_no"] is not True:
             raise InvalidParameter("yes_no is true where a question is answered with yes or no")
         return Categories(["yes", "no"])
+    if kind == "several":
+        if not isinstance(table["several"], list | tuple):
+            raise InvalidParameter(f"several is a list of options, got {table['several']!r}")
+        return Several(table["several"])
     if kind == "text":
         return Text(**table)
     if kind == "code":

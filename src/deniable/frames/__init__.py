@@ -16,7 +16,7 @@ from deniable.frames.answers import (
     separator_of,
     split_locations,
 )
-from deniable.frames.files import file_kind, replacing, require_file, require_pyarrow
+from deniable.frames.files import file_kind, read_toml, replacing, require_file, require_pyarrow
 from deniable.frames.frames import Backend, frame_of, frame_of_rows
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "is_table",
     "locate_rows",
     "read_answers",
+    "read_toml",
     "replacing",
     "require_file",
     "require_pyarrow",

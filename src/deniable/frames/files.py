@@ -55,6 +55,19 @@ def file_kind(path: Path) -> str:
     return "" if data is None else "another JSON file"
 
 
+def read_toml(file: Path) -> dict[str, Any]:
+    """What the file of a study holds; of one that is not in TOML it says what it seems to be."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        kind = file_kind(file)
+        mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
+        why = (
+            "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
+        )
+        raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
+
+
 def require_file(path: Path, remedy: str) -> Path:
     """The path of an existing file; else a refusal with the nearest name, or with what to do."""
     if path.is_dir():

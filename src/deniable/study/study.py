@@ -39,7 +39,7 @@ from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.references import name_protocol
 from deniable.explain.turnout import count_answered, infer_answered, read_answered
 from deniable.formatting import Printed, format_count
-from deniable.frames import require_file
+from deniable.frames import read_toml, require_file
 from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
 from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
@@ -69,7 +69,7 @@ from deniable.study.questionnaire import (
     usual_policy,
 )
 from deniable.study.together import join_attributes, read_target, read_together
-from deniable.study.toml import list_options, read_toml
+from deniable.study.toml import list_options
 
 _ANYTHING = Objective()
 _MOST_EPSILON = 44.0  # of one answer: a little more, and no threshold out of 2^64 differs from certainty

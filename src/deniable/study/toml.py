@@ -1,9 +1,8 @@
-"""Reads the TOML file of a study, and takes its sections apart."""
+"""Takes the sections of a study in TOML apart."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,135 +13,109 @@ from deniable.domain.categories import Several
 from deniable.domain.grid import Grid
 from deniable.domain.parsed import as_question
 from deniable.errors import InvalidParameter, not_among
-from deniable.frames import file_kind
 from deniable.plan.maps import Map
 from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
 
 _KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together", "target")
-_OF_MAP = ("map", "towns")
-_SECTIONS = ("attributes", "repeat", "objective", "survey", "importance")
-_TEXTS = ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title"))
-
-
-def read_toml(file: Path) -> dict[str, Any]:
-    """What the file of a study holds."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        kind = file_kind(file)
-        mixed = f"{file.name} is {kind}, not a study" + ("; Plan.read reads it" if kind == "a plan" else "")
-        why = (
-            "its lists or sections are nested too deeply" if isinstance(problem, RecursionError) else problem
-        )
-        raise InvalidParameter(mixed if kind else f"{file.name} is not valid TOML: {why}") from None
+_SECTIONS: dict[str, tuple[str, ...] | None] = {
+    "attributes": None,
+    "survey": ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title")),
+    "importance": None,
+    "repeat": ("epsilon_first", "epsilon_forever", "rounds"),
+    "objective": tuple(limit.name for limit in fields(Objective)),
+}
+"""The keys of each section of a study; names of attributes and tables are keys of two."""
+_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "protocol", "map", "towns")
+"""The keys of an attribute that say nothing about its values or its texts."""
 
 
 def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a study is made with, by name; files that it names are in the folder."""
-    options = _read_section(data, "a study")
-    sections = _read_section(options.pop("attributes", None), "attributes")
-    protocols, attributes = {}, {}
-    maps: dict[str, dict[str, Any]] = {}
-    importance: dict[str, Any] = {}
-    missing: dict[str, Any] = {}
-    only_if: dict[str, Any] = {}
-    answered: dict[str, Any] = {}
-    known: list[str] = []
-    keys_of_attributes = (
-        ("importance", importance),
-        ("missing", missing),
-        ("only_if", only_if),
-        ("answered", answered),
-    )
-    texts = _read_section(options.pop("survey", {}), "survey", _TEXTS)
-    asking = {"ask": texts.pop("ask")} if "ask" in texts else {}
+    options, sections = _split_sections(data)
+    attributes: dict[str, Domain | Several] = {}
+    chosen: dict[str, dict[str, Any]] = {key: {} for key in (*_OF_QUESTION, *OF_ATTRIBUTE)}
+    for name, section in sections["attributes"].items():
+        checked_text(name, "an attribute's name")
+        values = section
+        if isinstance(section, Mapping):
+            values = {key: value for key, value in section.items() if key not in chosen}
+            for key in section.keys() - values.keys():
+                chosen[key][name] = section[key]
+        attributes[name] = as_question(values, name)
+    for name, known in chosen["known"].items():
+        if not isinstance(known, bool):
+            raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
+    for name, protocol in chosen["protocol"].items():
+        if not isinstance(protocol, str):
+            raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
+    for name in sections["importance"]:
+        if name in chosen["importance"]:
+            raise InvalidParameter(f"the importance of {name!r} is given twice; leave out one of them")
+    if chosen["protocol"]:
+        usual = options.get("protocol", {})
+        by_name = usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)
+        options["protocol"] = {**by_name, **chosen["protocol"]}
+    if chosen["missing"]:
+        usual = options.get("missing", "refuse")
+        options["missing"] = dict.fromkeys(attributes, usual) | chosen["missing"]
+    texts = sections["survey"]
+    if "ask" in texts:
+        options["ask"] = texts.pop("ask")
     if isinstance(options.get("title"), Mapping):
         texts["title"] = options.pop("title")
-    about: dict[str, dict[str, Any]] = {kind: {} for kind in OF_ATTRIBUTE}
-    for name, table in sections.items():
-        checked_text(name, "an attribute's name")
-        if isinstance(table, Mapping):
-            for kind in OF_ATTRIBUTE:
-                if kind in table:
-                    about[kind][name] = table[kind]
-            table = {key: value for key, value in table.items() if key not in OF_ATTRIBUTE}
-            for key, values in keys_of_attributes:
-                if key in table:
-                    values[name] = table.pop(key)
-            if _read_known(name, table.pop("known", False)):
-                known.append(name)
-            if map_keys := {key: table.pop(key) for key in _OF_MAP if key in table}:
-                maps[name] = map_keys
-        attributes[name], protocol = _read_attribute(name, table)
-        if protocol is not None:
-            protocols[name] = protocol
-    for name, weight in _read_section(options.pop("importance", {}), "importance").items():
-        if name in importance:
-            raise InvalidParameter(f"the importance of {name!r} is given twice; leave out one of them")
-        importance[name] = weight
-    rounds = ("epsilon_first", "epsilon_forever", "rounds")
-    again = _read_section(options.pop("repeat", {}), "repeat", rounds)
-    limits = tuple(limit.name for limit in fields(Objective))
-    caps = _read_section(options.pop("objective", {}), "objective", limits)
+    if texts or any(chosen[kind] for kind in OF_ATTRIBUTE):
+        by_attribute: dict[str, Any] = {kind: chosen[kind] for kind in OF_ATTRIBUTE[1:]}
+        options["survey"] = Texts(**texts, questions=chosen["question"], **by_attribute)
+    return {
+        "attributes": attributes,
+        **options,
+        **sections["repeat"],
+        "objective": Objective(**sections["objective"]),
+        "importance": chosen["importance"] | sections["importance"],
+        "only_if": chosen["only_if"],
+        "answered": chosen["answered"],
+        "known": [name for name, known in chosen["known"].items() if known],
+        "maps": {
+            name: _read_map(name, domain, chosen["map"].get(name), chosen["towns"].get(name), folder)
+            for name, domain in attributes.items()
+            if name in chosen["map"] or name in chosen["towns"]
+        },
+    }
+
+
+def _split_sections(data: object) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The keys of a study, and its sections, of which only that of the attributes must be there."""
+    options = _read_section(data, "a study")
     if "share" in options:
         raise InvalidParameter('the key share is called mechanism now: mechanism = "split"')
-    _read_section(options, "the study", (*_KEYS, *_SECTIONS))
-    if protocols:
-        usual = options.get("protocol", {})
-        options["protocol"] = (
-            dict(usual if isinstance(usual, Mapping) else dict.fromkeys(attributes, usual)) | protocols
-        )
-    if texts or any(about.values()):
-        texts_by_attribute: dict[str, Any] = {kind: about[kind] for kind in OF_ATTRIBUTE[1:]}
-        texts_by_attribute["questions"] = about["question"]
-        options["survey"] = Texts(**texts, **texts_by_attribute)
-    if missing:
-        usual = options.get("missing", "refuse")
-        options["missing"] = dict.fromkeys(attributes, usual) | missing
-    choices = {"objective": Objective(**caps), "importance": importance, "only_if": only_if}
-    choices |= {"answered": answered, "known": known}
-    choices["maps"] = {name: _read_map(name, attributes[name], keys, folder) for name, keys in maps.items()}
-    return {"attributes": attributes, **options, **again, **choices, **asking}
+    sections = {
+        name: _read_section(options.pop(name, None if name == "attributes" else {}), name, keys)
+        for name, keys in _SECTIONS.items()
+    }
+    return _read_section(options, "the study", (*_KEYS, *_SECTIONS)), sections
 
 
-def _read_section(table: object, what: str, known: Iterable[str] | None = None) -> dict[str, Any]:
+def _read_section(table: object, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise InvalidParameter(
             f"{what} must be a section of its own" if table is not None else f"there is no section [{what}]"
         )
-    for name in table if known is not None else ():
-        if name not in list(known or ()):
-            raise InvalidParameter(not_among(str(name), f"a key of {what}", known or ()))
+    for name in table:
+        if known is not None and name not in known:
+            raise InvalidParameter(not_among(str(name), f"a key of {what}", known))
     return dict(table)
 
 
-def _read_known(name: str, known: object) -> bool:
-    if not isinstance(known, bool):
-        raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
-    return known
-
-
-def _read_map(name: str, domain: Domain | Several, map_keys: Mapping[str, Any], folder: Path) -> Map:
+def _read_map(name: str, domain: Domain | Several, file: object, towns: Any, folder: Path) -> Map:
     """The map of a grid: a file, the names of towns, or both."""
-    where, file = f"attributes.{name}", map_keys.get("map")
+    where = f"attributes.{name}"
     if not isinstance(domain, Grid):
         raise InvalidParameter(f"{where}: map and towns are for locations on a grid")
     if file is not None and not isinstance(file, str):
         raise InvalidParameter(f"{where}.map is the name of a file, got {file!r}")
     try:
         if file is None:
-            return Map.of(domain, towns=map_keys["towns"])
-        return Map.read(folder / file, domain, map_keys.get("towns"))
+            return Map.of(domain, towns=towns)
+        return Map.read(folder / file, domain, towns)
     except InvalidParameter as problem:
         raise InvalidParameter(f"{where}: {problem}") from None
-
-
-def _read_attribute(name: str, section: object) -> tuple[Domain | Several, str | None]:
-    """What is asked under a name, and the protocol if a section names one."""
-    if not isinstance(section, Mapping):
-        return as_question(section, name), None
-    table = dict(section)
-    protocol = table.pop("protocol", None)
-    if protocol is not None and not isinstance(protocol, str):
-        raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
-    return as_question(table, name), protocol
