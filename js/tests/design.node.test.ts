@@ -2,10 +2,19 @@
 
 import { expect, it } from "vitest";
 import { inToml } from "../pages/design/draft.js";
-import { atMost } from "../pages/design/figures.js";
+import { atMost, type Precision, verdict } from "../pages/design/figures.js";
 
 it("rounds the factor that it promises up", () => {
   expect([Math.E, 20.0855, 1234.01].map(atMost)).toEqual(["2.72", "20.1", "1,240"]);
+});
+
+it("says where nothing will be known, by the figure and not by its words", () => {
+  const words = (what: string, known: boolean, margin: string): string =>
+    verdict({ what, known, known_to_within: margin, word: "rough" } as Precision);
+  expect(words("share", true, "3 points")).toBe("± 3 points: rough");
+  expect(words("mean", false, "the whole range")).toBe("nothing is known: rough");
+  expect(words("found", true, "from 0.8 %")).toBe("found from 0.8 %");
+  expect(words("found", false, "no share is enough")).toBe("found at most half of the time");
 });
 
 it("writes keys as the file has them, in quotes where they need these", () => {

@@ -260,10 +260,10 @@ def say_found(share: float, shown: str, which: str = "a value") -> str:
     >>> say_found(0.02, "2 %")
     'Values with a share of 2 % are found about half of the time.'
     >>> say_found(32.0, "3200 %")
-    'Not even a value that everybody has is found half of the time.'
+    'Even a value that everybody has is found at most half of the time.'
     """
     if share >= 1:
-        return f"Not even {which} that everybody has is found half of the time."
+        return f"Even {which} that everybody has is found at most half of the time."
     return f"Values with a share of {shown} are found about half of the time."
 
 

@@ -43,7 +43,9 @@ def test_words_have_limits_in_points(count: int, width: float | None, points: fl
     error = points / 100 / HALF_WIDTH * (1 - 1e-9)
     one = Precision("vote", "share" if width is None else "mean", count, 1000, error, width)
     assert one.use == use
-    assert replace(one, stderr=0.6).format_margin() == ("the whole range" if width else "all 100 points")
+    nothing = replace(one, stderr=0.6)
+    assert (one.is_known, nothing.is_known) == (True, False)
+    assert nothing.format_margin() == ("the whole range" if width else "all 100 points")
     assert replace(
         one, people=one.people_enough(), stderr=error * (1000 / one.people_enough()) ** 0.5
     ).use in ("clear", "useful")

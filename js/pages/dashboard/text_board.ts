@@ -111,7 +111,7 @@ export class TextBoard {
           {},
           limit.limit < 1
             ? `A value that ${percent(limit.limit)} of people have is found about half of the time.`
-            : "Not even a value that everybody has is found half of the time.",
+            : "Even a value that everybody has is found at most half of the time.",
         ),
       access.role === "operator"
         ? [

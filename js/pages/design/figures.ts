@@ -13,6 +13,8 @@ export interface Precision {
   readonly sentence: string;
   readonly what: string;
   readonly what_is_read: string;
+  /** Whether the margin is below all that is possible. */
+  readonly known: boolean;
   readonly known_to_within: string;
   /** The margin beside an average share; null where nothing is known. */
   readonly ratio: number | null;
@@ -101,8 +103,6 @@ export interface Preview {
 
 const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`;
 const part = (share: number): string => `${(100 * Math.max(0, Math.min(1, share))).toFixed(2)}%`;
-const known = ({ known_to_within: margin, what }: Precision): string =>
-  what === "found" ? `found ${margin}` : formatMargin(margin); // "from 0.8 %"
 
 /** A number in three digits, or in powers of ten, rounded up: it is promised. */
 export function atMost(times: number): string {
@@ -124,7 +124,10 @@ export function judged(precisions: readonly Precision[], name: string): Precisio
 
 /** A question's result in a few words: "± 3.1 points: useful"; of text, from which share on it is found. */
 export function verdict(precision: Precision): string {
-  return precision.what === "found" ? known(precision) : `${known(precision)}: ${precision.word}`;
+  if (precision.what !== "found") return `${formatMargin(precision)}: ${precision.word}`;
+  return precision.known
+    ? `found ${precision.known_to_within}` // "from 0.8 %"
+    : "found at most half of the time";
 }
 
 export function errors({ precisions, people, tables, turnout }: Forecast): Child {

@@ -145,6 +145,8 @@ export function showTogether(section: HTMLElement, joining: Joining): void {
 export interface Table {
   readonly of: string;
   readonly by: string;
+  /** Whether the margin is below all that is possible. */
+  readonly known: boolean;
   readonly known_to_within: string;
   /** The margin beside an average share; null where nothing is known. */
   readonly ratio: number | null;
@@ -153,9 +155,9 @@ export interface Table {
   readonly sentence: string;
 }
 
-/** A margin as the server says it: not a number where it is all that is possible. */
-export const formatMargin = (margin: string): string =>
-  /^\d/.test(margin) ? `± ${margin}` : "nothing is known";
+/** A margin as the server says it, where anything will be known. */
+export const formatMargin = ({ known, known_to_within }: Pick<Table, "known" | "known_to_within">): string =>
+  known ? `± ${known_to_within}` : "nothing is known";
 
 /** What each table will tell. */
 export function expected(
@@ -163,18 +165,18 @@ export function expected(
   bar: (share: number, kind: string) => Element,
 ): HTMLElement[] {
   if (!tables.length) return [];
-  const row = ({ of, by, known_to_within: margin, ratio, use, word, sentence: said }: Table): HTMLElement =>
+  const row = (table: Table): HTMLElement =>
     h(
       "li",
-      { class: `known ${use}` },
+      { class: `known ${table.use}` },
       h(
         "p",
         {},
-        h("strong", {}, quoted(of), " by ", quoted(by)),
-        h("span", { class: "margin" }, `${formatMargin(margin)}: ${word}`),
+        h("strong", {}, quoted(table.of), " by ", quoted(table.by)),
+        h("span", { class: "margin" }, `${formatMargin(table)}: ${table.word}`),
       ),
-      bar(ratio ?? 1, "value"),
-      h("p", { class: "soft" }, sentence(said)),
+      bar(table.ratio ?? 1, "value"),
+      h("p", { class: "soft" }, sentence(table.sentence)),
     );
   return [
     h("h3", {}, "Tables of two answers"),

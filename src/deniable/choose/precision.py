@@ -62,6 +62,11 @@ class Precision:
         return HALF_WIDTH * self.stderr * (self.width or 1.0)
 
     @property
+    def is_known(self) -> bool:
+        """Whether the margin is below all that is possible, so that anything will be known."""
+        return HALF_WIDTH * self.stderr < 1
+
+    @property
     def use(self) -> Use:
         """Whether it is worth reading, by the margin: of shares in points, else in hundredths of the range.
 
@@ -123,12 +128,8 @@ class Precision:
     def format_margin(self) -> str:
         """As people read it: points of a share, or the attribute's own unit, up to all that is possible."""
         if self.what == FOUND:
-            return (
-                f"from {100 * self.margin:.2g} %"
-                if self.margin < 1
-                else "not even a value that everybody has"
-            )
-        if not HALF_WIDTH * self.stderr < 1:  # nothing will be known
+            return f"from {100 * self.margin:.2g} %" if self.is_known else "no share is enough"
+        if not self.is_known:
             return "all 100 points" if self.width is None else "the whole range"
         return (
             f"{round_digits(100 * self.margin, 2):g} points"

@@ -194,7 +194,7 @@ def warning(considered: Considered, n: int) -> str | None:
     )
     if reading.what == FOUND:
         known = f"Values of {name} are found about half of the time {precision.format_margin()} of people on."
-        if precision.margin >= 1:
+        if not precision.is_known:
             known = say_found(precision.margin, "", f"a value of {name}")
     text = f"With {format_count(n, 'person')} {about} would be noise. {known} {others}"
     if precision.is_reachable:

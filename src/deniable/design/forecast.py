@@ -41,6 +41,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
                 | {
                     "question": questions.get(precision.attribute),  # none is whether a question is answered
                     "what_is_read": precision.describe(),
+                    "known": precision.is_known,
                     "known_to_within": precision.format_margin(),
                     "ratio": precision.ratio,
                     "word": name_use(precision.use),
@@ -66,6 +67,7 @@ def _describe_table(table: ExpectedTable) -> dict[str, Any]:
         "cell": table.cell.margin,
         "share": table.share.margin,
         "people_for_difference": table.people_for_difference,
+        "known": table.share.is_known,
         "known_to_within": table.share.format_margin(),
         "ratio": table.share.ratio,
         "use": table.share.use,

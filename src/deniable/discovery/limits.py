@@ -95,7 +95,7 @@ def _final_power(final: Linear, n: int, tail: float) -> Callable[[float], float]
 
 
 def _solve(power: Callable[[float], float]) -> float:
-    """The share that is found half of the time; 1 where not even a value that everybody has is."""
+    """The share that is found half of the time; 1 where even what everybody has is found less often."""
     if power(1.0) < 0.5:
         return 1.0
     return float(bisect(lambda share: power(float(share)) >= 0.5, 0.0, 1.0))

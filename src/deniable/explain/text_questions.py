@@ -82,7 +82,7 @@ class UnlistedQuestion:
         return [round(people * chance) for chance in self.chances]
 
     def anticipate_limit(self, people: int) -> float:
-        """The limit with this many people, above 1 where not even what everybody has is found that often."""
+        """The limit with this many people, above 1 where even what everybody has is found less often."""
         limit = self.find_limit(self.expect(people))
         if limit < _SURE:
             return limit
