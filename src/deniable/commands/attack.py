@@ -33,9 +33,7 @@ class AttackRequest:
 
     plan: Path = argument("plan", type=FILE)
     data: Path | None = option(
-        "--data",
-        type=FILE,
-        help="A CSV or Parquet file of people: the attacker's background and targets.",
+        "--data", type=FILE, help="A CSV or Parquet file of people: the attacker's background and targets."
     )
     separator: str | None = taken(options.separator)
     collections: int = option(
@@ -44,18 +42,8 @@ class AttackRequest:
         default="5",
         help="How often everybody answers.",
     )
-    top: int = option(
-        "--top",
-        type=COUNT,
-        default="10",
-        help="The number of candidates that count as found.",
-    )
-    users: int = option(
-        "--users",
-        type=COUNT,
-        default="2,000",
-        help="The number of people to look for.",
-    )
+    top: int = option("--top", type=COUNT, default="10", help="The number of candidates that count as found.")
+    users: int = option("--users", type=COUNT, default="2,000", help="The number of people to look for.")
     seed: int = option("--seed", type=SEED, default="1", help="The seed of the simulation.")
     as_json: bool = taken(console.as_json)
     plot_files: Sequence[Path] = taken(writing.plot("the page"))

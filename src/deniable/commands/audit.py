@@ -72,18 +72,8 @@ class AuditRequest:
         type=POSITIVE,
         help="Test this epsilon instead of the plan's, for all pairs, also of distant metric values.",
     )
-    level: float = option(
-        "--level",
-        type=REAL,
-        default="0.9999",
-        help="The confidence of the lower bound.",
-    )
-    timeout: float = option(
-        "--timeout",
-        type=POSITIVE,
-        default="30",
-        help="Seconds to wait for the program.",
-    )
+    level: float = option("--level", type=REAL, default="0.9999", help="The confidence of the lower bound.")
+    timeout: float = option("--timeout", type=POSITIVE, default="30", help="Seconds to wait for the program.")
     as_json: bool = taken(console.as_json)
 
 

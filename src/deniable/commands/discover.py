@@ -44,10 +44,7 @@ class DiscoverRequest:
         help="A public list, a value a line; not made from these reports. It finds rarer ones.",
     )
     alpha: float = option(
-        "--alpha",
-        type=REAL,
-        default="0.05",
-        help="The chance that any value is shown which nobody has.",
+        "--alpha", type=REAL, default="0.05", help="The chance that any value is shown which nobody has."
     )
     least: int = option(
         "--least",
@@ -104,12 +101,7 @@ def discover_file(request: DiscoverRequest) -> None:
 
 
 def _ask_collector(
-    plan: Plan,
-    source: str,
-    number: int | None,
-    query: Query,
-    token: str | None,
-    show: Show,
+    plan: Plan, source: str, number: int | None, query: Query, token: str | None, show: Show
 ) -> Discovery:
     """What a collector finds at its address, or this process in its store."""
 

@@ -17,9 +17,7 @@ PEOPLE = 50_000
 @click.command("init")
 @click.argument("study", type=FILE, default=Path("study.toml"))
 @click.option(
-    "--data",
-    type=FILE,
-    help=f"Also write the answers of {PEOPLE:,} simulated people to this CSV file.",
+    "--data", type=FILE, help=f"Also write the answers of {PEOPLE:,} simulated people to this CSV file."
 )
 @console.force
 def write_example(study: Path, data: Path | None, force: bool) -> None:

@@ -224,9 +224,4 @@ def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None, peo
             row = {key: row[key] for key in ("attribute", "what", "count", "width")}
             row["people"] = precision.people_needed(error / 100)
         rows.append(row)
-    return {
-        "plan": plan.id,
-        "error": error,
-        "people": people,
-        "questions": rows,
-    }
+    return {"plan": plan.id, "error": error, "people": people, "questions": rows}

@@ -42,18 +42,8 @@ class ServeRequest:
     """The plans to serve, where, and what to take."""
 
     plans: Sequence[Path] = argument("plans", type=FILE, nargs=-1, required=True)
-    host: str = option(
-        "--host",
-        metavar="ADDRESS",
-        default="127.0.0.1",
-        help="Listen on this address.",
-    )
-    port: int = option(
-        "--port",
-        type=PORT,
-        default="8000",
-        help="Listen on this port; 0 is any free one.",
-    )
+    host: str = option("--host", metavar="ADDRESS", default="127.0.0.1", help="Listen on this address.")
+    port: int = option("--port", type=PORT, default="8000", help="Listen on this port; 0 is any free one.")
     url: str | None = option(
         "--url",
         metavar="ADDRESS",
@@ -62,10 +52,7 @@ class ServeRequest:
     )
     store: str = taken(store_option)
     minimum: int = option(
-        "--minimum",
-        type=COUNT,
-        default="100",
-        help="Show no estimates from fewer reports.",
+        "--minimum", type=COUNT, default="100", help="Show no estimates from fewer reports."
     )
     invited: bool = option(
         "--invited", is_flag=True, help="Take only reports with an invitation; see deniable tokens."

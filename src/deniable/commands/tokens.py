@@ -48,14 +48,10 @@ class TokensRequest:
 
     plans: tuple[Path, ...] = argument("plans", metavar="PLAN...", type=FILE, nargs=-1, required=True)
     count: int | None = option(
-        "--count",
-        type=Number(partial(whole, least=1, most=10**7)),
-        help="The number of invitations to make.",
+        "--count", type=Number(partial(whole, least=1, most=10**7)), help="The number of invitations to make."
     )
     withdraw: bool = option(
-        "--withdraw",
-        is_flag=True,
-        help="Withdraw all unused invitations instead; their links stop working.",
+        "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."
     )
     yes: bool = option("--yes", is_flag=True, help="Confirm --withdraw.")
     store: str = taken(store_option)
@@ -248,14 +244,7 @@ def _write_letters(
         written = [Letter.read(request.template)]
     with suggest_extra(), console.progress("writing letters") as show:
         return write_page(
-            title,
-            request.url,
-            codes,
-            links,
-            people,
-            written,
-            "cards" if request.cards else "letters",
-            show,
+            title, request.url, codes, links, people, written, "cards" if request.cards else "letters", show
         )
 
 

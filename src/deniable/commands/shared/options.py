@@ -239,8 +239,5 @@ def numbers_option(name: str, read: Callable[[str], Any], text: str, **more: Any
 def zone_option(text: str) -> Callable[[Any], Any]:
     """An option that takes a time zone."""
     return click.option(
-        "--time-zone",
-        "zone",
-        type=Zone(),
-        help=f"{text}, such as Europe/Berlin.  [default: this machine's]",
+        "--time-zone", "zone", type=Zone(), help=f"{text}, such as Europe/Berlin.  [default: this machine's]"
     )
