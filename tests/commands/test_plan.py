@@ -59,6 +59,8 @@ def test_from_an_example_study_to_estimates(run: Run, ending: str) -> None:
     assert "@inproceedings" in planned.out
     plan = Plan.read("plan.json")
     assert plan == Study.read("study.toml").plan(20_000)
+    Path("-plan.json").write_bytes(Path("plan.json").read_bytes())
+    assert run("verify", "./-plan.json").err == "next: deniable serve ./-plan.json\n"
     verified = run("verify", "plan.json")
     assert (verified.code, verified.err) == (0, "next: deniable serve plan.json\n")
     assert verified.out.startswith(f"plan {plan.id}\nloss per record     1.000000000\n")

@@ -167,7 +167,7 @@ def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> Non
         stay = "is open, too, and still takes" if len(others) == 1 else "are open, too, and still take"
         click.echo(
             f"warning: {format_members('round', others)} {stay} reports; to close one: "
-            f"deniable rounds {plan} --close {others[0]}",
+            f"{console.write_command('rounds', plan, '--close', others[0])}",
             err=True,
         )
 

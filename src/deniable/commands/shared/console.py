@@ -72,7 +72,13 @@ def writing(file: Path, private: bool = False, announced: bool = True) -> Iterat
 
 def say_next(*words: object, before: str = "") -> None:
     """Say on stderr which command comes next, with the files just used; `before` is what to do first."""
-    click.echo(f"next: {before}{shlex.join(['deniable', *map(str, words)])}", err=True)
+    click.echo(f"next: {before}{write_command(*words)}", err=True)
+
+
+def write_command(*words: object) -> str:
+    """A command as a shell takes it; a file whose name begins with a dash is not taken for an option."""
+    texts = [f"./{word}" if isinstance(word, Path) and f"{word}"[0] == "-" else f"{word}" for word in words]
+    return shlex.join(["deniable", *texts])
 
 
 @contextmanager

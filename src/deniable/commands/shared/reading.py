@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniable.commands.shared.console import write_command
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def read_plan(path: Path) -> Plan:
     except InvalidPlan as problem:
         kind = file_kind(path)
         if kind == "a study":
-            command = f"deniable plan {path} --people 50000 -o plan.json"
+            command = write_command("plan", path, "--people", 50000, "-o", "plan.json")
             raise InvalidPlan(
                 f"{path.name} is a study, not a plan; make a plan of it with: {command}"
             ) from None
