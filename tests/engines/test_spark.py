@@ -182,6 +182,7 @@ def test_the_shell_works_on_a_cluster(driver: spark.SparkDriver, tmp_path: Path)
     )
     assert made == 0, wrote
     assert "wrote 20,000 reports" in wrote
+    assert "were left out: name\nnext: deniable estimate" in wrote
     assert seen == 0, shown
     assert "red" in shown
     assert refused != 0

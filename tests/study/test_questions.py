@@ -164,11 +164,17 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
         [block] = plan.read_reports(tmp_path / f"{number}.parquet")
         found.append(Wire(plan).bodies(block))
     assert found[0] == found[1]
-    (tmp_path / "wrong.csv").write_text(one.replace("no,,", "no,25,"), encoding="utf-8")
     wrong = tmp_path / "wrong.parquet"
-    refused = run("privatize", known, str(tmp_path / "wrong.csv"), "--out", str(wrong))
-    assert "'hours' has an answer, but is asked only if 'works' is yes" in refused.err
+    for before, after, why in (
+        ("no,,", "no,25,", "'hours' has an answer, but is asked only if 'works' is yes"),
+        ("none of these", "tv; paper", "'paper' is not an option of 'media' (tv, radio, web)"),
+    ):
+        (tmp_path / "wrong.csv").write_text(one.replace(before, after), encoding="utf-8")
+        refused = run("privatize", known, str(tmp_path / "wrong.csv"), "--out", str(wrong))
+        assert refused.err.startswith(f"error: wrong.csv, line 3: {why}")
     assert not wrong.exists()
+    with pytest.raises(InvalidValue, match=r"row 1, counting from 0: the answer to 'media' [^']*$"):
+        plan.encode([PERSON, PERSON | {"media": "tv; paper"}])
     assert "'media' asks for all that apply of tv, radio, web" in run("verify", known).out
 
 

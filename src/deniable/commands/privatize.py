@@ -15,14 +15,17 @@ from deniable.commands.shared.answers import Answers
 from deniable.commands.shared.options import FILE, ROUND, SEED, argument, as_request, option, taken
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
+from deniable.reports.privatize import list_unread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from deniable.frames import Show
     from deniable.reports import Reports
+    from deniable.study import Plan
 
     Block = tuple[Reports, pa.Table | None]
+    Groups = Counter[tuple[object, ...]]
 
 _GROUPS = 100_000  # combinations that are told apart
 
@@ -102,8 +105,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
         raise InvalidParameter("--round and --person are for plans that ask again; this one asks once")
     answers = Answers(read, request.data, request.separator, request.person, beside=tuple(request.beside))
     answers.refuse_beside()
-    unread = answers.list_unread()
-    groups: Counter[tuple[object, ...]] = Counter()
+    groups: Groups = Counter()
     with console.progress("privatizing") as show:
         blocks = (
             _privatize_again(answers, request, show)
@@ -111,11 +113,7 @@ def privatize_file(request: PrivatizeRequest) -> None:
             else _privatize_once(answers, request.seed, show)
         )
         n = write_blocks(request.out, read.document, _count_groups(blocks, groups), overwrite=request.force)
-    click.echo(f"wrote {format_count(n, 'report')} to {request.out}", err=True)
-    if unread:
-        click.echo(f"columns that the plan does not ask for were left out: {shorten_names(unread)}", err=True)
-    if request.beside:
-        click.echo(_describe_beside(request.beside, groups), err=True)
+    _say_written(read, request, n, answers.header(), groups)
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = format_count(answers.absent.total(), "missing answer")
@@ -125,27 +123,39 @@ def privatize_file(request: PrivatizeRequest) -> None:
         )
     if request.seed is not None:
         click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
+    _say_next(read, request.plan, request.out)
+
+
+def _say_written(
+    read: Plan, request: PrivatizeRequest, n: int, header: Sequence[str], groups: Groups
+) -> None:
+    """Says how many reports were written, which columns were left out, and which stand beside reports as they
+    are, with how few reports share their values.
+    """
+    click.echo(f"wrote {format_count(n, 'report')} to {request.out}", err=True)
+    if unread := list_unread(read.document, header, [request.person, *request.beside]):
+        click.echo(f"columns that the plan does not ask for were left out: {shorten_names(unread)}", err=True)
+    if request.beside:
+        text = f"not protected, beside each report as in the file: {', '.join(request.beside)}"
+        if len(groups) > _GROUPS:
+            text += f"; more than {_GROUPS:,} combinations may point to single people"
+        elif groups:
+            smallest = format_count(min(groups.values()), "report")
+            text += f"; {format_count(len(groups), 'combination')}, the smallest of {smallest}"
+        click.echo(text, err=True)
+
+
+def _say_next(read: Plan, *files: object) -> None:
     is_listed = any(part.listed for part in read.document.parts)
-    console.say_next("estimate" if is_listed else "discover", request.plan, request.out)
+    console.say_next("estimate" if is_listed else "discover", *files)
 
 
-def _count_groups(blocks: Iterator[Block], groups: Counter[tuple[object, ...]]) -> Iterator[Block]:
+def _count_groups(blocks: Iterator[Block], groups: Groups) -> Iterator[Block]:
     """Passes blocks on, and counts the reports of each combination of values in the columns beside them."""
     for reports, beside in blocks:
         if beside is not None and len(groups) <= _GROUPS:
             groups.update(zip(*(column.to_pylist() for column in beside.columns), strict=True))
         yield reports, beside
-
-
-def _describe_beside(beside: Sequence[str], groups: Counter[tuple[object, ...]] | None) -> str:
-    """Says which columns are copied beside reports as they are, and how few reports share their values."""
-    text = f"not protected, beside each report as in the file: {', '.join(beside)}"
-    if not groups:
-        return text
-    if len(groups) > _GROUPS:
-        return f"{text}; more than {_GROUPS:,} combinations may point to single people"
-    smallest = format_count(min(groups.values()), "report")
-    return f"{text}; {format_count(len(groups), 'combination')}, the smallest of {smallest}"
 
 
 def _privatize_on_spark(request: PrivatizeRequest) -> None:
@@ -158,10 +168,8 @@ def _privatize_on_spark(request: PrivatizeRequest) -> None:
         with plain_spark_errors():
             people = session.read.parquet(str(request.data))
         reports = read.privatize(people, into=str(request.out), beside=request.beside)
-        click.echo(f"wrote {format_count(reports.count(), 'report')} to {request.out}", err=True)
-    if request.beside:
-        click.echo(_describe_beside(request.beside, None), err=True)
-    console.say_next("estimate", request.plan, "--from", request.out)
+        _say_written(read, request, reports.count(), people.columns, Counter())
+    _say_next(read, request.plan, "--from", request.out)
 
 
 def _privatize_once(answers: Answers, seed: int | None, show: Show) -> Iterator[Block]:

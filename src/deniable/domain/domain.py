@@ -126,15 +126,13 @@ def format_privacy(domain: Domain, unit: str) -> str:
 
 def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> None:
     """Refuse codes of missing answers; the remedy depends on whether "no answer" can be a value."""
-    missing = int((codes == NO_ANSWER).sum())
-    if missing:
-        where = (
-            f", the first in row {int(np.argmax(codes == NO_ANSWER))}, counting from 0"
-            if len(codes) > 1
-            else ""
-        )
+    missing = np.flatnonzero(codes == NO_ANSWER)
+    if missing.size:
         raise InvalidValue(
-            f"{missing} of {len(codes)} answers to {quote(name)} are missing{where}",
+            f"the answer to {quote(name)} is missing"
+            if len(codes) == 1
+            else f"{missing.size} of {len(codes)} answers to {quote(name)} are missing, the first in row "
+            f"{missing[0]}, counting from 0",
             "decide what that means: missing='value' makes it a value of its own, missing='random' answers "
             "at random"
             if has_no_answer

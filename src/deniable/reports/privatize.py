@@ -14,7 +14,7 @@ from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, View, is_missing, people_of, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidParameter, InvalidValue, not_among
-from deniable.frames import column_names, columns_of
+from deniable.frames import column_names, columns_of, split_locations
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, Attribute, list_several
 from deniable.randomness import Words, checked_source
 from deniable.reports.reports import Reports
@@ -114,6 +114,13 @@ def choose_columns(
     return columns
 
 
+def list_unread(document: PlanDocument, header: Sequence[str], named: Collection[str | None]) -> list[str]:
+    """The columns of a table that a plan does not ask for, and that are not named otherwise."""
+    chosen = list(choose_columns(document, document.attributes, header))
+    read = split_locations(chosen, header, document.locations)
+    return [name for name in header if name not in read and name not in named]
+
+
 def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of attributes that are there, from those of questions."""
     spread = dict(columns)
@@ -151,7 +158,14 @@ def lacks_answer(answer: object) -> bool:
 def split_options(name: str, options: Sequence[Attribute], column: object) -> dict[str, list[str | None]]:
     """A column of yes and no for each option, from lists of options or texts such as `tv;web`."""
     known = [option.option for option in options]
-    rows = [_read_options(item, known, name) for item in to_list(column, name)]
+    rows, items = [], to_list(column, name)
+    for item in items:
+        try:
+            rows.append(_read_options(item, known, name))
+        except InvalidValue as problem:
+            where = f"row {len(rows)}, counting from 0"
+            refusal = f"{where}: the answer to {name!r} is not a list of its options ({', '.join(known)})"
+            raise problem if len(items) == 1 else InvalidValue(refusal) from None
     columns: dict[str, list[str | None]] = {}
     for option in options:
         columns[option.name] = [

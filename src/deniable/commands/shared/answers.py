@@ -6,6 +6,7 @@ position. A number that is too large is one kind, whichever number it is.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,11 +77,11 @@ class Answers:
             if self.person is not None:
                 self._people.extend(to_list(block[self.person], self.person))
             try:
-                codes = self._encode_partly(block) if self.analyzed else self.plan.encode(block)
+                codes = self._encode(block)
             except InvalidValue as problem:
                 kinds.add(block)
                 if not kinds.by_reason:  # it is about several columns, or about an option
-                    raise InvalidValue(f"{self.path.name}: {problem}") from None
+                    raise self._locate_refusal(problem, block, kinds.rows) from None
             else:
                 if not kinds.by_reason:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
@@ -96,19 +97,10 @@ class Answers:
 
     def refuse_beside(self) -> None:
         """Refuse columns beside reports that are answers, or that the file does not have."""
-        if header := self._header():
-            answer_columns = [*self._split_columns(), *self._choose_columns()]
-            refuse_beside(self.plan.document, answer_columns, self.beside, header)
-
-    def list_unread(self) -> list[str]:
-        """The columns of the file that neither the plan nor the request names."""
-        named = (*self._split_columns(), self.person, *self.beside)
-        return [name for name in self._header() if name not in named]
-
-    def _split_columns(self) -> list[str]:
-        """The columns that answers are read from, where a location may be in two."""
-        columns = list(self._choose_columns())
-        return split_locations(columns, self._header(), self.plan.locations, self.path.name)
+        if header := self.header():
+            chosen = list(self._choose_columns())
+            split = split_locations(chosen, header, self.plan.locations, self.path.name)
+            refuse_beside(self.plan.document, [*split, *chosen], self.beside, header)
 
     def to_arrow(self, blocks: Sequence[Mapping[str, Any]]) -> pa.Table | None:
         """The columns beside some blocks; text, unless the file says what they hold."""
@@ -132,7 +124,7 @@ class Answers:
     def _choose_columns(self) -> dict[str, Any]:
         """Chooses the columns to read, with the labels of their values; asks for all if none is there."""
         labels: dict[str, Any] = choose_columns(
-            self.plan.document, self.plan.document.attributes, self._header()
+            self.plan.document, self.plan.document.attributes, self.header()
         )
         absent: list[str] = []
         if self.analyzed:
@@ -143,12 +135,28 @@ class Answers:
             else {name: labels[name] for name in labels if name not in absent}
         )
 
-    def _header(self) -> list[str]:
+    def header(self) -> list[str]:
         """The names of the file's columns; none where it cannot be read, which is said when it is."""
         between = separator_of(self.path, self.separator)
         return header_of(self.path, between) if self.path.is_file() else []
 
-    def _encode_partly(self, block: Mapping[str, Any]) -> Integers:
+    def _locate_refusal(self, problem: InvalidValue, block: Mapping[str, Any], start: int) -> InvalidValue:
+        """Why the first refused row of a block is refused, and where it is in the file."""
+
+        def refuse(first: int, end: int) -> InvalidValue | None:
+            try:
+                self._encode({name: column[first:end] for name, column in block.items()})
+            except InvalidValue as problem:
+                return problem
+            return None
+
+        rows = range(len(next(iter(block.values()))))
+        row = bisect_left(rows, True, key=lambda row: refuse(0, row + 1) is not None)
+        return InvalidValue(f"{self._describe_row(start + row)}: {refuse(row, row + 1) or problem}")
+
+    def _encode(self, block: Mapping[str, Any]) -> Integers:
+        if not self.analyzed:
+            return self.plan.encode(block)
         import numpy as np
 
         block = spread_columns(self.plan.document.attributes, block)
@@ -160,11 +168,10 @@ class Answers:
 
     def people(self) -> list[str] | None:
         """The people of the rows that were read, if the file names them."""
+        return None if self.person is None else people_of(self._people, len(self._people), self._describe_row)
 
-        def describe_row(row: int) -> str:
-            return f"{self.path.name}, {locate_rows(self.path, [row], self.separator)[0]}"
-
-        return None if self.person is None else people_of(self._people, len(self._people), describe_row)
+    def _describe_row(self, row: int) -> str:
+        return f"{self.path.name}, {locate_rows(self.path, [row], self.separator)[0]}"
 
     def _describe_kinds(self, kinds: _Kinds) -> str:
         listed = sorted(kinds.by_reason.values(), key=lambda kind: kind.row)
