@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("stopped", 130)
     except click.UsageError as problem:
         path = problem.ctx.command_path if problem.ctx else "deniable"
-        _fail(f"{_find_retired(problem) or problem.format_message().rstrip('.')}; see {path} --help", 2)
+        text = _find_retired(problem) or problem.format_message().rstrip(".")
+        _fail(f"{text}{'' if text.endswith('?') else ';'} see {path} --help", 2)
     except DeniableError as problem:
         _fail(str(problem), 2 if isinstance(problem, InvalidParameter) else 1)
     except OSError as problem:

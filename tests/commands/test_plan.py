@@ -180,11 +180,13 @@ def test_the_options_of_the_example_that_are_commented_out_work_too(run: Run) ->
     Path("study.toml").write_text(text.replace("success_cap = 0.5", "success_cap = 0.9"), encoding="utf-8")
     assert run("plan", "study.toml", "--people", "1000").code == 0
     again = "[repeat]\nepsilon_first = 1.0\nepsilon_forever = 2.0\nrounds = 10\n"
-    head, tail = text.split("[attributes]")
+    head, tail = text.split("[attributes.transport]")
     head = "\n".join(
         line for line in head.splitlines() if not line.startswith(("epsilon", "per", "protocol"))
     )
-    tail = "[attributes]" + tail.split("[objective]")[0].replace('protocol = "grr"', 'protocol = "l_grr"')
+    tail = "[attributes.transport]" + tail.split("[objective]")[0].replace(
+        'protocol = "grr"', 'protocol = "l_grr"'
+    )
     Path("study.toml").write_text(f"{head}\n{tail}\n{again}", encoding="utf-8")
     outcome = run("plan", "study.toml", "--people", "1000")
     assert outcome.code == 0, outcome.err

@@ -538,7 +538,7 @@ def test_locations_in_tables() -> None:
         ({"home": ["48.6, 6.81"]}, "is not in the box of 'home'"),
         ({"home": [47.6]}, "pairs of latitude"),
         ({"home": [(True, 6.81)]}, "pairs of latitude"),
-        ({"home": [None]}, "are missing"),
+        ({"home": [None]}, "is missing"),
         ({"home": [("inf", 3)]}, r"pairs of latitude and longitude in degrees, .* got \('inf', 3\)"),
         ({"home": [(math.inf, 3)]}, "infinite"),
         (

@@ -36,6 +36,8 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
     you write. Only this machine can open it, by the link. Ctrl+C ends it.
     """
     console.refuse_ending(study, [".toml"], "a study")
+    if not study.exists():
+        click.echo(f"{study} is new; it is made when you save", err=True)
     with suggest_extra():
         from deniable.collect.serving import listen
         from deniable.design import app

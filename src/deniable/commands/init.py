@@ -27,6 +27,7 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
     """
     from deniable.frames import replacing
 
+    console.refuse_ending(study, [".toml"], "a study")
     if data is not None:
         console.refuse_ending(data, [".csv"], "simulated data")
     console.refuse_existing([study, *([data] if data else [])], force)

@@ -68,7 +68,7 @@ def size_study(
     """
     if sum(value is not None for value in (error, people, difference)) != 1:
         raise InvalidParameter(
-            "give one of --error, such as 3 points, --people, such as 800, and --difference, such as 5 points"
+            "give one of --error, such as 3 points, --people, such as 800, or --difference, such as 5 points"
         )
     for option, value, unit in (
         ("--error", error, "points"),
@@ -103,7 +103,7 @@ def size_study(
     )
     click.echo("\n".join(lines))
     expected = "with as many people as you expect to answer: "
-    console.say_next("plan", study, "--people", people, "-o", "plan.json", before=expected)
+    console.say_next("plan", study, "--people", people, "-o", console.free_name("plan.json"), before=expected)
 
 
 def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
@@ -129,7 +129,7 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
         f"studies of five (5 % test): {format_count(needed[own_epsilon], 'person')} at epsilon "
         f"{own_epsilon:g}, {', '.join(others)}."
     )
-    console.say_next("plan", study, "--people", needed[own_epsilon], "-o", "plan.json")
+    console.say_next("plan", study, "--people", needed[own_epsilon], "-o", console.free_name("plan.json"))
 
 
 def _list_read(plan: Plan) -> list[Precision]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 
 import click
@@ -65,5 +64,5 @@ def make_plan(
     if out is not None and not as_json:
         console.say_next("serve", out, *keyed)
     elif not as_json:
-        free = next(name for i in count(1) if not Path(name := f"plan{-i if i > 1 else ''}.json").exists())
-        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", free)
+        new = console.free_name("plan.json")
+        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", new)

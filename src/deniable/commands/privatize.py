@@ -194,8 +194,9 @@ def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) ->
             "device; a file of people can only be simulated, with --seed"
         )
     if request.number is None or request.number > (rounds or 0):
+        given = "" if request.number is None else f", got {request.number}"
         raise InvalidParameter(
-            f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}"
+            f"this plan asks again and again: say with --round which round this is, from 1 to {rounds}{given}"
         )
     blocks = list(answers.blocks(show))
     codes = np.concatenate([encoded for encoded, _ in blocks], axis=1)

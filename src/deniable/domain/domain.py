@@ -136,5 +136,5 @@ def refuse_missing(codes: Integers, name: str, has_no_answer: bool = True) -> No
             "decide what that means: missing='value' makes it a value of its own, missing='random' answers "
             "at random"
             if has_no_answer
-            else "fill them in or leave these people out, or decide that missing='random' answers at random",
+            else "fill it in or leave these people out, or decide that missing='random' answers at random",
         )

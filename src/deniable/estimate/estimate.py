@@ -14,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import consistency, intervals
 from deniable.exact import number
-from deniable.formatting import Printed, format_count, format_digits
+from deniable.formatting import Printed, format_count, format_digits, format_percent
 from deniable.frames import Backend, frame_of
 from deniable.law import Law, Marginal, Moments
 from deniable.law.law import Convention
@@ -288,12 +288,13 @@ class Estimate(Printed):
         how = {"exact": "", "wilson": " Wilson", "normal": " normal"}[self.method]
         lines = [
             f"{format_count(self.n, 'report')}, 95 %{how} intervals",
-            f"{'value':>{wide}} {'share':>9} {'low':>9} {'high':>9}",
+            f"{'value':>{wide}} {'share':>10} {'low':>10} {'high':>10}",
         ]
-        for label, share, least, most in list(zip(self._labels(), self.frequencies, low, high, strict=True))[
-            :limit
-        ]:
-            lines.append(f"{label!s:>{wide}} {share:9.4f} {least:9.4f} {most:9.4f}")
+        rows = list(zip(self._labels(), self.frequencies, low, high, strict=True))
+        for label, *shares in rows[:limit]:
+            lines.append(
+                f"{label!s:>{wide}} " + " ".join(f"{format_percent(share, 2):>10}" for share in shares)
+            )
         if self.k > limit:
             lines.append(f"{'...':>{wide}} and {self.k - limit} more; frame() has them all")
         return "\n".join(lines)

@@ -35,6 +35,8 @@ def file_kind(path: Path) -> str:
     content = path.read_bytes()
     if content.startswith(b"PAR1"):
         return "a Parquet file"
+    if not content.strip():
+        return "empty"
     if path.suffix.lower() in SEPARATORS:
         return "a CSV file"
     try:

@@ -14,7 +14,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Interval, reach_of
 from deniable.estimate.consistency import simplex
 from deniable.exact import number, whole_number
-from deniable.formatting import Printed, format_count
+from deniable.formatting import Printed, format_count, format_percent
 from deniable.frames import frame_of
 from deniable.likelihood import smoothing
 from deniable.likelihood.certificate import NEGLIGIBLE_GAIN, Solution, Stop, gap_bound, rounding
@@ -276,9 +276,9 @@ class Likelihood(Printed):
     def __str__(self) -> str:
         limit = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:limit]))
-        lines = [*self._notes(), f"{'value':>{wide}} {'share':>9}"]
+        lines = [*self._notes(), f"{'value':>{wide}} {'share':>10}"]
         pairs = list(zip(self._labels(), self.frequencies, strict=True))
-        lines += [f"{label!s:>{wide}} {share:9.4f}" for label, share in pairs[:limit]]
+        lines += [f"{label!s:>{wide}} {format_percent(share, 2):>10}" for label, share in pairs[:limit]]
         if self.k > limit:
             lines.append(f"{'...':>{wide}} and {self.k - limit} more; frame() has them all")
         return "\n".join(lines)

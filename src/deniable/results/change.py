@@ -42,7 +42,7 @@ _COLUMNS = ("earlier", "later", "difference", "low", "high")
 _POINTS = 3  # of these columns; the others are an interval
 _WHICH = (
     "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
-    "may differ from these"
+    "may differ from these, in points where they are shares"
 )
 _WIDEST = 0.5  # of an interval of a difference: points of a share, or parts of a range
 NOISY = "too noisy to read"
@@ -242,7 +242,11 @@ def _format_lines(change: AttributeChange, wide: int) -> list[str]:
     rows, noisy = zip(*change.possible().values(), strict=True), change.find_noisy().tolist()
     lines = []
     for v, (label, row) in enumerate(zip(change.labels, rows, strict=True)):
-        cells = [f"{n:11.6g}" if change.kind == MEAN else f"{100 * n:9.2f} %" for n in row]
+        if change.kind == MEAN:
+            cells = [f"{n:11.6g}" for n in row]
+        else:
+            shares, points = row[:2], row[2:]
+            cells = [*(f"{100 * n:9.2f} %" for n in shares), *(f"{100 * n:+11.2f}" for n in points)]
         if noisy[v]:
             cells = [f"{'-':>11}"] * _POINTS + cells[_POINTS:] + [f"  {NOISY}"]
         lines.append(f"{label:>{wide}}" + "".join(cells))

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,13 @@ def writing(file: Path, private: bool = False, announced: bool = True) -> Iterat
 def say_next(*words: object, before: str = "") -> None:
     """Say on stderr which command comes next, with the files just used; `before` is what to do first."""
     click.echo(f"next: {before}{write_command(*words)}", err=True)
+
+
+def free_name(name: str) -> str:
+    """A name of a file that does not exist yet: this one, or with a number before its ending."""
+    path = Path(name)
+    names = (path.with_stem(f"{path.stem}-{i}") if i > 1 else path for i in count(1))
+    return str(next(file for file in names if not file.exists()))
 
 
 def write_command(*words: object) -> str:

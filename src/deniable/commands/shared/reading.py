@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared.console import write_command
+from deniable.commands.shared.console import free_name, write_command
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_plan(path: Path) -> Plan:
     except InvalidPlan as problem:
         kind = file_kind(path)
         if kind == "a study":
-            command = write_command("plan", path, "--people", 50000, "-o", "plan.json")
+            command = write_command("plan", path, "--people", 50000, "-o", free_name("plan.json"))
             raise InvalidPlan(
                 f"{path.name} is a study, not a plan; make a plan of it with: {command}"
             ) from None
