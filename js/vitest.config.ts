@@ -69,6 +69,7 @@ export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
     testTimeout: 60_000, // others work on this machine too
+    hookTimeout: 120_000,
     projects: [
       { extends: true, test: { name: "node", environment: "node", exclude: ["tests/**/*.browser.test.ts"] } },
       ...(existsSync(chromium) ? [inChromium] : []),
