@@ -61,7 +61,8 @@ def cross_estimates(
     check_questions(document, of, by)
     known = document.known_names
     if of in known or by in known:
-        agreed: Sequence[Agreed] = _list_grouped(estimates, of, by)
+        sources = list_group_sources(estimates, of if by in known else by)
+        agreed: Sequence[Agreed] = [Agreed(source, source.values) for source in sources]
     else:
         agreed = list_agreed(estimates) if find_agreed is None else find_agreed()
     if not any({of, by} <= set(source.source.names) for source in agreed):
@@ -326,13 +327,12 @@ def list_sources(estimates: Estimates) -> list[Source]:
     return sources
 
 
-def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
-    """What reports about the question that is not known say of each known group."""
+def list_group_sources(estimates: Estimates, question: str) -> list[Source]:
+    """What reports about a question that is not known say of each known group."""
     assert estimates.document is not None
     document = estimates.document
     known = document.known
     assert known is not None
-    question = of if by in known.names else by
     sources = []
     for attribute in document.attributes:
         estimate = estimates.shares.get(attribute.name)
@@ -349,7 +349,7 @@ def _list_grouped(estimates: Estimates, of: str, by: str) -> list[Agreed]:
         sources.append(join_groups(known, attribute, estimate.law, tallies, sizes))
     if not sources:
         raise InvalidParameter(explain_ungrouped(document, question))
-    return [Agreed(source, source.values) for source in sources]
+    return sources
 
 
 def join_groups(

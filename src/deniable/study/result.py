@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from deniable.ranges import CumulativeShares, RangeEstimate
     from deniable.results.change import Change, People
     from deniable.results.findings import Findings
+    from deniable.results.regression import Regression
     from deniable.show.window_findings import WindowFindings
     from deniable.summaries import Summary
 
@@ -212,6 +213,23 @@ class Result(Printed, Mapping[str, Any]):
         from deniable.results.crossing import cross_estimates
 
         return cross_estimates(self.numbers, of, by, level, lambda: self.agreed)
+
+    def regress(
+        self,
+        of: str,
+        by: Sequence[str],
+        answer: str | None = None,
+        kind: Literal["logistic", "linear"] = "logistic",
+        level: float = 0.95,
+    ) -> Regression:
+        """The regression of a question on others: "logistic", of the log-odds of an answer, from a table of
+        all of them, or "linear", of its share or of a mean, from tables of each pair.
+
+        It is refused where the tables are too noisy for it.
+        """
+        from deniable.results.regression import regress
+
+        return regress(self.numbers, of, by, answer, kind, level)
 
     @cached_property
     def agreed(self) -> Sequence[Agreed]:
