@@ -68,6 +68,10 @@ NOTICED_STUDIES, NOTICED = 40, 0.9
 """Studies with the share of fakes that a check says it would notice, and how often it must: 25 of 40 may then
 pass. With a quarter of the fakes, half as many studies must show that it is not noticed.
 """
+REGRESSED_STUDIES, REGRESSED_HELD = 100, 0.93
+"""Studies for each kind of regression, and how many hold a coefficient at least: 79 % may then pass. With
+half the error, 67 % hold, which is found out but for 1 in 200 of each coefficient.
+"""
 BURST_STUDIES = 100
 """Hours of honest people, and honest minutes, for the checks of bursts: 17 of 100 may have a p-value below
 HEALTHY_TAIL.

@@ -26,7 +26,7 @@ _FIELDS = (
 _LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
 _CONDITION, _ANSWERED = "only_if", "answered"
-_TABLES = ("together", "target")
+_TABLES = ("together", "whole", "target")
 _PAIR = 2
 _REFUSALS = (DeniableError, OSError, TypeError, ValueError, RecursionError)
 """Ours, those of files that a study names, and Python's about keys of a wrong type and very long integers."""

@@ -101,7 +101,7 @@ class Regression(Printed, Mapping[str, Summary]):
         ]
         width = max(len(term) for term in self.terms)
         lines = [f"{term:<{width}}  {value} (from {low} to {high})" for term, value, low, high in rows]
-        title = f"{self.kind} regression, {unit}{explained} ({self.n:,} reports), {self.level:.0%} intervals"
+        title = f"{self.kind} regression, {unit}{explained} ({self.n:,} reports), {100 * self.level:g} % intervals"
         return "\n".join([title, *lines])
 
 
@@ -184,8 +184,8 @@ def regress(
         if not holding and (grouped or are_of_same_people(document)):
             together = ", ".join(map(repr, [*names, of]))
             raise InvalidParameter(
-                "the reports of these tables are of the same people, or name their groups, so that all questions "
-                f"must be in one table: together=[({together})]"
+                "the reports of these tables are of the same people, or name their groups, so that all "
+                f"questions must be in one table: together=[({together})], whole=True"
             )
         fitted = _fit_linear(holding[:1] or sources, explained, coded)
     return Regression(of, answer, kind, fitted.n, terms, fitted.values, fitted.covariance, level)
@@ -203,7 +203,7 @@ def _explain_apart(of: str, names: Sequence[str]) -> str:
     together = ", ".join(map(repr, [*names, of]))
     return (
         f"a logistic regression needs {of!r} and all of {', '.join(map(repr, names))} in one table; ask for "
-        f"them at once: together=[({together})]; kind='linear' is enough with tables of each pair"
+        f"them at once: together=[({together})], whole=True; for kind='linear' tables of pairs are enough"
     )
 
 
@@ -308,7 +308,7 @@ def _fit_linear(sources: Sequence[Source], explained: _Coded, coded: Sequence[_C
             "question out, take a larger epsilon (2 and above), or ask more people"
         )
     matrix = moments[explains, explains]
-    values = np.linalg.solve(matrix, moments[explains, end])
+    values = np.asarray(np.linalg.solve(matrix, moments[explains, end]), dtype=np.float64)
     shifts = [
         np.linalg.solve(
             matrix, slope[explains, end] - np.einsum("ijv,j->iv", slope[explains, explains], values)

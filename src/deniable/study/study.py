@@ -151,6 +151,10 @@ class Study(Printed):
     """Questions whose answers are wanted in one table: [("age", "smoker")]. A report holds both, as one
     value.
     """
+    whole: bool = False
+    """Whether each table of `together` is reported as it is, as a logistic regression needs. Otherwise those
+    tables are asked by which its pairs err least.
+    """
     known: Sequence[str] = ()
     """Questions whose answers the collector knows anyway, such as the arm of an experiment. They are sent as
     they are, outside of all losses, and tables by them need far fewer people.
@@ -177,6 +181,11 @@ class Study(Printed):
         object.__setattr__(self, "only_if", MappingProxyType(only_if))
         object.__setattr__(self, "known", read_known(self.known, questions))
         object.__setattr__(self, "together", read_together(self.together, list(questions)))
+        if not isinstance(self.whole, bool) or (self.whole and not self.together):
+            raise InvalidParameter(
+                f"whole is true where the tables of together are reported as they are, got {self.whole!r}"
+                + ("" if self.together else ", and no table is asked for in together")
+            )
         _refuse_known(self)
         object.__setattr__(self, "importance", MappingProxyType(read_importance(self.importance)))
         if not isinstance(self.objective, Objective):
@@ -399,7 +408,7 @@ class Inquiry:
         # a study without an epsilon, or with a wrong objective, is refused later
         budget = positive_epsilon(1.0 if epsilon is None else epsilon)
         views = Wanted((), (), budget, objective=study.objective, kind=kind)
-        return join_attributes(attributes, self.together, views, study.importance)
+        return join_attributes(attributes, self.together, views, study.importance, study.whole)
 
     @cached_property
     def together(self) -> Sequence[Sequence[str]]:

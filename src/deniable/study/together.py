@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from deniable.choose import Alone, Wanted, choose_views
@@ -61,8 +61,10 @@ def join_attributes(
     together: Sequence[Sequence[str]],
     views: Wanted,
     importance: Mapping[str, float],
+    whole: bool = False,
 ) -> dict[str, Attribute]:
-    """Joins attributes that are wanted together into tables, by which these err least; leaves the others.
+    """Joins attributes that are wanted together into tables, by which these err least, or into just those
+    that are wanted, if they are wanted `whole`; leaves the others.
 
     `views` has what is asked of all of them.
     """
@@ -89,10 +91,13 @@ def join_attributes(
     )
     # a table is called as it was asked for
     pairs_by_names = {frozenset(pair): pair for pair in pairs}
+    tables: Iterable[Sequence[str]] = together
+    if not whole:
+        chosen = (tuple(ordered[j] for j in table) for table in choose_views(views).tables)
+        tables = (pairs_by_names.get(frozenset(names), names) for names in chosen)
     joined: dict[str, Attribute] = {}
-    for table in choose_views(views).tables:
-        names: tuple[str, ...] = tuple(ordered[j] for j in table)
-        attribute = _join([attributes[name] for name in pairs_by_names.get(frozenset(names), names)])
+    for names in tables:
+        attribute = _join([attributes[name] for name in names])
         if attribute.name in attributes:
             raise InvalidParameter(f"two attributes would be called {attribute.name!r}; rename one of them")
         joined[attribute.name] = attribute

@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.plan.maps import Map
 from deniable.plan.texts import OF_ATTRIBUTE, OF_SURVEY, Texts
 
-_KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together", "target")
+_KEYS = ("title", "epsilon", "missing", "per", "mechanism", "protocol", "together", "whole", "target")
 _SECTIONS: dict[str, tuple[str, ...] | None] = {
     "attributes": None,
     "survey": ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title")),
