@@ -101,7 +101,8 @@ class Regression(Printed, Mapping[str, Summary]):
         ]
         width = max(len(term) for term in self.terms)
         lines = [f"{term:<{width}}  {value} (from {low} to {high})" for term, value, low, high in rows]
-        title = f"{self.kind} regression, {unit}{explained} ({self.n:,} reports), {100 * self.level:g} % intervals"
+        level = f"{100 * self.level:g} % intervals"
+        title = f"{self.kind} regression, {unit}{explained} ({self.n:,} reports), {level}"
         return "\n".join([title, *lines])
 
 
