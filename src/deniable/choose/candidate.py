@@ -16,7 +16,7 @@ from deniable.law.law import ReportLaw
 from deniable.mechanisms import PROTOCOLS, Mechanism, alh, ass, aue
 from deniable.metric import PlanarGeometric
 from deniable.metric.means import MEANS, averaged
-from deniable.records import Fake, Prior, RecordMechanism
+from deniable.records import Blank, Fake, Prior, RecordMechanism
 from deniable.records.base import Per
 from deniable.records.named import FAKES, REALISTIC_FAKES
 from deniable.records.single import as_record_mechanism
@@ -401,8 +401,19 @@ def _kept_bits(k: int, budget: float, bits: int) -> Mechanism | str:
         return str(problem)
 
 
+def fakes(
+    name: str, k: int, budget: float, prior: Prior | None, forever: float | None = None
+) -> Iterator[Fake | str]:
+    """The fakes of a name, or why there is none; a few kept bits can be any number of them."""
+    if name != KEPT_BITS:
+        yield _fake(name, k, budget, prior, forever)
+        return
+    for part in mechanisms(name, k, budget, forever, None, None):
+        yield part if isinstance(part, str) else Blank(part)  # type: ignore[arg-type]  # bits
+
+
 @lru_cache(maxsize=1 << 13)
-def fake(name: str, k: int, budget: float, prior: Prior | None, forever: float | None = None) -> Fake | str:
+def _fake(name: str, k: int, budget: float, prior: Prior | None, forever: float | None) -> Fake | str:
     """A fake around its mechanism, or why there is none."""
     try:
         if forever is not None:

@@ -28,8 +28,14 @@ from deniable.mechanisms.protocols import MOVED
 from deniable.metric.means import MEANS
 from deniable.records import Prior
 from deniable.records.base import Per
-from deniable.records.named import FAKES, REALISTIC_FAKES
-from deniable.rounds.named import FAKES_AGAIN
+from deniable.records.fakes import NOT_METRIC
+from deniable.records.named import (
+    FAKES,
+    PUBLISHED_FAKES,
+    PUBLISHED_REALISTIC_FAKES,
+    REALISTIC_FAKES,
+)
+from deniable.rounds.named import FAKES_AGAIN, PUBLISHED_AGAIN
 
 Names = str | Iterable[str]
 Protocols = Names | Mapping[int, Names]
@@ -157,7 +163,9 @@ class Task:
         special = sorted((*self.fixed, *self.numbers))
         if special and fakes:
             which = self.label(special[0])
-            raise InvalidParameter(f"there are no fakes of {which}, which is metric or a number")
+            if special[0] in self.numbers:
+                raise InvalidParameter(f"there are no fakes of {which}, which is a number")
+            raise InvalidParameter(f"{which} is metric: {NOT_METRIC}")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
@@ -187,13 +195,13 @@ class Task:
     def _list_protocols(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All protocols of a record mechanism, and those among which it chooses unless others are named."""
         if self.forever is not None and kind == "RS+FD":
-            return tuple(FAKES_AGAIN), tuple(FAKES_AGAIN)
+            return (*FAKES_AGAIN, KEPT_BITS), tuple(PUBLISHED_AGAIN)
         if self.forever is not None:
             return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
         if kind == "RS+FD":
-            return tuple(FAKES), tuple(FAKES)
+            return tuple(FAKES), tuple(PUBLISHED_FAKES)
         if kind == "RS+RFD":
-            return tuple(REALISTIC_FAKES), tuple(REALISTIC_FAKES)
+            return tuple(REALISTIC_FAKES), tuple(PUBLISHED_REALISTIC_FAKES)
         return PLAIN, CLASSICAL
 
 

@@ -16,7 +16,7 @@ from deniable.choose.candidate import (
     CAPPED,
     CLASSICAL,
     Option,
-    fake,
+    fakes,
     given_name,
     influence_of,
     mechanisms,
@@ -168,11 +168,17 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
                 add(name, mechanism, mechanism.law, one_in(mechanism, often), prior)
 
     def offer_fake(name: str) -> None:
-        mechanism = fake(name, k, budget, prior if way.kind == "RS+RFD" else None, task.forever)
-        if isinstance(mechanism, str):
-            refused.append(mechanism)
-        else:
-            add(name, mechanism, Faked((mechanism,) * task.d).marginal(0), 1.0, prior)
+        for mechanism in fakes(name, k, budget, prior if way.kind == "RS+RFD" else None, task.forever):
+            if isinstance(mechanism, str):
+                refused.append(mechanism)
+            else:
+                add(
+                    name,
+                    mechanism,
+                    Faked((mechanism,) * task.d).marginal(0),
+                    one_in(mechanism.part, 1),
+                    prior,
+                )
 
     if attribute in task.fixed:
         mechanism = task.fixed[attribute]

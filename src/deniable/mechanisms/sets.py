@@ -5,19 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import cast, final
+from typing import NamedTuple, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats
-from deniable.errors import InvalidReport
+from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.law import Law, Marginal
 from deniable.law.law import ReportLaw
-from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.base import BLOCK, Mechanism
 from deniable.mechanisms.blocks import Blockwise
 from deniable.mechanisms.tally import Tally
+from deniable.randomness import FULL
+from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 Naming = Callable[[Mechanism], str | None]
@@ -31,8 +33,47 @@ def name_shapes(name_of: Naming) -> Naming:
     return name_of
 
 
+class Nobody(NamedTuple):
+    """The law of a report of nobody, which hides real ones: each is either of two numbers of times as likely,
+    by whether it supports its value.
+    """
+
+    words: int
+    """How many words it takes."""
+    share: Fraction
+    """How likely it supports a given value."""
+    pair: Fraction
+    """How likely it supports two given values."""
+    cells: int = 0
+    """Among how many cells the draws of a report by `below` choose, all together: their bias moves a
+    probability by this many parts in 2^64 at most.
+    """
+
+
 class SetMechanism(Mechanism):
     """A mechanism whose report supports a set of values, and that treats all values alike."""
+
+    @property
+    def nobody(self) -> Nobody | None:
+        """The law of a report of nobody; None where there is none, as where a report names a value."""
+        return None
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        """One report of nobody per row of words."""
+        raise InvalidParameter(f"{self.title} has no report of nobody")
+
+    @property
+    def on_buckets(self) -> SetMechanism | None:
+        """How the bucket of a report is made, whose hash function no value changes. A report that is a value
+        is its own bucket; None where a report has none.
+        """
+        return None
+
+    def cover(self, weights: Sequence[int]) -> tuple[int, int]:
+        """The least and the largest weight of what a report supports that tells two values apart, or bounds
+        of both. Weights are words out of 2^64, one for each value.
+        """
+        return min(weights), FULL - min(weights)
 
     @property
     @abstractmethod
@@ -81,6 +122,18 @@ class SetShape(SetMechanism, Blockwise):
     def describe_name(self) -> str:
         names = (name_of(self) for name_of in _namings)
         return next((name for name in names if name is not None), self.title)
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        reports, fresh = self.blank(rows.n), rows.forget()
+        step = max(1, BLOCK // max(rows.width, self.report_bytes))
+        for start in range(0, rows.n, step):
+            block = slice(start, start + step)
+            self._encode_nobody(fresh.pick(block).array(), reports[block])
+        return reports
+
+    def _encode_nobody(self, words: WordArray, reports: Array) -> None:
+        """Write one report of nobody per row of words."""
+        raise InvalidParameter(f"{self.title} has no report of nobody")
 
 
 class RoundShape(SetShape):

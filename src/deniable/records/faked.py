@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor, inf
-from typing import Any, final
+from typing import Any, Protocol, cast, final
 
 import numpy as np
 
@@ -24,6 +24,13 @@ from deniable.records.base import Per, RecordMechanism, check_parts, list_parts,
 from deniable.records.fakes import Evidence, Fake
 from deniable.records.reports import Records
 from deniable.records.sample import draw_attributes, group_people
+
+
+class _Kept(Protocol):
+    """A mechanism for asking again."""
+
+    def ratio_after(self, reports: int) -> Fraction:
+        """The largest ratio after this many reports of one value, rounded up."""
 
 
 @final
@@ -62,6 +69,11 @@ class Faked(RecordMechanism):
         check_parts(self.parts)
         if len({part.repeated for part in self.parts}) > 1:
             raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
+        if self.repeated and len({part.permanent is part for part in self.parts}) > 1:
+            raise InvalidParameter(
+                "fakes of reports that are kept whole (dbitflip) go with no others, whose reports are fresh",
+                "rounds",
+            )
 
     @staticmethod
     def build(members: Sequence[Any], **_numbers: Any) -> Faked:
@@ -138,7 +150,7 @@ class Faked(RecordMechanism):
             evidence = list(map(_shorten, evidence))
         fewest, most = cell(self.d)  # the words of an attribute: not quite as many for each
         slack = max(fake.slack(reports) for fake in self.fakes) * Fraction(most, fewest)
-        known = (fake.first.ratio_after(fake.second, reports) for fake in self.fakes)
+        known = (cast(_Kept, part).ratio_after(reports) for part in self.parts)
         bound = max(known if self.repeated else (part.ratio for part in self.parts))
         record = min(_find_largest_ratio(evidence) * slack, bound)
         return record, min(_find_largest_single_ratio(evidence) * slack, record)

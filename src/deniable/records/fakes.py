@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, TypeVar, cast, final
+from typing import NamedTuple, NoReturn, TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +30,17 @@ from deniable.errors import InvalidParameter
 from deniable.exact import power_up
 from deniable.formatting import Printed, format_count, format_percent, shorten_names
 from deniable.law import checked_prior
-from deniable.mechanisms import Direct, SetMechanism, Unary
-from deniable.mechanisms.sets import RoundShape
+from deniable.mechanisms import Direct, Mechanism, SetMechanism, SetShape
+from deniable.mechanisms.sets import Nobody, RoundShape
 from deniable.randomness import FULL, below, cell
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
 
 F = TypeVar("F", bound="Fake")
+NOT_METRIC = (
+    "fakes do not protect a metric value more than sampling one attribute does, and err more; use smp"
+)
+"""Why no fake imitates reports of a metric value."""
 
 
 @final
@@ -156,13 +160,13 @@ class Fake(ABC, Printed):
 
     def slack(self, reports: int = 1) -> Fraction:
         """The factor by which the bias of `below` may move probabilities from those in `evidence`."""
-        kept = self.part.repeated and self.part.names_value
-        return Fraction(FULL, FULL - 4 * self.part.k * (reports + 1)) if kept else Fraction(1)
+        kept = self.part.repeated and self.part.on_buckets is not None
+        return _count_bias(self.part, reports + 1) if kept else Fraction(1)
 
     @property
-    def first(self) -> RoundShape:
+    def first(self) -> SetShape:
         """The mechanism of the first answer, which is kept; the only one, where people are asked once."""
-        return cast(RoundShape, self.part.permanent)
+        return cast(SetShape, self.part.permanent)
 
     @property
     def second(self) -> RoundShape:
@@ -175,7 +179,10 @@ class Fake(ABC, Printed):
         return self.belief.draw((first.recall() if self.part.repeated else first).array()[:, 0])
 
     def _rounds(self, reports: int) -> _Rounds:
-        return _Rounds(self.first, self.second if self.part.repeated else None, reports)
+        """The rounds of a report; of a report with a function, those of its bucket."""
+        part = self.part.on_buckets or self.part
+        second = cast(SetMechanism, part.one_round) if part.keeps_apart else None
+        return _Rounds(cast(SetMechanism, part.permanent), second, reports)
 
     def keep(self: F) -> F:
         """The fake of the first answer alone."""
@@ -199,7 +206,8 @@ class Guessed(Fake):
     prior: Prior
 
     def __post_init__(self) -> None:
-        _checked_part(self.part, (Direct,))
+        if not isinstance(_checked_alone(self.part), Direct):
+            _refuse(self.part, "a value, in one round or in two")
         _checked_sizes(self.part, self.prior)
 
     @property
@@ -245,7 +253,9 @@ class Imitated(Fake):
     prior: Prior
 
     def __post_init__(self) -> None:
-        _checked_part(self.part, (Direct, Unary))
+        alone = _checked_alone(self.part)
+        if (alone.nobody is None and alone.on_buckets is not alone) or alone.repeated:
+            _refuse(self.part, "a value or a set of values, in one round, or in two on values or bits")
         _checked_sizes(self.part, self.prior)
 
     @property
@@ -272,61 +282,92 @@ class Imitated(Fake):
         return np.asarray(self.part.law.pairs.squares(weights) @ self.prior.shares)
 
     def slack(self, reports: int = 1) -> Fraction:
-        if self.part.repeated or not self.part.names_value:
-            return super().slack(reports)
-        return Fraction(FULL, FULL - 4 * self.part.k)
+        return super().slack(reports) if self.part.repeated else _count_bias(self.part, 1)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        shares = [Fraction(weight, FULL) for weight in self.prior.extremes]
-        if not self.part.names_value:
-            return _weigh_imitated_bits(self._rounds(reports), shares)
-        law = self.first.law
+        rounds = self._rounds(reports)
+        shares = [Fraction(weight, FULL) for weight in self.first.cover(self.prior.weights)]
+        if self.part.on_buckets is None:
+            return _weigh_imitated_sets(rounds, shares)
+        law = rounds.first.law
         chances = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
-        return _weigh_values(self._rounds(reports), chances)
+        return _weigh_values(rounds, chances)
 
 
 @final
 @dataclass(frozen=True)
 class Blank(Fake):
-    """All bits clear, put through unary encoding: a person with no value at all."""
+    """The report of nobody: a uniform set, column or bucket, or bits of which none is true.
+
+    Every real report is one of two numbers of times as likely. For reports that are values that is a uniform
+    value, `Guessed` with `Prior.uniform(k)`.
+    """
 
     part: SetMechanism
 
     def __post_init__(self) -> None:
-        _checked_part(self.part, (Unary,))
+        _checked_alone(self.part)
+        if self.part.nobody is None:
+            _refuse(self.part, "a set of values; that of values is Guessed(part, Prior.uniform(k))")
+
+    @property
+    def has_prior(self) -> bool:
+        return False
+
+    @property
+    def nobody(self) -> Nobody:
+        """The law of a report of nobody."""
+        return cast(Nobody, self.part.nobody)
 
     @property
     def words(self) -> int:
-        return self.part.words
+        return self.nobody.words
 
     @property
     def phrase(self) -> str:
         return f"no value at all, put through {self.part.describe_name()}"
 
     def encode(self, rows: Rows) -> Array:
-        return self.part.encode(np.full(rows.n, -1), rows)
+        return self.part.encode_nobody(rows)
 
     @property
     def supported(self) -> Floats:
-        return np.full(self.part.k, self.part.law.q)
+        return np.full(self.part.k, float(self.nobody.share))
 
     def square(self, weights: Floats) -> Floats:
-        q = self.part.law.q
-        return np.asarray(q * (1 - q) * (weights**2).sum(axis=-1) + (q * weights.sum(axis=-1)) ** 2)
+        share, pair = float(self.nobody.share), float(self.nobody.pair)
+        return np.asarray((share - pair) * (weights**2).sum(axis=-1) + pair * weights.sum(axis=-1) ** 2)
+
+    def slack(self, reports: int = 1) -> Fraction:
+        """Evidence of buckets counts the bias of each draw already."""
+        exact = self.part.repeated or self.part.on_buckets is not None
+        return super().slack(reports) if exact else _count_bias(self.part, 1)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        return _pair_extremes(*_weigh_bits(self._rounds(reports)))
+        rounds, buckets = self._rounds(reports), self.part.on_buckets
+        if buckets is not None:
+            return _weigh_values(rounds, [Fraction(words, FULL) for words in cell(buckets.k)])
+        more, less = _weigh_sets(rounds)
+        if self.part.values_asked > 1:
+            return _pair_extremes(more, less)
+        # a report with one bit says nothing of all other values
+        pairs = [*_pair_extremes(more, Fraction(1)), *_pair_extremes(Fraction(1), less)]
+        return list(dict.fromkeys(pairs))
 
 
-def _checked_part(part: object, kinds: tuple[type[RoundShape], ...]) -> None:
-    """Fakes are worked out for reports of these mechanisms only, in one round or in two."""
-    alone = part.permanent if isinstance(part, SetMechanism) and part.keeps_apart else part
-    if not isinstance(alone, kinds):
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidParameter(
-            f"this fake goes with reports of {names}, in one round or in two, got {type(part).__name__}",
-            "shape",
-        )
+def _checked_alone(part: object) -> SetMechanism:
+    """The mechanism of an answer that is kept or sent, of a part that fakes can imitate."""
+    if isinstance(part, Mechanism) and part.metric:
+        raise InvalidParameter(NOT_METRIC, "shape")
+    if not isinstance(part, SetMechanism):
+        _refuse(part, "a value or a set of values")
+    return cast(SetMechanism, part.permanent) if part.keeps_apart else part
+
+
+def _refuse(part: object, allowed: str) -> NoReturn:
+    raise InvalidParameter(
+        f"this fake goes with a mechanism whose report is {allowed}, got {type(part).__name__}", "shape"
+    )
 
 
 def _checked_sizes(part: SetMechanism, prior: Prior) -> None:
@@ -338,8 +379,8 @@ def _checked_sizes(part: SetMechanism, prior: Prior) -> None:
 class _Rounds(NamedTuple):
     """The mechanism of an answer; where that is kept, the one by which it is reported, and how often."""
 
-    first: RoundShape
-    second: RoundShape | None
+    first: SetMechanism
+    second: SetMechanism | None
     reports: int
 
 
@@ -367,23 +408,25 @@ def _weigh_values(rounds: _Rounds, fakes: list[Fraction]) -> list[Evidence]:
     return evidence
 
 
-def _weigh_imitated_bits(rounds: _Rounds, shares: list[Fraction]) -> list[Evidence]:
-    """The evidence of imitated bits, from the extreme shares of the prior.
+def _weigh_imitated_sets(rounds: _Rounds, shares: list[Fraction]) -> list[Evidence]:
+    """The evidence of imitated sets or bits, from extreme shares of the prior that a report supports.
 
-    A fake is an average of what set and clear bits say, by the prior's share of the values whose bits are
-    set: at least one value's, at most all but one's.
+    A fake is an average of what a report says of values that it supports and of others, by those shares.
     """
-    more, less = _weigh_bits(rounds)
+    more, less = _weigh_sets(rounds)
     evidence = []
-    for covered in {*shares, *(1 - share for share in shares)}:
+    for covered in shares:
         average = less + (more - less) * covered
         evidence += _pair_extremes(more / average, less / average)
     return evidence
 
 
-def _weigh_bits(rounds: _Rounds) -> tuple[Fraction, Fraction]:
-    """How much a bit that is always set speaks for its value, and one that is always clear."""
-    p, q = rounds.first.law.exact_p, rounds.first.law.exact_q
+def _weigh_sets(rounds: _Rounds) -> tuple[Fraction, Fraction]:
+    """How much a report speaks for a value that it supports, and for another, against nobody's.
+
+    Of bits that are kept, it is one that is always set, and one that is always clear.
+    """
+    p, q = rounds.first.law.exact_p, cast(Nobody, rounds.first.nobody).share
     if rounds.second is None:
         return p / q, (1 - p) / (1 - q)
     second = rounds.second.law
@@ -391,6 +434,18 @@ def _weigh_bits(rounds: _Rounds) -> tuple[Fraction, Fraction]:
     zeros = power_up((1 - second.exact_q) / (1 - second.exact_p), rounds.reports)
     more = (p * ones + 1 - p) / (q * ones + 1 - q)
     return more, ((1 - p) * zeros + p) / ((1 - q) * zeros + q)
+
+
+def _count_bias(part: SetMechanism, draws: int) -> Fraction:
+    """The slack of so many rounds of draws by `below`.
+
+    The probability of a draw below m is off by a factor from 1 - y to 1 + y, y = (m - 1) / 2^64. So s draws
+    move a sum of ratios to fakes by at most ((1 + y) / (1 - y))^s up, for the one value, and as much down,
+    for the other: together by less than 1 / (1 - 4 s m / 2^64).
+    """
+    buckets = part.on_buckets
+    cells = cast(Nobody, part.nobody).cells if buckets is None else buckets.k
+    return Fraction(FULL, FULL - 4 * cells * draws)
 
 
 def _pair_extremes(high: Fraction, low: Fraction) -> list[Evidence]:

@@ -85,10 +85,11 @@ def rsfd(
 ) -> Faked:
     """Random sampling plus fake data (RS+FD): one attribute is reported, not named, and the others are faked.
 
-    protocol is "grr", "oue-z", "oue-r", "sue-z", "sue-r" (fakes from no value, or from a uniform one) or
-    "adaptive" (grr or oue-z, whichever errs less at f = 0). calibration: "record" keeps epsilon for the whole
-    record, "attribute" for people who differ in one of them, "published" runs the parts at ln(d (e^epsilon -
-    1) + 1), which keeps neither in general.
+    protocol is "grr", "oue-z", "oue-r", "sue-z", "sue-r" (fakes from no value, or from a uniform one), any
+    other protocol for a set of values, such as "ss", "olh" or "hr" (fakes from no value), or "adaptive" (grr
+    or oue-z, whichever errs less at f = 0). "ss" errs least. calibration: "record" keeps epsilon for the
+    whole record, "attribute" for people who differ in one of them, "published" runs the parts at ln(d
+    (e^epsilon - 1) + 1), which keeps neither in general.
 
     >>> m = rsfd([3, 5, 4], epsilon=1.0, calibration="published")
     >>> round(m.loss(), 3), round(m.loss(per="attribute"), 3), m.claim
@@ -146,9 +147,10 @@ def rsrfd(
 ) -> Faked:
     """RS+FD with realistic fakes (RS+RFD): a fake's value is drawn from a public prior of its attribute.
 
-    protocol is "grr", "oue-r" or "sue-r". Fakes are perturbed like real answers; with fakes="published" those
-    of grr are not, and an attacker can tell. `mixed` spreads that part of each prior evenly, since a value
-    without a share would disclose the attribute.
+    protocol is "grr", "oue-r", "sue-r" or any other protocol for a set of values, such as "ss", "olh" or
+    "hr". Fakes are perturbed like real answers; with fakes="published" those of grr are not, and an attacker
+    can tell. `mixed` spreads that part of each prior evenly, since a value without a share would disclose the
+    attribute.
 
     >>> m = rsrfd([3, 2], epsilon=1.0, priors=[[0.5, 0.3, 0.2], [0.9, 0.1]])
     >>> m.loss() <= 1.0
@@ -164,7 +166,7 @@ def rsrfd(
     if len(priors) != len(sizes):
         raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
     known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
-    kind = FAKES[protocol] if fakes == "published" else REALISTIC_FAKES[protocol]
+    kind = FAKES["grr"] if protocol == "grr" and fakes == "published" else REALISTIC_FAKES[protocol]
     kinds = [kind] * len(sizes)
     return _calibrate(
         lambda budget: _build_faked(kinds, sizes, known, budget, epsilon), len(sizes), epsilon, calibration
@@ -215,19 +217,33 @@ def largest_budget(loss: Callable[[float], float], epsilon: float, d: int) -> fl
 
 _Kind = tuple[Callable[[int, float], Any], Callable[[Any, Prior], Fake]]
 
-FAKES: dict[str, _Kind] = {
+
+def fake_nobody(part: Any, _prior: Prior) -> Fake:
+    """The fake from no value at all, which needs no prior."""
+    return Blank(part)
+
+
+_SETS = {
+    name: PROTOCOLS[name].make
+    for name in ("the", "ss", "olh", "blh", "plh", "hr", "aue", "ass", "alh", "athe")
+}
+PUBLISHED_FAKES: dict[str, _Kind] = {
     "grr": (grr, Guessed),
-    "oue-z": (oue, lambda part, _prior: Blank(part)),
+    "oue-z": (oue, fake_nobody),
     "oue-r": (oue, Imitated),
-    "sue-z": (sue, lambda part, _prior: Blank(part)),
+    "sue-z": (sue, fake_nobody),
     "sue-r": (sue, Imitated),
 }
+"""The protocols that RS+FD was published with: a plan chooses among them, unless others are named."""
+FAKES = PUBLISHED_FAKES | {name: (make, fake_nobody) for name, make in _SETS.items()}
 """The protocols of RS+FD: a mechanism for k values and a budget, and the fake around it, from a prior."""
-REALISTIC_FAKES: dict[str, _Kind] = {
+PUBLISHED_REALISTIC_FAKES: dict[str, _Kind] = {
     "grr": (grr, Imitated),
     "oue-r": (oue, Imitated),
     "sue-r": (sue, Imitated),
 }
+"""The protocols that RS+RFD was published with."""
+REALISTIC_FAKES = PUBLISHED_REALISTIC_FAKES | {name: (make, Imitated) for name, make in _SETS.items()}
 """The protocols of RS+RFD, whose fakes are perturbed like real answers."""
 
 

@@ -17,7 +17,10 @@ from deniable.exact import times_up, whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms import Losses, Tally, Unary, checked_k, checked_words
-from deniable.randomness import FULL, below
+from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.mechanisms.sets import Nobody
+from deniable.mechanisms.shapes.common import draw_members
+from deniable.randomness import FULL
 from deniable.randomness.words import Rows
 from deniable.rounds.memoized import Repeated
 
@@ -76,6 +79,18 @@ class BitFlip(Repeated):
         """The law of one bit, for the people who are asked about its value: bits / k of all."""
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
 
+    def ratio_after(self, reports: int) -> Fraction:
+        whole_number("reports", reports, 1, MOST_REPORTS)
+        return self.ratio
+
+    @property
+    def nobody(self) -> Nobody:
+        """The same values are asked about, and none of them is true."""
+        return Nobody(self.words, self.law.exact_q, self.law.exact_q**2)
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        return self.encode(np.full(rows.n, -1), rows)
+
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
         """Without fresh noise a changed value shows: no bound holds for a sequence of changes. One report has
         none.
@@ -106,15 +121,8 @@ class BitFlip(Repeated):
         return reports
 
     def _sample_values(self, rows: Rows) -> Integers:
-        """Which values each person is asked about, in order, by Floyd's sampling."""
-        words = rows.array()
-        is_asked = np.zeros((rows.n, self.k), dtype=bool)
-        everyone = np.arange(rows.n)
-        for draw in range(self.bits):
-            last = self.k - self.bits + draw
-            value = below(words[:, draw], last + 1).astype(np.int64)
-            is_asked[everyone, np.where(is_asked[everyone, value], last, value)] = True
-        return np.nonzero(is_asked)[1].reshape(rows.n, self.bits)
+        """Which values each person is asked about, in order."""
+        return np.nonzero(draw_members(rows.array(), self.k))[1].reshape(rows.n, self.bits)
 
     @cached_property
     def odds(self) -> float:
@@ -129,10 +137,13 @@ class BitFlip(Repeated):
         return holds
 
     def likelihoods(self, reports: Array) -> Floats:
-        """The bit of a value counts for or against it; a report says nothing about values without a bit."""
+        """The bit of a value counts for or against it; a report says nothing about values without a bit.
+
+        Likelihoods are relative to that of a value whose bit is clear.
+        """
         p, q = self.law.exact_p, self.law.exact_q
-        known = np.where(self.support(reports), float(p / q), float((1 - p) / (1 - q)))
-        return np.where(self.asked(reports), known, 1.0)
+        known = np.where(self.support(reports), self.odds, 1.0)
+        return np.where(self.asked(reports), known, float((1 - q) / (1 - p)))
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         holds = np.zeros((len(reports), self.k), dtype=bool)

@@ -22,6 +22,8 @@ from deniable.formatting import format_loss
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, Losses, Mechanism, SetMechanism, Tally, Unary, checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.mechanisms.sets import Nobody
+from deniable.randomness import below
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
 from deniable.rounds.changes import ChangesLoss, bound_changes
@@ -44,6 +46,10 @@ class Kept(Mechanism):
 
 class Repeated(Kept, SetMechanism):
     """A mechanism for many collections whose reports support sets of values."""
+
+    @abstractmethod
+    def ratio_after(self, reports: int) -> Fraction:
+        """The largest ratio after this many reports of one value, rounded up."""
 
 
 class ReportedOnce(Kept):
@@ -141,6 +147,19 @@ class Memoized(ReportedOnce, Repeated):
         return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
 
     @property
+    def nobody(self) -> Nobody | None:
+        if self.first.nobody is None:
+            return None
+        return Nobody(self.words, self.law.exact_q, self.law.exact_q**2)
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        return self.encode(np.full(rows.n, -1), rows)
+
+    @property
+    def on_buckets(self) -> Memoized | None:
+        return self if self.names_value else None
+
+    @property
     def permanent(self) -> Direct | Unary:
         return self.first
 
@@ -201,6 +220,25 @@ class HashedMemoized(ReportedOnce, Repeated):
     @cached_property
     def law(self) -> Law:
         return self.buckets.law.hashed(self.k, collision(self.g))
+
+    def ratio_after(self, reports: int) -> Fraction:
+        return self.buckets.ratio_after(reports)
+
+    @property
+    def nobody(self) -> Nobody:
+        """A function that is kept, and two rounds of which the first is a uniform bucket."""
+        return self.permanent.nobody._replace(words=2 + self.buckets.second.words)
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        reports, kept = self.blank(rows.n), rows.columns(0, 2).recall().array()
+        reports["a"], reports["b"] = hash_function(kept[:, 0])
+        bucket = below(kept[:, 1], self.g)
+        reports["bucket"] = self.buckets.second.encode_again(bucket, rows.columns(2, self.nobody.words))
+        return reports
+
+    @property
+    def on_buckets(self) -> Memoized:
+        return self.buckets
 
     @property
     def permanent(self) -> Hashed:

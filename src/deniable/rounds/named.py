@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -19,6 +19,7 @@ from deniable.mechanisms.protocols import MOVED
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.records.base import checked_sizes
+from deniable.records.named import fake_nobody
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized
@@ -168,13 +169,17 @@ def l_rsfd(
     protocol: str = "adaptive",
     priors: Sequence[npt.ArrayLike] | None = None,
     mixed: float = 0.0,
+    bits: int | None = None,
 ) -> Faked:
     """RS+FD for asking again: people keep which attribute is real, its first answer, and fakes.
 
     protocol is "l_grr", "l_osue-z", "l_osue-r", "l_sue-z", "l_sue-r" (fakes that keep no value, or a random
-    one) or "adaptive" (l_grr or l_osue-z, whichever errs less at f = 0). With priors, public shares of each
-    attribute's values, fakes are realistic (RS+RFD), and the protocol is "l_grr", "l_osue-r" or "l_sue-r";
-    `mixed` spreads that part of each prior evenly. Both budgets are per record.
+    one), "loloha" or "adaptive" (l_grr or l_osue-z, whichever errs less at f = 0). With priors, public shares
+    of each attribute's values, fakes are realistic (RS+RFD), and the protocol is "l_grr", "l_osue-r" or
+    "l_sue-r"; `mixed` spreads that part of each prior evenly. Both budgets are per record.
+
+    "dbitflip" is there to be compared: each person is asked about the same `bits` values of each attribute,
+    or all if they are fewer, any number of reports loses epsilon_first, and a change of the answer shows.
 
     >>> m = l_rsfd([3, 5, 4], epsilon_first=1.0, epsilon_forever=2.0)
     >>> m.loss() <= 1.0, m.permanent.loss() <= 2.0, round(m.permanent.loss(per="attribute"), 3)
@@ -183,12 +188,20 @@ def l_rsfd(
     Reference: arcolezi2021.
     """
     sizes = checked_sizes(ks)
-    known = [*FAKES_AGAIN, "adaptive"] if priors is None else _REALISTIC
+    known = [*FAKES_AGAIN, "dbitflip", "adaptive"] if priors is None else _REALISTIC
     if protocol not in known:
         which = "RS+FD" if priors is None else "RS+RFD"
         raise InvalidParameter(not_among(protocol, f"a protocol of {which} for asking again", known, MOVED))
     if priors is not None and len(priors) != len(sizes):
         raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
+
+    if (protocol == "dbitflip") != (bits is not None):
+        raise InvalidParameter(
+            "protocol 'dbitflip', and no other, takes bits, the number of values that each person is asked "
+            "about, such as bits=4"
+        )
+    if bits is not None:
+        return Faked(tuple(Blank(dbitflip(k, epsilon_first, min(bits, k))) for k in sizes))
 
     def best(k: int) -> Fake:
         names = ("l_grr", "l_osue-z") if protocol == "adaptive" else (protocol,)
@@ -203,13 +216,15 @@ def l_rsfd(
     )
 
 
-FAKES_AGAIN: dict[str, tuple[Callable[[int, float, float], Memoized], Callable[[Memoized, Prior], Fake]]] = {
+PUBLISHED_AGAIN: dict[str, tuple[Callable[[int, float, float], Any], Callable[[Any, Prior], Fake]]] = {
     "l_grr": (l_grr, Guessed),
-    "l_osue-z": (l_osue, lambda part, _prior: Blank(part)),
+    "l_osue-z": (l_osue, fake_nobody),
     "l_osue-r": (l_osue, Imitated),
-    "l_sue-z": (l_sue, lambda part, _prior: Blank(part)),
+    "l_sue-z": (l_sue, fake_nobody),
     "l_sue-r": (l_sue, Imitated),
 }
+"""The protocols of RS+FD for asking again that a plan chooses among, unless others are named."""
+FAKES_AGAIN = PUBLISHED_AGAIN | {"loloha": (loloha, fake_nobody)}
 """The protocols of RS+FD for asking again: two rounds for k values, and the fake around them."""
 _REALISTIC = ("l_grr", "l_osue-r", "l_sue-r")
 

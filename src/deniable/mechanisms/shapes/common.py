@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.errors import InvalidParameter
 from deniable.randomness import FULL, below, cell, chance
@@ -23,6 +24,17 @@ def keep_or_other(values: WordArray, words: WordArray, k: int, keep: int) -> Wor
     other = below(words[:, 1], k - 1)
     other += other >= values
     return np.where(chance(words[:, 0], keep), values, other)
+
+
+def draw_members(words: WordArray, k: int) -> npt.NDArray[np.bool_]:
+    """A uniform set of the k values for each row of words, one word a member, by Floyd's sampling."""
+    n, size = words.shape
+    members, rows = np.zeros((n, k), dtype=bool), np.arange(n)
+    for draw in range(size):
+        last = k - size + draw
+        member = below(words[:, draw], last + 1).astype(np.int64)
+        members[rows, np.where(members[rows, member], last, member)] = True
+    return members
 
 
 def keep_ratio(keep: int, k: int) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -58,6 +59,13 @@ class Direct(RoundShape):
     @property
     def names_value(self) -> bool:
         return True
+
+    @property
+    def on_buckets(self) -> Direct:
+        return self
+
+    def cover(self, weights: Sequence[int]) -> tuple[int, int]:
+        return min(weights), max(weights)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(reports[:, None] == np.arange(self.k))

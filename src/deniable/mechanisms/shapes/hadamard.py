@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +15,13 @@ from deniable.arrays import Array, Integers
 from deniable.law import Law, checked_prior
 from deniable.law.pairs import Walsh, walsh_transform
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms.sets import Nobody, SetShape
 from deniable.mechanisms.shapes.common import check_keep, set_numbers, smallest
 from deniable.randomness import FULL, chance
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
+
+_HALF, _LOW = np.uint64(32), np.uint64((1 << 32) - 1)  # of a word
 
 
 @final
@@ -88,6 +91,31 @@ class Hadamard(SetShape):
     def odds(self) -> float:
         p = self.law.exact_p
         return float(p / (1 - p))
+
+    @property
+    def nobody(self) -> Nobody:
+        """Every column is as likely."""
+        return Nobody(1, Fraction(1, 2), Fraction(1, 4))
+
+    def cover(self, weights: Sequence[int]) -> tuple[int, int]:
+        """From transforms of the high and of the low halves of the weights, which integers hold exactly."""
+        rows, words = np.zeros((3, 1 << self.bits), dtype=np.int64), np.array(weights, dtype=np.uint64)
+        rows[:, 1 : self.k + 1] = words >> _HALF, words & _LOW, np.ones(self.k, dtype=np.uint64)
+        high, low, supported = walsh_transform(rows)
+        tells = np.abs(supported) < self.k  # all values, or none, tell no two apart
+        high, low = (high + (low >> 32))[tells], (low & 0xFFFFFFFF)[tells]
+
+        def add_up(first: int, rest: int) -> int:
+            return (FULL + (first << 32) + rest) // 2
+
+        least, largest = int(high.min()), int(high.max())
+        return (
+            add_up(least, int(low[high == least].min())),
+            add_up(largest, int(low[high == largest].max())),
+        )
+
+    def _encode_nobody(self, words: WordArray, reports: Array) -> None:
+        reports[:] = words[:, 0] >> np.uint64(64 - self.bits)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         common = np.asarray(reports).astype(np.uint64)[:, None] & np.arange(1, self.k + 1, dtype=np.uint64)

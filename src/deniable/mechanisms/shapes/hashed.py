@@ -15,9 +15,10 @@ from deniable.exact import PRIME, whole_number
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms.sets import Nobody, SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.randomness import FULL
+from deniable.mechanisms.shapes.direct import Direct
+from deniable.randomness import FULL, below
 from deniable.randomness.draws import WordArray
 from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
 from deniable.randomness.words import Rows
@@ -79,6 +80,20 @@ class Hashed(SetShape):
     def odds(self) -> float:
         p = self.law.exact_p
         return float(p * (self.g - 1) / (1 - p))
+
+    @property
+    def nobody(self) -> Nobody:
+        """A function as in any report, and a uniform bucket."""
+        share = Fraction(1, self.g)
+        return Nobody(2, share, share * collision(self.g), self.g)
+
+    @property
+    def on_buckets(self) -> Direct:
+        return Direct(self.g, self.keep)
+
+    def _encode_nobody(self, words: WordArray, reports: Array) -> None:
+        reports["a"], reports["b"] = hash_function(words[:, 0])
+        reports["bucket"] = below(words[:, 1], self.g)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(

@@ -17,8 +17,9 @@ from deniable.exact import whole_number
 from deniable.law import Law, checked_prior
 from deniable.law.pairs import Lines
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms.sets import Nobody, SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
+from deniable.mechanisms.shapes.direct import Direct
 from deniable.randomness import FULL, below
 from deniable.randomness.draws import WordArray
 from deniable.randomness.pool import HashPool
@@ -111,6 +112,19 @@ class Pooled(SetShape):
     def odds(self) -> float:
         p = self.law.exact_p
         return float(p * (self.g - 1) / (1 - p))
+
+    @property
+    def nobody(self) -> Nobody:
+        """A function as in any report, and a uniform bucket."""
+        share = Fraction(1, self.g)
+        return Nobody(2, share, share * self.pool.collision, self.g)
+
+    @property
+    def on_buckets(self) -> Direct:
+        return Direct(self.g, self.keep)
+
+    def _encode_nobody(self, words: WordArray, reports: Array) -> None:
+        reports[:] = below(words[:, 0], self.pool.size) * np.uint64(self.g) + below(words[:, 1], self.g)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
         function, bucket = self._read(reports)

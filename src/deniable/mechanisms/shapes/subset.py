@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,9 +19,9 @@ from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import SetShape
+from deniable.mechanisms.sets import Nobody, SetShape
 from deniable.mechanisms.shapes import bits
-from deniable.mechanisms.shapes.common import set_numbers, smallest
+from deniable.mechanisms.shapes.common import draw_members, set_numbers, smallest
 from deniable.randomness import FULL, below, chance
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
@@ -75,6 +76,22 @@ class SubsetShape(SetShape):
     @property
     def names_value(self) -> bool:
         return self.size == 1
+
+    @property
+    def nobody(self) -> Nobody:
+        """Every set is as likely."""
+        share, others = Fraction(self.size, self.k), Fraction(self.size - 1, self.k - 1)
+        return Nobody(self.size, share, share * others, self.size * self.k)
+
+    def cover(self, weights: Sequence[int]) -> tuple[int, int]:
+        ordered = sorted(weights)
+        return sum(ordered[: self.size]), sum(ordered[-self.size :])
+
+    def _encode_nobody(self, words: WordArray, reports: Array) -> None:
+        step = max(1, BLOCK // self.k)
+        for start in range(0, len(words), step):
+            block = slice(start, start + step)
+            reports[block] = self.write_members(draw_members(words[block], self.k))
 
     @abstractmethod
     def write_members(self, members: npt.NDArray[np.bool_]) -> Array:

@@ -16,7 +16,7 @@ from deniable.exact import power_up
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import RoundShape
+from deniable.mechanisms.sets import Nobody, RoundShape
 from deniable.mechanisms.shapes import bits
 from deniable.mechanisms.shapes.common import set_numbers
 from deniable.randomness import FULL
@@ -78,6 +78,14 @@ class Unary(bits.Packed, RoundShape):
     @property
     def bitwise(self) -> bool:
         return True
+
+    @property
+    def nobody(self) -> Nobody:
+        """No bit is true."""
+        return Nobody(self.words, self.law.exact_q, self.law.exact_q**2)
+
+    def encode_nobody(self, rows: Rows) -> Array:
+        return self.encode(np.full(rows.n, -1), rows)
 
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         """Each bit that is set counts as true."""
