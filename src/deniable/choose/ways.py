@@ -172,13 +172,8 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
             if isinstance(mechanism, str):
                 refused.append(mechanism)
             else:
-                add(
-                    name,
-                    mechanism,
-                    Faked((mechanism,) * task.d).marginal(0),
-                    one_in(mechanism.part, 1),
-                    prior,
-                )
+                law = Faked((mechanism,) * task.d).marginal(0)
+                add(name, mechanism, law, one_in(mechanism.part, Fraction(1)), prior)
 
     if attribute in task.fixed:
         mechanism = task.fixed[attribute]

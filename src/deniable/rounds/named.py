@@ -201,7 +201,8 @@ def l_rsfd(
             "about, such as bits=4"
         )
     if bits is not None:
-        return Faked(tuple(Blank(dbitflip(k, epsilon_first, min(bits, k))) for k in sizes))
+        most = whole_number("bits, the number of values that each person is asked about,", bits, 1)
+        return Faked(tuple(Blank(dbitflip(k, epsilon_first, min(most, k))) for k in sizes))
 
     def best(k: int) -> Fake:
         names = ("l_grr", "l_osue-z") if protocol == "adaptive" else (protocol,)
