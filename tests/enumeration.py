@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.mechanisms import Direct, Mechanism, SubsetShape, Unary
+from deniable.exact import PRIME
+from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, Pooled, SetMechanism, SubsetShape, Unary
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, Piecewise, PlanarGeometric, SquareWave
 from deniable.randomness.words import DrawnRows
 from deniable.records import (
@@ -29,17 +30,22 @@ from deniable.records import (
     Faked,
     Guessed,
     Imitated,
+    Prior,
     RecordMechanism,
     Records,
     Sample,
     Single,
     Split,
 )
-from deniable.rounds import Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized
 
 WORDS = 1 << 64
 Law = dict[Any, Fraction]
 """How likely every outcome is: a value, a tuple of bits, or a tuple of those."""
+FUNCTIONS = [i * 0x9E3779B97F4A7C15 % WORDS for i in range(1, 25)]
+"""Words of hash functions that stand for all: which one it is tells nothing, and they send few values to few
+buckets in every way that matters.
+"""
 NUMBERS = (0, 1, 1 << 31, (3 << 30) + 7, 1 << 32)
 """Positions of a number, of 2^32 + 1, that stand for all."""
 Record = tuple[int, ...]
@@ -104,6 +110,80 @@ def subset_law(k: int, size: int, keep: int, value: int) -> Law:
     return mixture(found)
 
 
+def sent(part: SetMechanism, members: Iterable[int], named: object) -> Hashable:
+    """A report that is more than the values that it supports: what it names, and which these are."""
+    inside = set(members)
+    return named, tuple(v in inside for v in range(part.k))
+
+
+def hashed_law(part: Hashed | HashedMemoized, bucket_law: Callable[[list[int]], Law]) -> Law:
+    """A function, and what the buckets of all values under it say."""
+    laws = []
+    for word in FUNCTIONS:
+        a, b = (word >> 33) % (PRIME - 1) + 1, (word >> 2 & PRIME) % PRIME
+        buckets = [(a * (v + 1) + b) % PRIME % part.g for v in range(part.k)]
+        laws.append((Fraction(1, len(FUNCTIONS)), _under((a, b), buckets, part, bucket_law(buckets))))
+    return mixture(laws)
+
+
+def pooled_law(part: Pooled, bucket_law: Callable[[list[int]], Law]) -> Law:
+    laws = []
+    for function, chance in enumerate(cells(part.pool.size)):
+        buckets = part.pool.buckets(function, np.arange(part.k)).tolist()
+        laws.append((chance, _under(function, buckets, part, bucket_law(buckets))))
+    return mixture(laws)
+
+
+def _under(function: object, buckets: list[int], part: SetMechanism, law: Law) -> Law:
+    """Buckets, or sequences of them, as reports with their function."""
+
+    def report(bucket: int) -> Hashable:
+        return sent(part, (v for v, own in enumerate(buckets) if own == bucket), (function, bucket))
+
+    return {
+        tuple(map(report, seen)) if isinstance(seen, tuple) else report(seen): chance
+        for seen, chance in law.items()
+    }
+
+
+def hadamard_law(part: Hadamard, value: int | None) -> Law:
+    """A column, moved to the half that the first word asks for by the lowest bit of the value's row."""
+    columns = range(1 << part.bits)
+
+    def agree(column: int, v: int) -> bool:
+        return (column & v + 1).bit_count() % 2 == 0
+
+    def report(column: int) -> Law:
+        return {sent(part, (v for v in range(part.k) if agree(column, v)), column): Fraction(1)}
+
+    if value is None:
+        return mixture((Fraction(1, len(columns)), report(column)) for column in columns)
+    row, kept = value + 1, Fraction(part.keep, WORDS)
+    halves = [(True, kept), (False, 1 - kept)]
+    return mixture(
+        (chance / len(columns), report(y if agree(y, value) == half else y ^ (row & -row)))
+        for (half, chance), y in itertools.product(halves, columns)
+    )
+
+
+def bit_flip_law(part: BitFlip, value: int | None) -> Law:
+    """Some values, and a coin for each of them."""
+    laws = []
+    for drawn, chance in attribute_chances(part.k, part.bits).items():
+        about = sorted(drawn)
+        coins = bits_law(part.one, part.zero, [v == value for v in about])
+        flipped = {
+            sent(part, (v for v, bit in zip(about, coin, strict=True) if bit), tuple(about)): weight
+            for coin, weight in coins.items()
+        }
+        laws.append((chance, flipped))
+    return mixture(laws)
+
+
+def uniform_law(bound: int) -> Law:
+    return dict(enumerate(cells(bound)))
+
+
 def again(part: Direct | Unary, kept: Hashable) -> Law:
     """A round on what an earlier one gave: a value, or bits."""
     if isinstance(part, Direct):
@@ -123,7 +203,15 @@ def part_law(part: Mechanism, value: int) -> Law:
             return again(part, tuple(v == value for v in range(part.k)))
         case SubsetShape(k=k, size=size, keep=keep):
             return subset_law(k, size, keep, value)
-        case Memoized():
+        case Hashed(g=g, keep=keep):
+            return hashed_law(part, lambda buckets: direct_law(g, keep, buckets[value]))
+        case Pooled(g=g, keep=keep):
+            return pooled_law(part, lambda buckets: direct_law(g, keep, buckets[value]))
+        case Hadamard():
+            return hadamard_law(part, value)
+        case BitFlip():
+            return bit_flip_law(part, value)
+        case Memoized() | HashedMemoized():
             return repeated_law(part, value, 1)
         case Geometric():
             return geometric_law(part, value)
@@ -193,8 +281,14 @@ def _window_law(of: Piecewise | SquareWave, value: int) -> Law:
     return mixture([(inside, near), (1 - inside, far)])
 
 
-def repeated_law(part: Memoized, value: int, reports: int) -> Law:
+def repeated_law(part: Mechanism, value: int, reports: int) -> Law:
     """The law of several reports of one value: each is a fresh round on the same kept answer."""
+    if isinstance(part, HashedMemoized):
+        rounds_on = part.buckets
+        return hashed_law(part, lambda buckets: repeated_law(rounds_on, buckets[value], reports))
+    if isinstance(part, BitFlip):
+        return _repeat(part_law(part, value), reports)
+    assert isinstance(part, Memoized)
     if isinstance(part.first, Direct):
         first = part_law(part.first, value)
         rounds = {kept: again(part.second, kept) for kept in first}
@@ -202,6 +296,11 @@ def repeated_law(part: Memoized, value: int, reports: int) -> Law:
     else:
         found = _repeated_bits(part, value, reports)
     return {outcome[0]: chance for outcome, chance in found.items()} if reports == 1 else found
+
+
+def _repeat(law: Law, reports: int) -> Law:
+    """What is kept whole, so many times."""
+    return {(y,) * reports: chance for y, chance in law.items()} if reports > 1 else law
 
 
 def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
@@ -222,7 +321,7 @@ def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
 @cache
 def fake_law(fake: Fake) -> Law:
     """The law of a fake."""
-    if isinstance(fake.part, Memoized):
+    if isinstance(fake.part, Memoized | HashedMemoized):
         return {outcome[0]: chance for outcome, chance in repeated_fake_law(fake, 1).items()}
     match fake:
         case Guessed(prior=prior):
@@ -233,11 +332,27 @@ def fake_law(fake: Fake) -> Law:
             )
         case Blank(part=Unary() as part):
             return again(part, (False,) * part.k)
+        case Blank(part=SubsetShape(k=k, size=size)):
+            drawn = attribute_chances(k, size).items()
+            return mixture((c, {tuple(v in members for v in range(k)): Fraction(1)}) for members, c in drawn)
+        case Blank(part=Hashed(g=g) as part):
+            return hashed_law(part, lambda _: uniform_law(g))
+        case Blank(part=Pooled(g=g) as part):
+            return pooled_law(part, lambda _: uniform_law(g))
+        case Blank(part=Hadamard() as part):
+            return hadamard_law(part, None)
+        case Blank(part=BitFlip() as part):
+            return bit_flip_law(part, None)
     raise AssertionError(f"say how {type(fake).__name__} samples")
 
 
 def repeated_fake_law(fake: Fake, reports: int) -> Law:
     """The law of several reports of a fake whose first answer is kept."""
+    if isinstance(fake.part, HashedMemoized):
+        buckets = Guessed(fake.part.buckets, Prior.uniform(fake.part.g))
+        return hashed_law(fake.part, lambda _: repeated_fake_law(buckets, reports))
+    if isinstance(fake.part, BitFlip):
+        return {(y,) * reports: chance for y, chance in fake_law(fake).items()}
     assert isinstance(fake.part, Memoized)
     first, second = fake.part.first, fake.part.second
     match fake:
@@ -252,13 +367,16 @@ def repeated_fake_law(fake: Fake, reports: int) -> Law:
 
 def repeated_records_law(mechanism: Faked, record: Record, reports: int) -> Law:
     """The law of several reports of one record among fakes: all first answers are kept, and which is real."""
-    kept = law_of(Faked(tuple(fake.keep() for fake in mechanism.fakes)), record)
-    seconds = [fake.part.second for fake in mechanism.fakes if isinstance(fake.part, Memoized)]
-    found: list[tuple[Fraction, Law]] = []
-    for answers, chance in kept.items():
-        one = product([again(second, answer) for second, answer in zip(seconds, answers, strict=True)])
-        found.append((chance, product([one] * reports)))
-    return mixture(found)
+    real = [
+        repeated_law(fake.part, value, reports) for fake, value in zip(mechanism.fakes, record, strict=True)
+    ]
+    if reports == 1:
+        real = [{(y,): chance for y, chance in law.items()} for law in real]
+    faked = [repeated_fake_law(fake, reports) for fake in mechanism.fakes]
+    return mixture(
+        (chance, product([*faked[:j], real[j], *faked[j + 1 :]]))
+        for j, chance in enumerate(cells(mechanism.d))
+    )
 
 
 def owners(weights: Sequence[int]) -> list[int]:
@@ -426,6 +544,10 @@ def _below(bound: int) -> list[Choice]:
     return _cut(*(-(-WORDS * j // bound) for j in range(bound)))
 
 
+def _functions() -> list[Choice]:
+    return [(Fraction(1, len(FUNCTIONS)), [word], [word]) for word in FUNCTIONS]
+
+
 def _joined(columns: Sequence[list[Choice]]) -> list[Choice]:
     """Independent choices, their words one after the other."""
     return [
@@ -467,6 +589,22 @@ def _part_choices(part: Mechanism) -> list[Choice]:
             return _joined([_cut(keep), _below(k - 1)])
         case Unary(k=k, one=one, zero=zero):
             return _across(_joined([_cut(one, zero)] * k), k)
+        case SubsetShape(k=k, size=size, keep=keep):
+            # a draw is below one number of candidates or another, by whether the value is kept
+            bounds = [(k - size + draw, k - size + draw + 1) for draw in range(size)]
+            cuts = [[-(-WORDS * j // bound) for bound in pair for j in range(bound)] for pair in bounds]
+            return _joined([_cut(keep), *(_cut(*ends) for ends in cuts)])
+        case Hashed(g=g, keep=keep):
+            return _joined([_functions(), _cut(keep), _below(g - 1)])
+        case Pooled(g=g, keep=keep):
+            return _joined([_below(part.pool.size), _cut(keep), _below(g - 1)])
+        case Hadamard(keep=keep):
+            return _joined([_cut(keep), _below(1 << part.bits)])
+        case BitFlip(k=k, bits=bits, one=one, zero=zero):
+            drawn = [_below(last + 1) for last in range(k - bits, k)]
+            return _joined([*drawn, _part_choices(Unary(max(2, bits), one, zero))])
+        case HashedMemoized(buckets=buckets):
+            return _joined([_functions(), _part_choices(buckets)])
         case Memoized(first=first, second=second):
             return _joined([_part_choices(first), _part_choices(second)])
         case Geometric(tails=tails):
@@ -500,6 +638,16 @@ def _fake_choices(fake: Fake) -> list[Choice]:
             return _cut(*itertools.accumulate(prior.weights))
         case Imitated(part=part, prior=prior):
             return _joined([_cut(*itertools.accumulate(prior.weights)), _part_choices(part)])
+        case Blank(part=SubsetShape(k=k, size=size)):
+            return _joined([_below(last + 1) for last in range(k - size, k)])
+        case Blank(part=Hashed(g=g)):
+            return _joined([_functions(), _below(g)])
+        case Blank(part=HashedMemoized(buckets=buckets)):
+            return _joined([_functions(), _below(buckets.k), _part_choices(buckets.second)])
+        case Blank(part=Pooled(g=g) as part):
+            return _joined([_below(part.pool.size), _below(g)])
+        case Blank(part=Hadamard() as part):
+            return _below(1 << part.bits)
         case Blank(part=part):
             return _part_choices(part)
     raise AssertionError(f"say which choices {type(fake).__name__} makes")
@@ -547,9 +695,33 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
 
 def outcomes(part: Mechanism, reports: Array) -> list[Hashable]:
     """Reports as the outcomes of the definition."""
+    if isinstance(part, Hashed | HashedMemoized | Pooled | Hadamard | BitFlip):
+        return [
+            (_named(part, report), tuple(map(bool, bits)))
+            for report, bits in zip(reports, part.support(reports), strict=True)
+        ]
     if reports.ndim == 1:
         return [int(report) for report in reports]
     return [tuple(map(bool, bits)) for bits in part.support(reports)]
+
+
+def _named(part: Mechanism, report: Any) -> object:
+    """What a report says but for the values that it supports."""
+    match part:
+        case Hashed() | HashedMemoized():
+            return (int(report["a"]), int(report["b"])), int(report["bucket"])
+        case Pooled(g=g):
+            return divmod(int(report), g)
+        case BitFlip():
+            return tuple(report["about"].tolist())
+    return int(report)
+
+
+def speaks_for(outcome: Any, value: int) -> bool:
+    """Whether an outcome supports a value: it is that value, or holds its bit."""
+    if not isinstance(outcome, tuple):
+        return bool(outcome == value)
+    return bool(outcome[1][value] if isinstance(outcome[-1], tuple) else outcome[value])
 
 
 def record_outcomes(mechanism: RecordMechanism, records: Records) -> list[Hashable]:

@@ -19,6 +19,7 @@ from deniable.records import (
     Faked,
     Guessed,
     Imitated,
+    Prior,
     RecordMechanism,
     equal_part,
     rsfd,
@@ -26,7 +27,7 @@ from deniable.records import (
     smp,
     spl,
 )
-from deniable.records.named import amplified
+from deniable.records.named import FAKES, REALISTIC_FAKES, amplified
 from tests.enumeration import law_of, log, true_ratio
 
 ADULT = [74, 7, 16, 7, 14, 6, 5, 2, 41, 2]
@@ -394,6 +395,87 @@ def test_estimator_of_rsfd(protocol: str) -> None:
             return np.asarray(d**2 * t * (1 - t) / (N * (p - q) ** 2))
 
         check_estimator(mechanism, j, N, estimator, variance)
+
+
+SIZES = (6, 20, 9)
+LOSSES = {
+    "grr": (0.484567, 1.125494, 1.675651, 0.228507, 0.154299, 23.6959),
+    "ss": (0.472450, 1.059945, 1.743637, 0.414261, 0.317148, 22.9631),
+    "olh": (0.452832, 1.0, 1.817240, 0.325122, 0.25, 33.2249),
+    "hr": (0.452832, 1.0, 1.817240, 0.577020, 0.5, 42.1442),
+}
+
+
+@pytest.mark.parametrize("protocol", LOSSES)
+def test_losses_and_estimators_of_sets_among_fakes_of_nobody(protocol: str) -> None:
+    """Each calibration at epsilon 1: what an attribute loses, or a record, and the first one's estimator."""
+    record, published, attribute, p, q, variance = LOSSES[protocol]
+    kept, claimed, searched = (
+        rsfd(SIZES, 1.0, protocol, name) for name in ("record", "published", "attribute")
+    )
+    assert kept.loss() == pytest.approx(1.0, abs=1e-9)
+    assert claimed.loss() == pytest.approx(1.817240, abs=5e-7)
+    assert kept.loss("attribute") == pytest.approx(record, abs=5e-7)
+    assert claimed.loss("attribute") == pytest.approx(published, abs=5e-7)
+    assert searched.loss() == pytest.approx(attribute, abs=5e-7)
+    marginal = kept.marginal(0)
+    assert (marginal.p[0], marginal.q[0]) == pytest.approx((p, q), abs=5e-7)
+    assert marginal.variance(1, 0.0)[0] == pytest.approx(variance, abs=5e-5)
+
+
+def test_losses_of_unequal_kinds_and_budgets_among_fakes_of_nobody() -> None:
+    def uniform(k: int, epsilon: float) -> Guessed:
+        return Guessed(dn.grr(k, epsilon), Prior.uniform(k))
+
+    kinds = Faked((Blank(dn.hr(6, 1.0)), Blank(dn.ss(20, 1.0)), uniform(9, 1.0)))
+    assert kinds.loss("attribute") == pytest.approx(0.527469, abs=5e-7)
+    values, sets = (
+        Faked((uniform(3, 1.0), uniform(5, 2.0))),
+        Faked((Blank(dn.ss(20, 1.0)), Blank(dn.hr(20, 0.5)))),
+    )
+    assert [values.loss(), values.loss("attribute")] == pytest.approx([1.531704, 1.283597], abs=5e-7)
+    assert [sets.loss(), sets.loss("attribute")] == pytest.approx([0.771529, 0.602302], abs=5e-7)
+
+
+NEUTRAL = [name for name in FAKES if not name.endswith("-r")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(NEUTRAL), st.integers(2, 40), st.floats(0.05, 5.0)), min_size=2, max_size=5
+    )
+)
+def test_closed_forms_of_fakes_of_nobody(parts: list[tuple[str, int, float]]) -> None:
+    """e^R = sum hi / sum lo and e^A = 1 + (hi - lo) / sum lo, with hi = p / s and lo = (1 - p) / (1 - s)."""
+    made = [(FAKES[name][0](k, epsilon), FAKES[name][1], k) for name, k, epsilon in parts]
+    fakes = tuple(around(part, Prior.uniform(k)) for part, around, k in made)
+    high, low = [], []
+    for fake in fakes:
+        p, s = fake.part.law.p, float(fake.supported[0])
+        high.append(p / s)
+        low.append((1 - p) / (1 - s))
+    mechanism = Faked(fakes)
+    assert mechanism.loss() == pytest.approx(math.log(sum(high) / sum(low)), abs=1e-8)
+    single = max(1 + (one - other) / sum(low) for one, other in zip(high, low, strict=True))
+    assert mechanism.loss("attribute") == pytest.approx(math.log(single), abs=1e-8)
+    d = len(fakes)
+    for j, fake in enumerate(fakes):
+        law, s = fake.part.law, float(fake.supported[0])
+        marginal = mechanism.marginal(j)
+        assert marginal.p[0] == pytest.approx((law.p + (d - 1) * s) / d, rel=1e-12)
+        assert marginal.q[0] == pytest.approx((law.q + (d - 1) * s) / d, rel=1e-12)
+
+
+@pytest.mark.parametrize("protocol", REALISTIC_FAKES)
+def test_any_protocol_has_realistic_fakes(protocol: str) -> None:
+    """A record never loses more than its parts, an attribute less; a uniform prior of sets is nobody's."""
+    ks, priors = (4, 7, 3), [[4, 3, 2, 1], [1, 1, 2, 3, 5, 8, 13], [1, 2, 4]]
+    mechanism = rsrfd(ks, 1.0, priors, protocol)
+    assert mechanism.loss("attribute") < mechanism.loss() <= 1.0
+    if protocol in ("ss", "ass"):
+        even = rsrfd(ks, 1.0, [np.ones(k) for k in ks], protocol)
+        assert even.loss("attribute") == pytest.approx(rsfd(ks, 1.0, protocol).loss("attribute"), abs=1e-12)
 
 
 @pytest.mark.parametrize(

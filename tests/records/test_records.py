@@ -17,7 +17,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Array
 from deniable.errors import NotExact
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import Mechanism, calibrate
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.records import (
@@ -153,6 +153,25 @@ UNEQUAL: dict[str, Callable[[], RecordMechanism]] = {
     "faked, one nearly open": lambda: Faked(
         (Guessed(dn.grr(4, 6.0), Prior.of([1, 2, 3, 4], 4)), Blank(dn.oue(2, 0.1)))
     ),
+    "fakes of sets": lambda: Faked((Blank(calibrate.subset(4, 1.0, 2)), Blank(dn.hr(3, 0.5)))),
+    "fakes of three kinds": lambda: Faked(
+        (Blank(dn.hr(2, 1.0)), Blank(dn.ss(3, 2.0, size=1)), Guessed(dn.grr(2, 0.7), Prior.uniform(2)))
+    ),
+    "fakes of buckets": lambda: Faked(
+        (Blank(calibrate.hashed(3, 1.0, 3)), Blank(calibrate.pooled(3, 2.0, 2)))
+    ),
+    "fakes of sets, from priors": lambda: Faked(
+        (
+            Imitated(calibrate.subset(4, 1.0, 2), Prior.of([4, 3, 2, 1], 4)),
+            Imitated(dn.hr(3, 0.5), Prior.of([0.6, 0.3, 0.1], 3)),
+        )
+    ),
+    "fakes of buckets, from priors": lambda: Faked(
+        (Imitated(calibrate.hashed(3, 1.0, 2), Prior.of([0.6, 0.3, 0.1], 3)), Blank(dn.oue(2, 0.5)))
+    ),
+    "fakes of bits that are kept": lambda: Faked(
+        (Blank(dn.rounds.dbitflip(3, 2.0, 1)), Blank(dn.rounds.dbitflip(3, 1.0, 2)))
+    ),
     "everyone and one of two": lambda: Split((dn.grr(2, 0.3), Sample((dn.oue(2, 1.5), dn.sue(2, 0.7))))),
     "everyone and both of two": lambda: Split((Sample((dn.grr(3, 0.5), dn.grr(2, 1.5)), 2), dn.oue(2, 0.2))),
     "everyone and fakes": lambda: Split((dn.grr(2, 0.3), rsfd((3, 2), 1.0, "grr", "published"))),
@@ -206,6 +225,7 @@ SENT: dict[str, Callable[[], RecordMechanism]] = {
     "rsrfd grr, as published": lambda: rsrfd((3, 4), 1.0, [[0.5, 0.3, 0.2], [4, 3, 2, 1]], fakes="published"),
     "rsrfd oue-r": lambda: rsrfd((2, 2), 1.0, [[0.25, 0.75], [0.9, 0.1]], "oue-r"),
     "mixed fakes": lambda: UNEQUAL["faked"](),
+    **{name: make for name, make in UNEQUAL.items() if name.startswith("fakes of")},
     **{name: UNEQUAL[name] for name in ("everyone and one of two", "everyone and both of two")},
     **{name: UNEQUAL[name] for name in ("everyone and fakes", "everyone and blank fakes")},
     **{name: UNEQUAL[name] for name in ("a sample and fakes", "two samples")},

@@ -98,7 +98,7 @@ def rsfd(
     Reference: arcolezi2021.
     """
     if protocol not in FAKES and protocol != "adaptive":
-        raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"], MOVED))
+        raise InvalidParameter(not_among(protocol, "a protocol of RS+FD", [*FAKES, "adaptive"], _MEANT))
     sizes = checked_sizes(ks)
 
     def calibrated(names: Sequence[str]) -> Faked:
@@ -159,7 +159,7 @@ def rsrfd(
     Reference: arcolezi2023.
     """
     if protocol not in REALISTIC_FAKES:
-        raise InvalidParameter(not_among(protocol, "a protocol of RS+RFD", REALISTIC_FAKES, MOVED))
+        raise InvalidParameter(not_among(protocol, "a protocol of RS+RFD", REALISTIC_FAKES, _MEANT_REALISTIC))
     if fakes not in ("perturbed", "published"):
         raise InvalidParameter(f"fakes is 'perturbed' or 'published', got {fakes!r}")
     sizes = checked_sizes(ks)
@@ -245,6 +245,10 @@ PUBLISHED_REALISTIC_FAKES: dict[str, _Kind] = {
 """The protocols that RS+RFD was published with."""
 REALISTIC_FAKES = PUBLISHED_REALISTIC_FAKES | {name: (make, Imitated) for name, make in _SETS.items()}
 """The protocols of RS+RFD, whose fakes are perturbed like real answers."""
+_MEANT = MOVED | {name: f"did you mean '{name}-z'?" for name in ("oue", "sue")}
+_MEANT_REALISTIC = MOVED | {
+    name: f"did you mean '{name[:3]}-r'?" for name in ("oue", "sue", "oue-z", "sue-z")
+}
 
 
 def _build_faked(
