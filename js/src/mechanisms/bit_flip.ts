@@ -2,10 +2,10 @@
 
 import { sound } from "../errors.js";
 import { largest, logUp, wholeNumber } from "../exact.js";
-import { sampled } from "../randomness/words.js";
+import { type Row, sampled } from "../randomness/words.js";
 import { checkedFields, checkedInteger, threshold } from "../strict.js";
 import { ascending, bits, checkedFields as checkedPart } from "./codecs.js";
-import { type BitFlipPart, type Codec, checkedK, type Mechanism } from "./mechanism.js";
+import { type BitFlipPart, type Codec, checkedK, type Mechanism, type Nobody } from "./mechanism.js";
 import type { Repeated } from "./repeated.js";
 import { unary } from "./shapes.js";
 
@@ -16,6 +16,13 @@ export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Re
   const coins = unary(Math.max(2, count), one, zero);
   // two of the bits can differ where both values are asked about; with one bit, only one can
   const ratio = count === 1 ? largest([coins.up, coins.down]) : coins.ratio;
+  const encode = async (value: number, row: Row): Promise<BitFlipPart> => {
+    const about = sampled(await row.recall(count), count, k).sort((a, b) => a - b);
+    const position = about.indexOf(value);
+    const kept = await row.from(count).recall(coins.words, position + 1);
+    const set = coins.flip(position < 0 ? [] : [position], kept).filter((bit) => bit < count);
+    return { about, set: set.map((bit) => about[bit] as number) };
+  };
   return {
     k,
     words: count + coins.words,
@@ -30,16 +37,15 @@ export const bitFlip = (k: number, count: number, one: bigint, zero: bigint): Re
       const changing = rounds === 1 ? loss : null;
       return [loss, loss, loss, changing, loss * BigInt(Math.min(rounds, patterns))];
     },
-    encode: async (value, row) => {
-      const about = sampled(await row.recall(count), count, k).sort((a, b) => a - b);
-      const position = about.indexOf(value);
-      const kept = await row.from(count).recall(coins.words, position + 1);
-      const set = coins.flip(position < 0 ? [] : [position], kept).filter((bit) => bit < count);
-      return { about, set: set.map((bit) => about[bit] as number) };
+    nobody: {
+      ...(coins.nobody as Nobody<readonly number[]>),
+      words: count + coins.words,
+      isAboutOne: count === 1,
+      encode: (row) => encode(-1, row),
     },
+    encode,
   };
 };
-
 const flippedCodec = (count: number, k: number): Codec<BitFlipPart> => {
   const [values, coins] = [ascending(count, k), bits(count)];
   return {

@@ -70,6 +70,41 @@ export interface Mechanism<P extends Part = Part> {
   stands?(part: P): number;
   /** How often an attacker is right at most, and about what, where that is known better than by the ratio. */
   readonly guess?: Guess;
+  /** The report of nobody, where there is one. */
+  readonly nobody?: Nobody<P>;
+  /** How the bucket of a report is made, where it has one. */
+  readonly buckets?: Buckets;
+  /**
+   * The least and the largest weight of what a report supports that tells two values apart, where that is not
+   * the smallest weight and all others. Weights are words out of 2^64.
+   */
+  cover?(weights: BigUint64Array): readonly [least: bigint, largest: bigint];
+}
+
+/**
+ * The report of nobody, which hides real ones: each of these is either of two numbers of times as likely, by
+ * whether it supports its value.
+ */
+export interface Nobody<P extends Part = Part> {
+  readonly words: number;
+  /** How many times likelier a report is of a person whose value it supports. */
+  readonly more: Ratio;
+  /** How many times as likely a report is of a person whose value it does not support. */
+  readonly less: Ratio;
+  /** Among how many cells the draws of a report by `below` choose, all together. */
+  readonly cells: number;
+  /** Whether a report is about one value, and says nothing of all others. */
+  readonly isAboutOne?: boolean;
+  encode(row: Row): P | Promise<P>;
+}
+
+/** Reports of a bucket, whose hash function no value changes; a report that is a value is its own bucket. */
+export interface Buckets {
+  /** How many buckets there are. */
+  readonly k: number;
+  readonly keep: bigint;
+  /** The threshold of a second round, where the first is kept. */
+  readonly again?: bigint;
 }
 
 export interface Guess {

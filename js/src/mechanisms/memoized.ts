@@ -7,12 +7,13 @@
 
 import { must } from "../errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "../exact.js";
+import { below } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
-import type { HashedPart, Mechanism } from "./mechanism.js";
+import type { HashedPart, Mechanism, Nobody } from "./mechanism.js";
 import type { Repeated } from "./repeated.js";
 import { readRound } from "./shape_json.js";
-import { bucketOf, type Direct, guessBit, hashed, hashFunction, type Unary } from "./shapes.js";
+import { bucketOf, type Direct, guessBit, hashed, hashFunction, nobodyAmong, type Unary } from "./shapes.js";
 
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
 export interface Memoized extends Repeated<number | readonly number[]> {
@@ -36,6 +37,7 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     ...both.guesses,
     first,
     second,
+    ...both.fakes,
     forever: first.ratio,
     encode: async (value, row) =>
       both.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
@@ -77,6 +79,8 @@ interface Rounds {
   readonly parts: number;
   /** How often an attacker is right, by one report and by all, where the ratios say less. */
   readonly guesses?: Pick<Memoized, "guess" | "always">;
+  /** What fakes need of them. */
+  readonly fakes: Pick<Memoized, "nobody" | "buckets" | "cover">;
   encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
 }
 
@@ -93,6 +97,10 @@ const directRounds = (first: Direct, second: Direct): Rounds => ({
   },
   fresh: second.ratio,
   parts: 1,
+  fakes: {
+    buckets: { k: first.k, keep: first.keep, again: second.keep },
+    ...(first.cover && { cover: first.cover }),
+  },
   encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
 });
 
@@ -120,6 +128,14 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
     },
     fresh: largest([second.up, second.down]),
     parts: first.k,
+    fakes: {
+      nobody: {
+        ...(first.nobody as Nobody<readonly number[]>),
+        words: first.words + second.words,
+        encode: async (row) =>
+          second.flip(first.flip([], await row.recall(first.words)), row.from(first.words).fresh),
+      },
+    },
     encode: (value, kept, fresh) => second.flip(first.flip([value], kept), fresh),
   };
 };
@@ -131,6 +147,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
 export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
   const { first } = buckets;
   must("keep" in first, "shape", () => "the rounds on a bucket are direct ones");
+  const second = buckets.second as Direct;
   return {
     ...hashed(k, first.k, first.keep), // the same reports, made otherwise
     words: 1 + buckets.words,
@@ -141,6 +158,15 @@ export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPar
       const [a, b] = hashFunction(await row.recall(1));
       return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };
     },
+    nobody: {
+      ...nobodyAmong(first.k, first.keep, async (row) => {
+        const kept = await row.recall(2);
+        const [a, b] = hashFunction(kept);
+        return { a, b, bucket: second.pick(below(kept, 1, first.k), row.from(2).fresh) };
+      }),
+      words: 2 + second.words,
+    },
+    ...(buckets.buckets && { buckets: buckets.buckets }),
   };
 };
 

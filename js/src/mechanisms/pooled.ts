@@ -6,7 +6,7 @@ import { below } from "../randomness/words.js";
 import { checkedFields, checkedInteger, threshold } from "../strict.js";
 import { integer } from "./codecs.js";
 import { checkedK, type Mechanism } from "./mechanism.js";
-import { direct } from "./shapes.js";
+import { direct, nobodyAmong } from "./shapes.js";
 
 const MOST_BUCKETS = 251;
 const MOST_CELLS = 1 << 22;
@@ -40,6 +40,8 @@ export const pooled = (k: number, g: number, keep: bigint): Mechanism<number> =>
       return chosen * g + buckets.pick(bucketOf(chosen, value, g), fresh.subarray(2));
     },
     supports: (part, value) => bucketOf(Math.floor(part / g), value, g) === part % g,
+    nobody: nobodyAmong(g, keep, ({ fresh }) => below(fresh, 0, functions) * g + below(fresh, 1, g)),
+    buckets: { k: g, keep },
   };
 };
 

@@ -4,8 +4,8 @@
  */
 
 import { must } from "../errors.js";
-import { cell, FULL, PRIME, powerUp, type Ratio, times, wholeNumber } from "../exact.js";
-import { below, chance, type Halves, sampled, type Threshold } from "../randomness/words.js";
+import { cell, FULL, over, PRIME, powerUp, type Ratio, times, wholeNumber } from "../exact.js";
+import { below, chance, type Halves, type Row, sampled, type Threshold } from "../randomness/words.js";
 import {
   ascending,
   bits,
@@ -22,6 +22,8 @@ import {
   type Guess,
   type HashedPart,
   type Mechanism,
+  type Nobody,
+  type Part,
 } from "./mechanism.js";
 
 /** The report is a value: the true one with probability keep / 2^64, else one of the others. */
@@ -36,7 +38,12 @@ export const direct = (k: number, keep: bigint): Direct => {
   const kept = checkedKeep(keep, k);
   const pick = (value: number, words: Halves): number => keepOrOther(value, words, k, kept);
   const encode: Direct["encode"] = (value, row) => pick(value, row.fresh);
-  return { k, words: 2, ratio: keepRatio(keep, k), codec: integer(k), keep, pick, encode };
+  const cover: Direct["cover"] = (weights) => {
+    const ordered = weights.slice().sort();
+    return [ordered[0] as bigint, ordered[k - 1] as bigint];
+  };
+  const buckets = { k, keep };
+  return { k, words: 2, ratio: keepRatio(keep, k), codec: integer(k), keep, pick, encode, buckets, cover };
 };
 
 /**
@@ -84,6 +91,13 @@ export const unary = (k: number, one: bigint, zero: bigint): Unary => {
     down,
     flip,
     encode: (value, row) => flip([value], row.fresh),
+    nobody: {
+      words: 64 * Math.ceil(k / 64),
+      more: up,
+      less: over([1n, 1n], down),
+      cells: 0,
+      encode: ({ fresh }) => flip([], fresh),
+    },
   };
 };
 
@@ -138,8 +152,21 @@ export const subset = (k: number, size: number, keep: bigint): Mechanism<readonl
         (a, b) => a - b,
       );
     },
+    nobody: {
+      words: size,
+      more: [keep * many, FULL * members],
+      less: [(FULL - keep) * many, FULL * (many - members)],
+      cells: size * k,
+      encode: ({ fresh }) => sampled(fresh, size, k).sort((a, b) => a - b),
+    },
+    cover: (weights) => {
+      const ordered = weights.slice().sort();
+      return [addUp(ordered.subarray(0, size)), addUp(ordered.subarray(k - size))];
+    },
   };
 };
+
+const addUp = (weights: BigUint64Array): bigint => weights.reduce((sum, weight) => sum + weight, 0n);
 
 /** A report of a subset as k bits: those of the members are set. */
 export const packedSubset: typeof subset = (k, size, keep) => ({
@@ -184,6 +211,11 @@ export const hashed = (k: number, g: number, keep: bigint): Mechanism<HashedPart
       return { a, b, bucket: keepOrOther(bucketOf(a, b, value, g), fresh.subarray(2), g, kept) };
     },
     supports: ({ a, b, bucket }, value) => bucketOf(a, b, value, g) === bucket,
+    nobody: nobodyAmong(g, keep, ({ fresh }) => {
+      const [a, b] = hashFunction(fresh);
+      return { a, b, bucket: below(fresh, 1, g) };
+    }),
+    buckets: { k: g, keep },
   };
 };
 
@@ -209,7 +241,70 @@ export const hadamard = (k: number, keep: bigint): Mechanism<number> => {
       return agree(line, column) === chance(fresh, 0, kept) ? column : column ^ (line & -line);
     },
     supports: (part, value) => agree(value + 1, part),
+    nobody: {
+      words: 1,
+      more: [2n * keep, FULL],
+      less: [2n * (FULL - keep), FULL],
+      cells: 0,
+      encode: ({ fresh }) => (fresh[1] as number) >>> unused,
+    },
+    cover: (weights) => coveredByColumns(weights, 2 ** (32 - unused)),
   };
+};
+
+/** A function as in any report, and a uniform bucket, from two words. */
+export const nobodyAmong = <P extends Part>(
+  g: number,
+  keep: bigint,
+  encode: (row: Row) => P | Promise<P>,
+): Nobody<P> => {
+  const buckets = BigInt(g);
+  return {
+    words: 2,
+    more: [keep * buckets, FULL],
+    less: [(FULL - keep) * buckets, FULL * (buckets - 1n)],
+    cells: g,
+    encode,
+  };
+};
+
+/**
+ * The least and the largest weight of the rows that a column agrees with, of columns that agree with some and
+ * not with all. The high and the low halves of weights are transformed apart: numbers hold their sums exactly.
+ */
+const coveredByColumns = (weights: BigUint64Array, columns: number): [bigint, bigint] => {
+  const [high, low, rows] = [0, 1, 2].map(() => new Float64Array(columns)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
+  for (const [v, weight] of weights.entries()) {
+    high[v + 1] = Number(weight >> 32n);
+    low[v + 1] = Number(weight & 0xffff_ffffn);
+    rows[v + 1] = 1;
+  }
+  for (const cells of [high, low, rows]) transform(cells);
+  let [least, largest] = [FULL, -FULL];
+  let [leastNear, largestNear] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let y = 0; y < columns; y++) {
+    if (Math.abs(rows[y] as number) === weights.length) continue;
+    const near = (high[y] as number) * 2 ** 32 + (low[y] as number); // off by less than 2^12
+    if (near > leastNear + 2 ** 16 && near < largestNear - 2 ** 16) continue;
+    const sum = (BigInt(high[y] as number) << 32n) + BigInt(low[y] as number);
+    if (sum < least) [least, leastNear] = [sum, near];
+    if (sum > largest) [largest, largestNear] = [sum, near];
+  }
+  return [(FULL + least) / 2n, (FULL + largest) / 2n];
+};
+
+/** Sums of cells[y] * (-1)^(common bits of x and y), for every x, in place. */
+const transform = (cells: Float64Array): void => {
+  for (let span = 1; span < cells.length; span *= 2)
+    for (let start = 0; start < cells.length; start += 2 * span)
+      for (let x = start; x < start + span; x++) {
+        const [a, b] = [cells[x] as number, cells[x + span] as number];
+        [cells[x], cells[x + span]] = [a + b, a - b];
+      }
 };
 
 /** A hash function (a, b) from the first word. */

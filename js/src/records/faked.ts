@@ -2,13 +2,13 @@
 
 import { must } from "../errors.js";
 import { cell, divideUp, isAbove, type Loss, largest, logUp, type Ratio, smaller, times } from "../exact.js";
-import { readMemoized } from "../mechanisms/memoized.js";
-import { readShape } from "../mechanisms/shape_json.js";
-import type { Direct, Unary } from "../mechanisms/shapes.js";
+import { readMechanism } from "../mechanisms/mechanism_json.js";
+import type { Memoized } from "../mechanisms/memoized.js";
+import { isRepeated } from "../mechanisms/repeated.js";
+import type { Direct } from "../mechanisms/shapes.js";
 import { sampled } from "../randomness/words.js";
 import { checkedFields, checkedKind, checkedList, threshold } from "../strict.js";
 import { blank, type Fake, guessed, imitated, prior, uniform, type Weight } from "./fakes.js";
-import { keptFake } from "./kept_fakes.js";
 import { byNumber, checkedSeveral, encodeValue, type RecordMechanism, sumOfLargest } from "./records.js";
 
 const BITS = 512n; // evidence is from 2^-160 to 2^160, so this leaves more than 300 bits of each
@@ -26,6 +26,12 @@ type Weighed = readonly [high: bigint, low: bigint];
  */
 export const faked = (fakes: readonly Fake[]): RecordMechanism => {
   const mechanisms = checkedSeveral(fakes).map((fake) => fake.part);
+  const isWhole = mechanisms.filter((part) => isRepeated(part) && part.forever === part.ratio).length;
+  must(
+    !isWhole || isWhole === fakes.length,
+    "rounds",
+    () => "fakes of reports that are kept whole go with no others",
+  );
   const widths = fakes.map((fake) => Math.max(fake.words, fake.part.words));
   const evidence = weigh(fakes);
   const slack = slackOf(fakes);
@@ -69,8 +75,8 @@ export const faked = (fakes: readonly Fake[]): RecordMechanism => {
  */
 const lossAgain = (fakes: readonly Fake[], bound: Loss, figure: number, rounds: number): Loss => {
   if (figure > 2 && (figure > 3 || rounds > 1)) return bound; // answers that change
-  const first = fakes.map((fake) => fake.first as Fake);
-  const later = fakes.map((fake) => fake.after?.(figure === 1 ? rounds : 1) as Weight);
+  const first = fakes.map((fake) => fake.first);
+  const later = fakes.map((fake) => fake.after(figure === 1 ? rounds : 1));
   const usual = figure === 1 ? [first, later] : [later];
   const losses = (figure === 2 ? [first] : usual).map((weights) =>
     logUp(times(largestRatio(weigh(weights)), slackOf(weights))),
@@ -108,21 +114,21 @@ const largestRatio = (evidence: readonly (readonly Weighed[])[]): Ratio => {
   return [1n, 0n]; // never seen; the bound of the parts holds then
 };
 
+const SETS = ["unary", "subset", "packed-subset", "hashed", "pooled", "hadamard"];
+
 const FAKES: Record<string, readonly string[]> = {
   guessed: ["direct", "memoized"],
-  imitated: ["direct", "unary", "memoized"],
-  blank: ["unary", "memoized"],
+  imitated: ["direct", ...SETS, "memoized"],
+  blank: [...SETS, "memoized", "hashed-memoized", "bit-flip"],
 };
 
 const readFake = (data: unknown): Fake => {
   const kind = checkedKind(data, "a fake", Object.keys(FAKES));
   const isBlank = kind === "blank";
   const fields = checkedFields(data, `a ${kind} fake`, ["kind", "part", ...(isBlank ? [] : ["prior"])]);
-  const shapes = FAKES[kind] as string[];
-  const kept =
-    checkedKind(fields.part, "a mechanism", shapes) === "memoized" ? readMemoized(fields.part) : null;
-  const part = kept ?? readShape(fields.part, shapes);
-  if (isBlank) return kept ? keptFake(kind, kept) : blank(part as Unary);
+  checkedKind(fields.part, "a mechanism", FAKES[kind] as string[]);
+  const part = readMechanism(fields.part);
+  if (isBlank) return blank(part);
   const believed =
     fields.prior === "uniform" ? uniform(part.k) : prior(checkedList(fields.prior, "prior").map(threshold));
   must(
@@ -130,8 +136,9 @@ const readFake = (data: unknown): Fake => {
     "prior",
     () => `a prior has ${believed.k} weights, its mechanism ${part.k} values`,
   );
-  if (kept) return keptFake(kind, kept, believed);
-  return kind === "guessed" ? guessed(part as Direct, believed) : imitated(part as Direct | Unary, believed);
+  return kind === "guessed"
+    ? guessed(part as unknown as Direct | Memoized, believed)
+    : imitated(part, believed);
 };
 
 /** Reads fakes of all attributes but one from a plan. */
