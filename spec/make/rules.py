@@ -28,6 +28,8 @@ from spec.make.vectors import (
     PRIORS,
     TOWN,
     Case,
+    any_faked,
+    any_kept,
     code_of,
     faked,
     json_with,
@@ -550,7 +552,7 @@ def fakes() -> Iterator[Case]:
     weights = [int(weight) for weight in first["prior"]]
     yield faked("kind", "an unknown fake", {**first, "kind": "none"}, *others)
     subset = mechanism_to_dict(dn.ss(5, 1.0))
-    yield faked("kind", "a fake of a packed subset", {**first, "part": subset}, *others)
+    yield faked(None, "a fake of a packed subset", {**first, "part": subset}, *others)
     unary = mechanism_to_dict(dn.oue(5, 1.0))
     yield faked("kind", "a guess among bits", {"kind": "guessed", "part": unary, "prior": "uniform"}, *others)
     yield faked(
@@ -597,6 +599,38 @@ def kept_fakes() -> Iterator[Case]:
     once = mechanism_to_dict(dn.grr(5, 1.0))
     yield faked("rounds", "one that is not kept", {**first, "part": once}, *others)
     yield case("kept fakes, without rounds", sealed({**data, "rounds": None}), "rounds")
+    hashed, flipped = (
+        mechanism_to_dict(part)
+        for part in (dn.rounds.loloha(5, 1.0, 2.0), dn.rounds.dbitflip(5, 1.0, bits=2))
+    )
+    yield faked(None, "a blank hash", {"kind": "blank", "part": hashed}, *others)
+    yield faked("rounds", "blank bits beside values", {"kind": "blank", "part": flipped}, *others)
+    yield faked("kind", "an imitated hash", {"kind": "imitated", "part": hashed, "prior": "uniform"}, *others)
+    yield faked("kind", "imitated bits", {"kind": "imitated", "part": flipped, "prior": "uniform"}, *others)
+    yield from fakes_of_sets()
+
+
+def fakes_of_sets() -> Iterator[Case]:
+    """Fakes of every shape of a set of values, and of what is none."""
+    data = document(of(dn.records.rsrfd(KS, 1.0, PRIORS, "grr")))
+    first, *others = data["mechanism"]["fakes"]
+
+    def faked(refused: str | None, what: str, made: Mapping[str, Any], part: Mechanism) -> Case:
+        fake = {**made, "part": mechanism_to_dict(part)}
+        return changed(data, refused, what, mechanism={"kind": "faked", "fakes": [fake, *others]})
+
+    blank, imitated = {"kind": "blank"}, {"kind": "imitated", "prior": "uniform"}
+    for name in ("ss", "olh", "plh", "hr"):
+        part = dn.PROTOCOLS[name].make(5, 0.9)
+        yield faked(None, f"a blank {part.title}", blank, part)
+        yield faked(None, f"an imitated {part.title}", imitated, part)
+        yield faked(None, f"an imitated {part.title} from a prior", first, part)
+        yield faked("kind", f"a guessed {part.title}", {**imitated, "kind": "guessed"}, part)
+    yield faked("fit", "a blank set of six", blank, dn.ss(6, 0.9))
+    yield faked("prior", "a prior of five for six", first, dn.ss(6, 0.9))
+    yield faked("kind", "a blank value", blank, dn.grr(5, 0.9))
+    for made in (blank, imitated):
+        yield faked("kind", f"a metric value, {made['kind']}", made, dn.metric.geometric(4, 0.5))
 
 
 def weights_of(made: Callable[..., Case], every: list[Any]) -> Iterator[Case]:
@@ -1004,7 +1038,7 @@ def loss_plans() -> dict[str, Plan]:
     found["bit-flip, one round"] = of(dn.rounds.dbitflip(4, 2.0, bits=3), rounds=1)
     uneven = tuple(dn.rounds.l_grr(k, first, 2 * first) for k, first in zip(KS, (0.2, 0.5, 1.0), strict=True))
     found["repeated, two of three"] = of(Sample(uneven, 2), rounds=5)
-    return found
+    return found | any_faked() | any_kept()
 
 
 def caps() -> Iterator[Case]:

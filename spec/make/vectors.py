@@ -23,8 +23,8 @@ from deniable.plan import canonical, metric_mechanism
 from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import Device
-from deniable.records import RecordMechanism, Sample, Split
-from deniable.rounds.named import FAKES_AGAIN
+from deniable.records import Blank, Faked, Guessed, Imitated, Prior, RecordMechanism, Sample, Split
+from deniable.rounds.named import PUBLISHED_AGAIN
 from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
@@ -153,6 +153,37 @@ def faked() -> dict[str, Plan]:
     }
 
 
+def any_faked() -> dict[str, Plan]:
+    """Fakes of every set shape, and of several together."""
+    make = dn.records.rsrfd
+    found = {f"faked {name}": of(dn.rsfd(KS, 1.0, name)) for name in ("ss", "olh", "plh", "hr", "ass")}
+    found |= {
+        f"faked from priors {name}": of(make(KS, 1.0, PRIORS, name)) for name in ("ss", "olh", "plh", "hr")
+    }
+    fakes = (Blank(dn.hr(5, 1.0)), Blank(listed(dn.ss(7, 0.7))), Guessed(dn.grr(2, 1.5), Prior.uniform(2)))
+    found["faked, unlike kinds"] = of(Faked(fakes))
+    alike = [Imitated(part, Prior.uniform(part.k)) for part in (dn.hr(5, 1.0), dn.ss(7, 1.0), dn.olh(2, 1.0))]
+    found["faked, unlike kinds of uniform values"] = of(Faked(tuple(alike)))
+    large = (Blank(dn.ss(300, 3.0)), Blank(dn.hr(300, 1.0)), Blank(dn.olh(400, 6.0)))
+    cities = {f"city {j}": [f"town {v}" for v in range(fake.part.k)] for j, fake in enumerate(large)}
+    found["faked, two bytes"] = of(Faked(large), cities)
+    return found
+
+
+def any_kept() -> dict[str, Plan]:
+    """Fakes that are kept, of reports with a function, and of reports that are kept whole."""
+    make = dn.rounds.l_rsfd
+    found = {"fakes that are kept, loloha": of(make(KS, 1.0, 2.0, "loloha"), rounds=5)}
+    for bits in (1, 3):
+        plan = of(make(KS, 1.0, 1.0, "dbitflip", bits=bits), rounds=5)
+        found[f"fakes that are kept, dbitflip {bits}"] = plan
+    mixed = (Blank(dn.rounds.loloha(5, 1.0, 2.0, g=3)), Blank(dn.rounds.l_osue(7, 1.0, 2.0)))
+    guessed = Guessed(dn.rounds.l_grr(2, 0.5, 3.0), Prior.uniform(2))
+    found["fakes that are kept, unlike kinds"] = of(Faked((*mixed, guessed)), rounds=3)
+    found["fakes that are kept, dbitflip once"] = of(make(KS, 1.0, 1.0, "dbitflip", bits=2), rounds=1)
+    return found
+
+
 def repeated() -> dict[str, Plan]:
     makers = (dn.rounds.l_grr, dn.rounds.l_sue, dn.rounds.l_oue, dn.rounds.l_osue, dn.rounds.l_soue)
     found = {f"{make.__name__} {k}": of(make(k, 1.0, 2.0), rounds=5) for make in makers for k in (5, 70)}
@@ -164,7 +195,7 @@ def repeated() -> dict[str, Plan]:
     parts = tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)
     found |= {
         f"fakes that are kept, {name}": of(dn.rounds.l_rsfd(KS, 1.0, 2.0, name), rounds=5)
-        for name in FAKES_AGAIN
+        for name in PUBLISHED_AGAIN
     }
     found |= {
         f"fakes that are kept, from priors {name}": of(dn.rounds.l_rsfd(KS, 1.0, 2.0, name, PRIORS), rounds=5)
@@ -488,8 +519,8 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "single": single,
     "split": split,
     "sample": sample,
-    "faked": faked,
-    "repeated": repeated,
+    "faked": lambda: faked() | any_faked(),
+    "repeated": lambda: repeated() | any_kept(),
     "metric/reports": metric,
     "nested": nested,
     "questions": questionnaires.plans,
@@ -586,6 +617,8 @@ def device_plans() -> dict[str, Plan]:
     names = ("l_grr", "l_sue-z", "from priors l_grr", "from priors l_osue-r")
     some |= {name: repeated()[name] for name in (f"fakes that are kept, {one}" for one in names)}
     some |= {name: nested()[name] for name in ("nested, fakes that are kept",)}
+    names = ("faked ss", "faked olh", "faked from priors hr", "faked, unlike kinds of uniform values")
+    some |= {name: any_faked()[name] for name in names} | any_kept()
     return one_of_each() | metric_of_each() | some
 
 

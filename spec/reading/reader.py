@@ -66,10 +66,11 @@ INSIDE = {
     "buckets": ("memoized",),
     "bit": ("memoized",),
 }
+SETS = ("unary", "subset", "packed-subset", "hashed", "pooled", "hadamard")
 FAKES = {
     "guessed": ("direct", "memoized"),
-    "imitated": ("direct", "unary", "memoized"),
-    "blank": ("unary", "memoized"),
+    "imitated": ("direct", *SETS, "memoized"),
+    "blank": (*SETS, "memoized", "hashed-memoized", "bit-flip"),
 }
 
 Data = dict[str, Any]
@@ -583,8 +584,9 @@ def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
     if kind == "faked":
         made = typed(fields(data, "kind", "fakes")["fakes"], list)
         must(len(made) > 1, "parts")
-        for fake in made:
-            yield check_fake(fake)
+        parts = [check_fake(fake) for fake in made]
+        must(len({part["kind"] == "bit-flip" for part in parts}) == 1, "rounds")
+        yield from parts
         return
     more = ("reported", *(("weights",) if "weights" in data else ())) if kind == "sample" else ()
     parts = typed(fields(data, "kind", "parts", *more)["parts"], list)
@@ -619,7 +621,8 @@ def check_fake(fake: Any) -> Data:
         must(len(weights) == first["k"] and sum(weights) == F, "prior")
         ends = [most_of(v, first["k"]) for v in range(first["k"] + 1)]
         must(weights != [b - a for a, b in pairwise(ends)], "canonical")
-    must(kind == "imitated" or (kind == "guessed") == (first["kind"] == "direct"), "shape")
+    must(kind != "guessed" or first["kind"] == "direct", "shape")
+    must(kind != "blank" or first["kind"] != "direct", "shape")
     return part
 
 
@@ -777,9 +780,11 @@ def count_words(data: Data) -> int:
 
 
 def fake_words(fake: Data) -> int:
-    part = count_words(fake["part"])
+    part, kind = count_words(fake["part"]), fake["part"]["kind"]
     again = count_words(fake["part"]["second"]) if "second" in fake["part"] else 0
-    return {"guessed": 1 + again, "imitated": 1 + part, "blank": part}[fake["kind"]]
+    nobody = {"hashed": 2, "pooled": 2, "hadamard": 1, "hashed-memoized": 4, "subset": part - 1}
+    nobody["packed-subset"] = part - 1
+    return {"guessed": 1 + again, "imitated": 1 + part, "blank": nobody.get(kind, part)}[fake["kind"]]
 
 
 # section 6: losses
@@ -843,17 +848,16 @@ def both(high: Fraction, low: Fraction) -> list[Pair]:
 
 def evidence(fake: Data, reports: int) -> tuple[list[Pair], Fraction]:
     """The pairs of a fake, and its slack; with a first round that is kept, after so many reports."""
-    part, second = fake["part"].get("first", fake["part"]), fake["part"].get("second")
-    k = part["k"]
-    prior = fake.get("prior", "uniform")
-    weights = [fewest(k), most(k)] if prior == "uniform" else list(map(int, prior))
-    shares = [Fraction(min(weights), F), Fraction(max(weights), F)]
-    if part["kind"] == "direct":
+    rounds = fake["part"].get("buckets", fake["part"])
+    part, second, kind = rounds.get("first", rounds), rounds.get("second"), fake["kind"]
+    k = part.get("g", part["k"])
+    shares = [] if kind == "blank" else covered(fake)
+    if part["kind"] in ("direct", "hashed", "pooled"):
         keep = int(part["keep"])
         p, q = Fraction(keep, F), Fraction(F - keep, F * (k - 1))
         low, high = (Fraction((F - keep) * words, F * F) for words in (fewest(k - 1), most(k - 1)))
-        guessed = fake["kind"] == "guessed"
-        chances = shares if guessed else [q + s * (p - q) for s in shares]
+        chances = [q + s * (p - q) for s in shares] if kind == "imitated" else shares
+        chances = chances or [Fraction(fewest(k), F), Fraction(most(k), F)]
         if second is not None:
             keep = int(second["keep"])
             g = Fraction(keep * (k - 1), F - keep) ** reports - 1
@@ -861,18 +865,56 @@ def evidence(fake: Data, reports: int) -> tuple[list[Pair], Fraction]:
             pairs = [pair for f in chances for pair in both(own / (1 + g * f), other / (1 + g * f))]
             return pairs, Fraction(F, F - 4 * k * (reports + 1))
         pairs = [pair for f in chances for pair in [*both(p / f, low / f), (high / f, low / f)]]
-        return pairs, Fraction(1) if guessed else Fraction(F, F - 4 * k)
-    m, down = coins(part)
-    less = 1 / down
-    if second is not None:
-        one, zero = int(part["one"]), int(part["zero"])
-        u, v = (coin**reports for coin in coins(second))
-        m = (one * u + F - one) / (zero * u + F - zero)
-        less = ((F - one) * v + one) / ((F - zero) * v + zero)
-    if fake["kind"] == "blank":
-        return both(m, less), Fraction(1)
-    averages = [less + (m - less) * c for s in shares for c in (s, 1 - s)]
-    return [pair for v in averages for pair in both(m / v, less / v)], Fraction(1)
+        return pairs, Fraction(F, F - 4 * k) if kind == "imitated" else Fraction(1)
+    m, less = speaking(part, second, reports)
+    slack = Fraction(F, F - 4 * part.get("size", 0) * k)
+    if part.get("bits") == 1:
+        return [*both(m, Fraction(1)), *both(Fraction(1), less)], slack
+    if kind == "blank":
+        return both(m, less), slack
+    averages = [less + (m - less) * c for c in shares]
+    return [pair for v in averages for pair in both(m / v, less / v)], slack
+
+
+def speaking(part: Data, second: Data | None, reports: int) -> Pair:
+    """m and l: how much a report speaks for a value that it supports, and for one that it does not."""
+    if part["kind"] == "hadamard":
+        return Fraction(2 * int(part["keep"]), F), Fraction(2 * (F - int(part["keep"])), F)
+    if "size" in part:
+        keep, k, size = int(part["keep"]), part["k"], part["size"]
+        return Fraction(keep * k, F * size), Fraction((F - keep) * k, F * (k - size))
+    if second is None:
+        up, down = coins(part)
+        return up, 1 / down
+    one, zero = int(part["one"]), int(part["zero"])
+    u, v = (coin**reports for coin in coins(second))
+    more = (one * u + F - one) / (zero * u + F - zero)
+    return more, ((F - one) * v + one) / ((F - zero) * v + zero)
+
+
+def covered(fake: Data) -> list[Fraction]:
+    """The least and the largest share of a prior that a report supports, or bounds of both."""
+    part = fake["part"].get("first", fake["part"])
+    k, kind, prior = part["k"], part["kind"], fake["prior"]
+    if prior == "uniform" and kind in ("direct", "unary", "hashed", "pooled"):
+        weights = [fewest(k), most(k)]
+    elif prior == "uniform":
+        weights = [b - a for a, b in pairwise(most_of(v, k) for v in range(k + 1))]
+    else:
+        weights = list(map(int, prior))
+    if kind == "hadamard":
+        columns = (
+            [v for v in range(k) if (y & v + 1).bit_count() % 2 == 0] for y in range(1 << k.bit_length())
+        )
+        sums = [sum(weights[v] for v in column) for column in columns if 0 < len(column) < k]
+    elif "size" in part:
+        ordered = sorted(weights)
+        sums = [sum(ordered[: part["size"]]), sum(ordered[-part["size"] :])]
+    elif kind == "direct":
+        sums = weights
+    else:
+        sums = [min(weights), F - min(weights)]
+    return [Fraction(min(sums), F), Fraction(max(sums), F)]
 
 
 def faked(fakes: Sequence[Data], reports: int = 1) -> Pair:
@@ -885,6 +927,7 @@ def faked(fakes: Sequence[Data], reports: int = 1) -> Pair:
         chosen = [max(pairs, key=lambda pair: pair[0] - best * pair[1]) for pairs, _ in known]
         found = sum(x for x, _ in chosen) / sum((y for _, y in chosen), Fraction(0))
     parts = [fake["part"] for fake in fakes]
+    parts = [part.get("buckets", part) for part in parts]
     record = min(
         slack * best, max(after(part, reports) if "second" in part else ratio(part) for part in parts)
     )
@@ -980,11 +1023,21 @@ def figures(text: str, rounds: int) -> tuple[Decimal | None, ...]:
     return ln(after(part, 1)), ln(same), forever, changing(part, rounds), usual
 
 
+def first_round(part: Data) -> Data:
+    """What is kept of an answer, as a mechanism for one round."""
+    if part["kind"] == "hashed-memoized":
+        first = part["buckets"]["first"]
+        return {"kind": "hashed", "k": part["k"], "g": first["k"], "keep": first["keep"]}
+    return dict(part.get("first", part))
+
+
 def figures_of_fakes(fakes: Sequence[Data], rounds: int) -> tuple[Decimal | None, ...]:
     each = [figures(json.dumps(fake["part"]), rounds) for fake in fakes]
-    changes, usual = (max(figure for one in each if (figure := one[i]) is not None) for i in (3, 4))
+    bounds = [figure for one in each if (figure := one[3]) is not None]
+    changes = max(bounds) if len(bounds) == len(each) else None
+    usual = max(figure for one in each if (figure := one[4]) is not None)
     one = ln(faked(fakes)[0])
-    first = faked([{**fake, "part": fake["part"]["first"]} for fake in fakes])[0]
+    first = faked([{**fake, "part": first_round(fake["part"])} for fake in fakes])[0]
     same = min(faked(fakes, rounds)[0], first)
     return one, ln(same), ln(first), one if rounds == 1 else changes, usual
 

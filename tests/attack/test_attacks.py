@@ -31,7 +31,8 @@ from deniable.attack.sampling import estimate_marginals, expected_largest
 from deniable.attack.values import guess_values
 from deniable.estimate import bounded
 from deniable.explain.references import name_protocol
-from deniable.mechanisms import PROTOCOLS, Mechanism, Unary
+from deniable.mechanisms import PROTOCOLS, Mechanism, Unary, calibrate
+from deniable.records import Blank, Faked, Guessed, Imitated, Prior
 from tests import enumeration, statistics
 from tests.attack.averaging import guess_from_collections
 from tests.cases import by_night
@@ -53,7 +54,16 @@ FAKED: dict[str, dn.records.Faked] = {
     "rsrfd grr": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published"),
     "rsrfd grr as published": dn.records.rsrfd(KS, 1.0, PRIORS, "grr", "published", fakes="published"),
     "rsrfd sue-r": dn.records.rsrfd(KS, 1.0, PRIORS, "sue-r", "published"),
+    "rsfd sets": Faked((Blank(dn.ss(3, 2.0)), Blank(dn.hr(2, 2.0)), Blank(calibrate.pooled(4, 2.0, 2)))),
+    "rsrfd sets": Faked(
+        (
+            Imitated(dn.hr(3, 2.0), Prior.of(PRIORS[0], 3)),
+            Blank(dn.oue(2, 2.0)),
+            Imitated(calibrate.subset(4, 2.0, 2), Prior.of(PRIORS[2], 4)),
+        )
+    ),
 }
+FUNCTIONS = list(itertools.product(range(4), repeat=4))
 
 
 def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.ndarray:
@@ -513,6 +523,158 @@ def test_sampled_attribute_is_found_as_often_as_it_says(name: str) -> None:
     statistics.deviation(
         by_itself.right(truth), wanted, error + 0.003, f"sampled attribute of {name}, marginals estimated"
     )
+
+
+def test_sampled_attribute_among_hashes_is_found_as_often_as_it_says() -> None:
+    """Functions cannot be listed, so that the success is simulated, with its error."""
+    mechanism, table = dn.rsfd(KS, 2.0, "olh", "published"), people_of(SKEWED, PEOPLE, 7)
+    wanted = attack.sampled_success(mechanism, SKEWED)
+    assert not wanted.exact
+    found = attack.sampled_attribute(mechanism, mechanism.privatize(table, dn.seeded(8)), SKEWED)
+    right = found.right(attack.real_attributes(mechanism, PEOPLE, 8))
+    error = math.hypot(wanted.stderr, math.sqrt(right * (1 - right) / PEOPLE))
+    statistics.deviation(right, wanted.value, error, "sampled attribute among hashes")
+    with pytest.raises(AssertionError, match="standard errors off"):
+        statistics.deviation(right - 0.03, wanted.value, error, "an attack that is three points off")
+
+
+SHARES = {"uniform": [0.25] * 4, "skewed": [0.5, 0.3, 0.15, 0.05]}
+NEUTRAL: dict[str, tuple[Callable[[float], Mechanism], tuple[float, ...], tuple[float, ...]]] = {
+    "grr": (lambda e: dn.grr(4, e), (0.333, 0.392, 0.333, 0.514), (0.333, 0.392, 0.333, 0.514)),
+    "ss": (
+        lambda e: calibrate.subset(4, e, 2),
+        (0.333, 0.385, 0.333, 0.440),
+        (0.333, 0.385, 0.333, 0.440),
+    ),
+    "plh": (
+        lambda e: calibrate.pooled(4, e, 2),
+        (0.333, 0.385, 0.333, 0.440),
+        (0.333, 0.385, 0.333, 0.440),
+    ),
+    "hr": (lambda e: dn.hr(4, e), (0.399, 0.414, 0.471, 0.502), (0.333, 0.378, 0.333, 0.432)),
+    "oue": (lambda e: dn.oue(4, e), (0.406, 0.426, 0.628, 0.640), (0.333, 0.381, 0.333, 0.451)),
+    "sue": (lambda e: dn.sue(4, e), (0.403, 0.423, 0.651, 0.717), (0.333, 0.382, 0.333, 0.489)),
+}
+
+
+@pytest.mark.parametrize("name", NEUTRAL)
+def test_sampled_attribute_of_each_shape(name: str) -> None:
+    """Three attributes of four values, fakes of nobody and of uniform values, at epsilon 1 and 4."""
+    make, neutral, imitated = NEUTRAL[name]
+    cases = itertools.product((1.0, 4.0), SHARES.values())
+    for (epsilon, shares), *printed in zip(cases, neutral, imitated, strict=True):
+        part: Any = make(epsilon)
+        uniform = Prior.uniform(4)
+        fakes = [Guessed(part, uniform) if part.names_value else Blank(part), Imitated(part, uniform)]
+        for fake, wanted in zip(fakes, printed, strict=True):
+            found = attack.sampled_success(Faked((fake,) * 3), [shares] * 3)
+            assert found.exact
+            assert found.value == pytest.approx(wanted, abs=6e-4)
+
+
+def test_sampled_attribute_of_an_ideal_hash() -> None:
+    """All functions of four values to four buckets: a bucket that few values are in says "fake"."""
+    printed = {(1.0, "uniform"): (0.406, 0.333), (1.0, "skewed"): (0.426, 0.381)}
+    printed |= {(4.0, "uniform"): (0.557, 0.333), (4.0, "skewed"): (0.620, 0.472)}
+    for (epsilon, name), (neutral, imitated) in printed.items():
+        law, shares = calibrate.hashed(4, epsilon, 4).on_buckets.law, np.array(SHARES[name])
+        filled = np.array([[[h == y for h in function] for y in range(4)] for function in FUNCTIONS]).reshape(
+            -1, 4
+        )
+        real, other = (law.q + (law.p - law.q) * (filled @ own) for own in (shares, np.full(4, 0.25)))
+        for fake, wanted in ((np.full(len(real), 0.25), neutral), (other, imitated)):
+            best = expected_largest([(real / fake, fake / len(FUNCTIONS))] * 3) / 3
+            assert best == pytest.approx(wanted, abs=6e-4)
+
+
+AGAIN: dict[str, tuple[Callable[[], Faked], list[float], tuple[float, ...], tuple[float, ...]]] = {
+    "l_grr": (
+        lambda: dn.rounds.l_rsfd([3] * 3, 1.0, 2.0, "l_grr"),
+        [1 / 3] * 3,
+        (0.333, 0.333, 0.333, 0.333),
+        (0.333, 0.439, 0.617, 0.805),
+    ),
+    "l_grr, skewed": (
+        lambda: dn.rounds.l_rsfd([3] * 3, 1.0, 2.0, "l_grr"),
+        [0.6, 0.3, 0.1],
+        (0.395, 0.413, 0.438, 0.447),
+        (0.395, 0.476, 0.646, 0.820),
+    ),
+    "loloha": (
+        lambda: Faked((Blank(dn.rounds.loloha(4, 1.0, 2.0, g=2)),) * 3),
+        [0.25] * 4,
+        (0.397, 0.404, 0.428, 0.435),
+        (0.397, 0.474, 0.636, 0.800),
+    ),
+    "l_osue-z": (
+        lambda: dn.rounds.l_rsfd([3] * 3, 1.0, 2.0, "l_osue-z"),
+        [1 / 3] * 3,
+        (0.416, 0.457, 0.497, 0.510),
+        (0.416, 0.522, 0.686, 0.806),
+    ),
+    "dbitflip": (
+        lambda: dn.rounds.l_rsfd([4] * 3, 2.0, 2.0, "dbitflip", bits=2),
+        [0.25] * 4,
+        (0.433, 0.433, 0.433, 0.433),
+        (0.433, 0.813, 0.984, 0.999),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_sampled_attribute_after_several_reports(name: str) -> None:
+    make, shares, kept, fresh = AGAIN[name]
+    mechanism = make()
+    for i, reports in enumerate((1, 2, 5, 10)):
+        for fakes, printed in (("kept", kept), ("fresh", fresh)):
+            found = attack.sampled_success_after(mechanism, [shares] * 3, reports, fakes)  # type: ignore[arg-type]
+            assert found.value == pytest.approx(printed[i], abs=6e-4)
+    if name != "loloha":
+        once = attack.sampled_success_after(mechanism, [shares] * 3, 1)
+        assert once.value == pytest.approx(attack.sampled_success(mechanism, [shares] * 3).value, abs=1e-12)
+
+
+def test_a_changed_answer_shows_which_attribute_is_real() -> None:
+    mechanism, shares = dn.rounds.l_rsfd([3] * 3, 1.0, 2.0, "l_grr"), [[1 / 3] * 3] * 3
+    for reports, printed in ((2, 0.453), (4, 0.573), (10, 0.776), (20, 0.866)):
+        found = attack.sampled_success_after(mechanism, shares, reports, changed=True)
+        assert found.value == pytest.approx(printed, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "said"),
+    [
+        (lambda: dn.rsfd([3] * 3, 1.0), {}, "this plan asks once; sampled_success tells"),
+        (AGAIN["l_grr"][0], {"fakes": "frsh"}, "'kept' or 'fresh', got 'frsh'"),
+        (AGAIN["l_grr"][0], {"reports": 3, "changed": True}, "an even number, got 3"),
+        (AGAIN["l_grr"][0], {"reports": 2000}, "can come in too many ways to list; take fewer"),
+        (lambda: dn.rounds.l_rsfd([3, 30], 1.0, 2.0, "l_osue-z"), {}, "too many reports to list"),
+        (lambda: dn.rounds.l_rsfd([3, 30], 1.0, 2.0, "loloha"), {}, "too many reports to list"),
+        (AGAIN["dbitflip"][0], {"reports": 2, "changed": True}, "show a change: no fake hides it"),
+    ],
+)
+def test_sampled_attributes_after_reports_that_are_refused(make: Any, options: Any, said: str) -> None:
+    mechanism = make()
+    shares = [[1 / part.k] * part.k for part in mechanism.parts]
+    with pytest.raises(dn.InvalidParameter, match=said):
+        attack.sampled_success_after(mechanism, shares, **{"reports": 2, **options})
+
+
+@pytest.mark.parametrize("protocol", ["ss", "olh", "plh", "hr"])
+def test_fakes_hide_nothing_from_the_guess_of_a_value(protocol: str) -> None:
+    """success / d + (1 - 1 / d) / k for any fakes, all values being equally likely: by whole reports of
+    PEOPLE people, of whom two points more would be noticed.
+    """
+    mechanism = dn.rsfd(KS, 2.0, protocol)
+    table = people_of([[1 / k] * k for k in KS], PEOPLE, 21)
+    found = attack.guess(mechanism, mechanism.privatize(table, dn.seeded(22)))
+    right = found.right(table.T)
+    for j, (part, k) in enumerate(zip(mechanism.parts, KS, strict=True)):
+        wanted = part.success() / 3 + (1 - 1 / 3) / k
+        error = math.sqrt(wanted * (1 - wanted) / PEOPLE)
+        statistics.deviation(right[f"attribute {j}"], wanted, error, f"{protocol}, {k} values")
+        with pytest.raises(AssertionError, match="standard errors off"):
+            statistics.deviation(right[f"attribute {j}"] + 0.02, wanted, error, "a guess two points off")
 
 
 @pytest.mark.long

@@ -397,7 +397,7 @@ def test_estimator_of_rsfd(protocol: str) -> None:
         check_estimator(mechanism, j, N, estimator, variance)
 
 
-SIZES = (6, 20, 9)
+NEUTRAL_SIZES = (6, 20, 9)
 LOSSES = {
     "grr": (0.484567, 1.125494, 1.675651, 0.228507, 0.154299, 23.6959),
     "ss": (0.472450, 1.059945, 1.743637, 0.414261, 0.317148, 22.9631),
@@ -411,7 +411,7 @@ def test_losses_and_estimators_of_sets_among_fakes_of_nobody(protocol: str) -> N
     """Each calibration at epsilon 1: what an attribute loses, or a record, and the first one's estimator."""
     record, published, attribute, p, q, variance = LOSSES[protocol]
     kept, claimed, searched = (
-        rsfd(SIZES, 1.0, protocol, name) for name in ("record", "published", "attribute")
+        rsfd(NEUTRAL_SIZES, 1.0, protocol, name) for name in ("record", "published", "attribute")
     )
     assert kept.loss() == pytest.approx(1.0, abs=1e-9)
     assert claimed.loss() == pytest.approx(1.817240, abs=5e-7)

@@ -19,6 +19,7 @@ from deniable.attack.results import (
     Success,
 )
 from deniable.attack.sampling import AttributeAttack, real_attributes, sampled_attribute, sampled_success
+from deniable.attack.sampling_again import sampled_success_after
 from deniable.attack.values import ValueAttack, guess
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "reidentify",
     "sampled_attribute",
     "sampled_success",
+    "sampled_success_after",
     "success",
     "success_after",
 ]

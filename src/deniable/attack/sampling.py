@@ -7,12 +7,13 @@ and the others are as likely as their fakes make them. So the best guess is the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from operator import add
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +38,10 @@ from deniable.estimate.consistency import norm_mul
 from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.frames import Backend, frame_of_rows
-from deniable.likelihood.supports import compute_fake_likelihoods, compute_report_likelihoods
-from deniable.mechanisms import Tally
+from deniable.mechanisms import Direct, Hadamard, Pooled, SetMechanism, SubsetShape, Tally, Unary
 from deniable.randomness.simulated import numbers_from, seeded
-from deniable.records import Fake, Faked, Guessed, Imitated, Prior, Records
+from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior, Records
+from deniable.rounds import BitFlip
 
 Assumed = Literal["known", "uniform"]
 """What an attacker takes the fakes for: what the plan says, or always uniform, as the published attacks on
@@ -49,6 +50,7 @@ RS+RFD do.
 
 _REAL = "the real attribute"
 _LISTED = 12  # all 2^k reports of at most this many bits are listed
+_MOST_REPORTS = 1 << _LISTED
 _SIMULATED = 50_000
 
 
@@ -196,8 +198,9 @@ def sampled_success(
 ) -> Chance:
     """Computes how often the best guess of the real attribute is right, if the values have these shares.
 
-    It is the mean over all reports of the largest m_t / F_t, over d: exact for direct encoding and for bits
-    of up to 12 values each; otherwise that of `people` simulated people, with its standard error.
+    It is the mean over all reports of the largest m_t / F_t, over d: exact where these can be listed (values,
+    bits of up to 12 values each, up to 4,096 sets, columns or buckets of a pool); otherwise that of `people`
+    simulated people, with its standard error.
 
     >>> import deniable as dn
     >>> round(sampled_success(dn.rsfd([3, 3], epsilon=1.0), [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]).value, 4)
@@ -206,7 +209,7 @@ def sampled_success(
     hidden, believed_by_all = find_hidden(plan, among), checked_priors(plan, marginals)
     mechanism = hidden.mechanism
     shares = [believed_by_all[j] for j in hidden.attributes]
-    if all(fake.part.names_value or fake.part.k <= _LISTED for fake in mechanism.fakes):
+    if all(list_reports(fake.part) is not None for fake in mechanism.fakes):
         atoms = [_list_atoms(fake, believed) for fake, believed in zip(mechanism.fakes, shares, strict=True)]
         return Chance(expected_largest(atoms) / mechanism.d)
     draws = numbers_from(seed, "sampled attribute")
@@ -218,14 +221,24 @@ def sampled_success(
 
 
 def expected_largest(atoms: Sequence[tuple[Floats, Floats]]) -> float:
-    """Computes E max of independent variables, each given by its values and probabilities."""
-    values = np.unique(np.concatenate([value for value, _ in atoms]))
-    below = np.ones(values.size)
+    """Computes E max of independent variables, each given by its values and probabilities.
+
+    Each variable counts where it is the largest, of equal ones the last: large values of small probability
+    then keep all their digits.
+    """
+    sides = []
     for value, chance in atoms:
         order = np.argsort(value)
         total = np.concatenate([[0.0], np.cumsum(chance[order])])
-        below *= total[np.searchsorted(value[order], values, side="right")] / total[-1]
-    return float(values @ np.diff(below, prepend=0.0))
+        sides.append((value[order], total / total[-1]))
+    expected = 0.0
+    for j, (value, chance) in enumerate(atoms):
+        wins = chance / chance.sum()
+        for i, (ordered, below) in enumerate(sides):
+            if i != j:
+                wins = wins * below[np.searchsorted(ordered, value, side="right" if i < j else "left")]
+        expected += float(value @ wins)
+    return expected
 
 
 def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = None) -> Integers:
@@ -239,18 +252,70 @@ def real_attributes(plan: Source, n: int, seed: int, among: str | int | None = N
     return hidden.mechanism.sampled_attribute(words)
 
 
+class Listed(NamedTuple):
+    """Every report that a mechanism can give."""
+
+    base: Floats
+    """How likely it is from a value that it does not support, or about which its bit is clear."""
+    ratios: Floats
+    """How many times likelier it is from each value, a row for each report."""
+
+
 def _list_atoms(fake: Fake, shares: Floats) -> tuple[Floats, Floats]:
     """Every report that a fake can be: m / F there, and F."""
-    part = fake.part
-    if part.names_value:
-        reports = np.arange(part.k).astype(part.blank(0).dtype)
-        base = np.full(part.k, part.law.q)
+    base, ratios = cast(Listed, list_reports(fake.part))
+    from_fake = list_fake_chances(fake, ratios)
+    return ratios @ shares / from_fake, base * from_fake
+
+
+def list_fake_chances(fake: Fake, ratios: Floats) -> Floats:
+    """How many times likelier than the base every report is from a fake."""
+    if isinstance(fake, Guessed):
+        return np.asarray(fake.supported / fake.part.law.q)
+    if isinstance(fake, Imitated):
+        return np.asarray(ratios @ fake.prior.shares)
+    share = cast(Blank, fake).nobody.share
+    return np.full(len(ratios), float((1 - share) / (1 - fake.part.law.exact_p)))
+
+
+def list_reports(part: SetMechanism) -> Listed | None:
+    """Every report of a mechanism; None where they are too many, as all hash functions are."""
+    shape, k, p, q = part.one_round, part.k, part.law.p, part.law.q
+    if isinstance(shape, Direct):
+        return Listed(np.full(k, q), 1 + (part.odds - 1) * np.eye(k))
+    if isinstance(shape, Unary) and k <= _LISTED:
+        ones = part.support(_list_bits(k))
+        count = ones.sum(axis=1)
+        base = q**count * (1 - q) ** (k - count) * ((1 - p) / (1 - q))
+    elif isinstance(shape, SubsetShape) and math.comb(k, shape.size) <= _MOST_REPORTS:
+        ones = np.zeros((math.comb(k, shape.size), k), dtype=bool)
+        for row, members in zip(ones, itertools.combinations(range(k), shape.size), strict=True):
+            row[list(members)] = True
+        base = np.full(len(ones), (1 - p) / math.comb(k - 1, shape.size))
+    elif isinstance(shape, Hadamard) and 1 << shape.bits <= _MOST_REPORTS:
+        ones = shape.support(np.arange(1 << shape.bits))
+        base = np.full(len(ones), (1 - p) / (1 << (shape.bits - 1)))
+    elif isinstance(shape, Pooled) and shape.pool.cells <= _MOST_REPORTS:
+        ones = shape.support(np.arange(shape.pool.cells))
+        base = np.full(len(ones), (1 - p) / (shape.g - 1) / shape.pool.size)
+    elif isinstance(shape, BitFlip) and math.comb(k, shape.bits) << shape.bits <= _MOST_REPORTS:
+        return _list_some_bits(shape)
     else:
-        reports = _list_bits(part.k)
-        ones = part.support(reports).sum(axis=1)
-        base = part.law.q**ones * (1 - part.law.q) ** (part.k - ones) * ((1 - part.law.p) / (1 - part.law.q))
-    from_fake = compute_fake_likelihoods(fake, reports)
-    return compute_report_likelihoods(part, reports, shares) / from_fake, base * from_fake
+        return None
+    return Listed(base, np.where(ones, part.odds, 1.0))
+
+
+def _list_some_bits(part: BitFlip) -> Listed:
+    """All sets of values that can be asked about, with all bits for each."""
+    p, q = part.law.p, part.law.q
+    bits = np.array(list(itertools.product((False, True), repeat=part.bits)))
+    count = bits.sum(axis=1)
+    chances = q**count * (1 - q) ** (part.bits - count) * ((1 - p) / (1 - q))
+    sets = list(itertools.combinations(range(part.k), part.bits))
+    ratios = np.full((len(sets), len(bits), part.k), (1 - q) / (1 - p))  # of a value without a bit
+    for rows, about in zip(ratios, sets, strict=True):
+        rows[:, list(about)] = np.where(bits, part.odds, 1.0)
+    return Listed(np.tile(chances / len(sets), len(sets)), ratios.reshape(-1, part.k))
 
 
 def _list_bits(k: int) -> Array:
@@ -272,7 +337,7 @@ def _make_uniform(fake: Fake) -> Fake:
     if not isinstance(fake, Guessed | Imitated):
         return fake
     prior = Prior.uniform(fake.part.k)
-    return Guessed(fake.part, prior) if fake.part.names_value else Imitated(fake.part, prior)
+    return Guessed(fake.part, prior) if fake.part.on_buckets is fake.part else Imitated(fake.part, prior)
 
 
 def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:

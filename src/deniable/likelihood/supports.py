@@ -108,6 +108,5 @@ def _(fake: Imitated, reports: Array) -> Floats:
 
 @compute_fake_likelihoods.register
 def _(fake: Blank, reports: Array) -> Floats:
-    """All of its bits are as those of values that nobody has."""
-    law = fake.part.law
-    return np.full(len(reports), float((1 - law.exact_q) / (1 - law.exact_p)))
+    """As many times likelier as any report that does not support its value is less likely from a person."""
+    return np.full(len(reports), float((1 - fake.nobody.share) / (1 - fake.part.law.exact_p)))

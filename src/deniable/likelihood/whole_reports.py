@@ -73,7 +73,7 @@ def build_whole_problem(mechanism: Faked, records: Records) -> Reported:
 
 def _build_part(fake: Fake, reports: Array, chance: float) -> Part:
     mechanism = fake.part
-    if mechanism.names_value:
+    if mechanism.names_value and reports.ndim == 1:
         all_values = mechanism.blank(mechanism.k)
         all_values[:] = np.arange(mechanism.k)
         return NamedPart(reports, chance / compute_fake_likelihoods(fake, all_values), mechanism.odds)
