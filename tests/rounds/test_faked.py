@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import deniable as dn
 from deniable.client import composed_loss
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
-from deniable.rounds import Memoized
+from deniable.rounds import HashedMemoized, Memoized
 from deniable.rounds.named import FAKES_AGAIN
 from tests.cases import by_night
 from tests.enumeration import (
@@ -50,13 +51,25 @@ MECHANISMS: dict[str, Callable[[], Faked]] = {
             Guessed(dn.rounds.l_grr(3, 1.0, 1.2), SKEWED),
         )
     ),
+    "loloha": lambda: Faked(
+        (Blank(dn.rounds.loloha(3, 1.0, 2.0, g=2)), Guessed(dn.rounds.l_grr(2, 0.7, 3.0), Prior.uniform(2)))
+    ),
 }
+WHOLE: dict[str, Callable[[], Faked]] = {
+    "one bit": lambda: dn.rounds.l_rsfd([3, 3], 1.0, 1.0, "dbitflip", bits=1),
+    "two bits": lambda: dn.rounds.l_rsfd([3, 2], 1.0, 1.0, "dbitflip", bits=2),
+    "one and two bits": lambda: Faked(
+        (Blank(dn.rounds.dbitflip(3, 2.0, 1)), Blank(dn.rounds.dbitflip(3, 0.5, 2)))
+    ),
+}
+"""Reports that are kept whole."""
 FAKES: dict[str, Callable[[], Fake]] = {
     "guessed": lambda: Guessed(dn.rounds.l_grr(3, 1.0, 2.0), Prior.uniform(3)),
     "guessed from a prior": lambda: Guessed(dn.rounds.l_grr(3, 0.5, 1.0), SKEWED),
     "imitated": lambda: Imitated(dn.rounds.l_grr(3, 1.0, 2.0), SKEWED),
     "imitated by bits": lambda: Imitated(dn.rounds.l_osue(3, 1.0, 2.0), SKEWED),
     "blank": lambda: Blank(dn.rounds.l_sue(3, 1.0, 2.0)),
+    "blank bucket": lambda: Blank(dn.rounds.loloha(3, 1.0, 2.0, g=3)),
 }
 
 
@@ -70,10 +83,10 @@ def _worst(mechanism: Faked, reports: int, per: str) -> Fraction:
 
 
 @by_night("reports", [1, 2], 2)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *WHOLE])
 def test_losses_of_reports_of_one_record(name: str, reports: int) -> None:
     """Over all sequences of reports and all pairs of records; and never above what is lost for ever."""
-    mechanism = MECHANISMS[name]()
+    mechanism = (MECHANISMS | WHOLE)[name]()
     for per in ("record", "attribute"):
         stated, truth = mechanism.ratio_after(reports, per), _worst(mechanism, reports, per)
         check_ratio(stated, composed_loss([stated]), truth, f"{name}, {reports} reports per {per}")
@@ -88,7 +101,6 @@ def test_constant_sequences_are_the_extreme_ones(name: str, reports: int) -> Non
     """What any sum of ratios can ask of one attribute, over all sequences of its reports."""
     fake = FAKES[name]()
     part = fake.part
-    assert isinstance(part, Memoized)
     if part.bitwise and reports > 2:
         return  # 4,096 sequences and more; each bit by itself is as of one value
     real = [_sequences(repeated_law(part, value, reports), reports) for value in range(part.k)]
@@ -124,6 +136,63 @@ def test_many_reports_tend_to_what_is_kept(name: str) -> None:
     assert not losses.changing_values_exact
     one = mechanism.losses(1, 1)
     assert (one.changing_values, one.changing_values_exact) == (mechanism.loss(), True)
+
+
+PRINTED = {
+    "loloha g 2": (
+        lambda: _twice(dn.rounds.loloha(9, 1.0, 2.0, g=2)),
+        (1.0, 1.641664, 1.899151),
+        (0.620115, 1.125539, 1.345501),
+    ),
+    "l_osue-z": (
+        lambda: dn.rounds.l_rsfd([3, 3], 1.0, 2.0, "l_osue-z"),
+        (1.0, 1.641664, 1.899151),
+        (0.620115, 1.125539, 1.345501),
+    ),
+    "loloha g 3, l_grr 2": (
+        lambda: Faked(
+            (
+                Blank(dn.rounds.loloha(9, 1.0, 2.0, g=3)),
+                *dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_grr").fakes[:1],
+            )
+        ),
+        (1.0, 1.652469, 1.906672),
+        (0.657952, 1.220201, 1.452940),
+    ),
+    "l_osue-r 3, 2": (
+        lambda: dn.rounds.l_rsfd([3, 2], 1.0, 2.0, "l_osue-r"),
+        (1.0, 1.641664, 1.899151),
+        (0.657952, 1.207767, 1.444426),
+    ),
+}
+
+
+def _twice(part: Any) -> Faked:
+    return Faked((Blank(part),) * 2)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_losses_after_reports(name: str) -> None:
+    make, records, attributes = PRINTED[name]
+    mechanism = make()
+    for per, printed in (("record", records), ("attribute", attributes)):
+        found = [math.log(mechanism.ratio_after(reports, per)) for reports in (1, 2, 3)]  # type: ignore[arg-type]
+        assert found == pytest.approx(printed, abs=6e-7)
+
+
+def test_losses_of_reports_that_are_kept_whole() -> None:
+    """With the coins of epsilon 2 for two bits; any number of reports is one, and a change has no bound."""
+    coins = dn.rounds.dbitflip(3, 2.0, 2)
+    for bits, printed in (
+        ((1, 1), (1.0, 0.813666)),
+        ((2, 2), (2.0, 1.433781)),
+        ((1, 2), (1.620115, 1.433781)),
+    ):
+        mechanism = Faked(tuple(Blank(replace(coins, bits=asked)) for asked in bits))
+        assert (mechanism.loss(), mechanism.loss("attribute")) == pytest.approx(printed, abs=6e-7)
+        losses = mechanism.losses(7, 3)
+        assert losses.one_report == losses.same_value == losses.one_value_forever == mechanism.loss()
+        assert losses.changing_values == math.inf
 
 
 @pytest.mark.parametrize("protocol", FAKES_AGAIN)
@@ -180,12 +249,13 @@ _KEEPERS: list[Callable[[int], dn.randomness.Words]] = [
 
 
 @pytest.mark.parametrize("words", _KEEPERS)
-@pytest.mark.parametrize("protocol", FAKES_AGAIN)
+@pytest.mark.parametrize("protocol", [*FAKES_AGAIN, "dbitflip"])
 def test_all_first_answers_are_kept(protocol: str, words: Callable[[int], dn.randomness.Words]) -> None:
     """A second round that changes next to nothing shows what is kept: the same in all rounds, and after
     another answer in between. Where another answer is not real, nothing of it shows.
     """
-    mechanism = _calm(dn.rounds.l_rsfd([5, 40, 70], 1.0, 2.0, protocol))
+    bits = 4 if protocol == "dbitflip" else None
+    mechanism = _calm(dn.rounds.l_rsfd([5, 40, 70], 1.0, 2.0, protocol, bits=bits))
     one = np.array([[1, 2, 3]])
     real = int(mechanism.sampled_attribute(words(1).rows(1, mechanism.words))[0])
     kept = [mechanism.privatize(one, words(i)).columns for i in (1, 2, 3)]
@@ -206,16 +276,23 @@ def _calm(mechanism: Faked) -> Faked:
     rare = 1 << 24
     fakes = []
     for fake in mechanism.fakes:
-        part = fake.part
-        assert isinstance(part, Memoized)
-        k = part.k
-        calm = (
-            dn.mechanisms.Direct(k, FULL - rare)
-            if part.names_value
-            else dn.mechanisms.Unary(k, FULL - rare, rare)
-        )
-        fakes.append(replace(fake, part=Memoized(part.first, calm)))  # type: ignore[type-var]
+        part: Any = fake.part
+        if isinstance(part, HashedMemoized):
+            part = replace(part, buckets=_calm_rounds(part.buckets, rare))
+        elif isinstance(part, Memoized):
+            part = _calm_rounds(part, rare)
+        fakes.append(replace(fake, part=part))  # type: ignore[type-var]
     return Faked(tuple(fakes))
+
+
+def _calm_rounds(part: Memoized, rare: int) -> Memoized:
+    k = part.k
+    calm = (
+        dn.mechanisms.Direct(k, FULL - rare)
+        if part.names_value
+        else dn.mechanisms.Unary(k, FULL - rare, rare)
+    )
+    return Memoized(part.first, calm)
 
 
 def _redraw_fakes(mechanism: Faked, record: tuple[int, ...]) -> Law:
@@ -306,6 +383,16 @@ def test_the_likelihood_of_whole_reports_of_one_round() -> None:
 def test_either_all_attributes_are_asked_again_or_none_is() -> None:
     with pytest.raises(dn.InvalidParameter, match="either all attributes are asked again"):
         Faked((Blank(dn.rounds.l_osue(3, 1.0, 2.0)), Blank(dn.oue(3, 1.0))))
+
+
+def test_reports_that_are_kept_whole_stand_beside_no_others() -> None:
+    with pytest.raises(dn.InvalidParameter, match="go with no others, whose reports are fresh"):
+        Faked((Blank(dn.rounds.l_osue(3, 1.0, 2.0)), Blank(dn.rounds.dbitflip(3, 1.0, 2))))
+    for protocol, bits in (("dbitflip", None), ("loloha", 3)):
+        with pytest.raises(dn.InvalidParameter, match="and no other, takes bits"):
+            dn.rounds.l_rsfd([3, 3], 1.0, 2.0, protocol, bits=bits)
+    with pytest.raises(dn.InvalidParameter, match=r"bits, the number of values .* at least 1, got 0"):
+        dn.rounds.l_rsfd([3, 3], 1.0, 2.0, "dbitflip", bits=0)
 
 
 def test_protocols_that_have_no_fakes_are_refused() -> None:
