@@ -336,7 +336,14 @@ def test_unshuffled_subset_is_found() -> None:
     assert any("not canonical" in fault for fault in found.faults)
 
 
-FAKED = [([10, 10], "grr"), ([2] * 10, "grr"), ([4, 4], "oue-z"), ([4, 4], "oue-r")]
+FAKED = [
+    ([10, 10], "grr"),
+    ([2] * 10, "grr"),
+    ([4, 4], "oue-z"),
+    ([4, 4], "oue-r"),
+    ([4, 4], "ss"),
+    ([4, 4], "hr"),
+]
 
 
 @pytest.mark.long
@@ -783,6 +790,8 @@ RIGHT: dict[str, Callable[[], Plan]] = {
     "smp": lambda: many(dn.smp([3, 4, 2], 1.0, "oue")),
     "rsfd": lambda: many(dn.rsfd([3, 3], 1.0, "grr")),
     "rsfd published": lambda: many(dn.rsfd([2, 2], 1.0, "oue-r", calibration="published")),
+    "rsfd of sets": lambda: many(dn.rsfd([5, 4], 1.0, "ss")),
+    "rsfd of columns": lambda: many(dn.rsfd([5, 4], 1.0, "hr", calibration="published")),
     "spl of five": lambda: many(dn.spl([3, 4, 2, 5, 3], 2.0, "oue")),
     "smp 2": lambda: many(dn.smp([3, 4, 2], 1.0, "grr", attributes=2)),
     "rsfd of four": lambda: many(dn.rsfd([3, 2, 4, 2], 1.0, "grr")),

@@ -117,7 +117,7 @@ def test_a_question_that_does_not_fit_the_others_is_named() -> None:
     checked = check(Draft({"epsilon": 1.0, "mechanism": "faked"}, (YES_NO, metric)))
     [problem] = checked.problems
     assert problem.question == 1
-    assert "no fake data" in problem.text
+    assert "fakes do not protect a metric value" in problem.text
 
 
 def test_a_metric_question_that_may_be_skipped_is_not_blamed_for_others() -> None:

@@ -36,6 +36,7 @@ from deniable.likelihood.whole_reports import (
     build_whole_problem,
     observe_information,
 )
+from deniable.mechanisms import calibrate
 from deniable.records import Blank, Faked, Records
 from deniable.reports import Reports
 from tests import cases, enumeration, statistics
@@ -52,6 +53,9 @@ MADE: dict[str, Faked] = {
         [3, 2], 2.0, PRIORS, "grr", "published", fakes="published"
     ),
     "oue-r with priors": dn.records.rsrfd([3, 2], 2.0, PRIORS, "oue-r"),
+    "sets": Faked((Blank(dn.ss(3, 2.0)), Blank(dn.hr(2, 2.0)))),
+    "buckets": Faked((Blank(calibrate.pooled(3, 2.0, 2)), Blank(dn.ss(2, 2.0)))),
+    "sets with priors": dn.records.rsrfd([3, 2], 2.0, PRIORS, "hr"),
     "grr and unary": Faked((Blank(dn.oue(3, 1.0)), *dn.rsfd([2, 2], 1.0, "grr").fakes[:1])),
 }
 STUDIES, PEOPLE = 120, 2000

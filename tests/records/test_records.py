@@ -44,6 +44,7 @@ from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true
 KS = [(2, 2), (3, 3), (2, 3), (2, 4), (2, 3, 2)]
 EPSILONS = [0.5, 1.0, 2.0]
 FAKED = ["grr", "oue-z", "oue-r", "sue-z", "sue-r", "adaptive"]
+SETS = ["ss", "olh", "plh", "hr"]
 EXACT = list(dn.PROTOCOLS)
 
 
@@ -276,7 +277,7 @@ MECHANISMS: dict[str, Callable[[], RecordMechanism]] = {
     **{f"split {name}": lambda name=name: spl(SIZES, 3.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"sample {name}": lambda name=name: smp(SIZES, 1.5, name) for name in EXACT},  # type: ignore[misc]
     **{f"both of two {name}": lambda name=name: smp(SIZES, 3.0, name, 2) for name in ("grr", "oue")},  # type: ignore[misc]
-    **{f"rsfd {name}": lambda name=name: rsfd(SIZES, 1.5, name) for name in FAKED},  # type: ignore[misc]
+    **{f"rsfd {name}": lambda name=name: rsfd(SIZES, 1.5, name) for name in (*FAKED, *SETS)},  # type: ignore[misc]
     **{
         f"rsrfd {name} {fakes}": lambda name=name, fakes=fakes: rsrfd(  # type: ignore[misc]
             SIZES, 1.5, [[0.5, 0.3, 0.2], [0.1, 0.2, 0.3, 0.4]], name, fakes=fakes
@@ -286,6 +287,8 @@ MECHANISMS: dict[str, Callable[[], RecordMechanism]] = {
             ("grr", "published"),
             ("oue-r", "perturbed"),
             ("sue-r", "perturbed"),
+            ("hr", "perturbed"),
+            ("ass", "perturbed"),
         )
     },
     "split of repeated": lambda: Split((l_grr(3, 1.5, 2.0), loloha(4, 1.5, 3.0))),
@@ -491,10 +494,10 @@ BULK: dict[str, Callable[[], RecordMechanism]] = {
     **{f"split {name}": lambda name=name: spl(WIDE, 3.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"sample {name}": lambda name=name: smp(WIDE, 1.0, name) for name in EXACT},  # type: ignore[misc]
     **{f"two of three {name}": lambda name=name: smp(WIDE, 2.0, name, 2) for name in ("grr", "oue", "olh")},  # type: ignore[misc]
-    **{f"rsfd {name}": lambda name=name: rsfd(WIDE, 1.0, name) for name in FAKED},  # type: ignore[misc]
+    **{f"rsfd {name}": lambda name=name: rsfd(WIDE, 1.0, name) for name in (*FAKED, *SETS)},  # type: ignore[misc]
     **{
         f"rsrfd {name}": lambda name=name: rsrfd(WIDE, 1.0, _wide_priors(), name)  # type: ignore[misc]
-        for name in ("grr", "oue-r", "sue-r")
+        for name in ("grr", "oue-r", "sue-r", "ss", "olh")
     },
     "rsrfd as published": lambda: rsrfd(WIDE, 1.0, _wide_priors(), fakes="published"),
     "sample by weights": lambda: smp(WIDE, 1.0, "oue", weights=(2, 60_000, 7)),

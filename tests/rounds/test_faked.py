@@ -138,7 +138,7 @@ def test_many_reports_tend_to_what_is_kept(name: str) -> None:
     assert (one.changing_values, one.changing_values_exact) == (mechanism.loss(), True)
 
 
-PRINTED = {
+PRINTED: dict[str, tuple[Callable[[], Faked], tuple[float, ...], tuple[float, ...]]] = {
     "loloha g 2": (
         lambda: _twice(dn.rounds.loloha(9, 1.0, 2.0, g=2)),
         (1.0, 1.641664, 1.899151),

@@ -11,7 +11,7 @@ import pytest
 import deniable as dn
 from deniable.plan import InvalidPlan
 from deniable.records import Faked
-from deniable.rounds import Memoized
+from deniable.rounds import BitFlip, Memoized
 from deniable.study import Plan
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "size": [str(v) for v in range(40)]}
@@ -42,8 +42,13 @@ def test_it_is_chosen_on_request_only() -> None:
 def test_protocols_can_be_named() -> None:
     parts = plan_of(protocol="l_osue").mechanism.mechanisms
     assert {type(part.first) for part in parts if isinstance(part, Memoized)} == {dn.mechanisms.Unary}
-    with pytest.raises(dn.InvalidParameter, match="loloha"):
-        plan_of(protocol="loloha")
+    hashed = plan_of(protocol="loloha").mechanism
+    assert hashed == dn.rounds.l_rsfd([3, 2, 40], 1.0, 2.0, "loloha")
+    flipped = plan_of(protocol="dbitflip", epsilon_forever=1.0)
+    assert {type(part) for part in flipped.mechanism.mechanisms} == {BitFlip}
+    assert flipped.verify().repeated.changing_values == math.inf  # type: ignore[union-attr]
+    with pytest.raises(dn.InvalidParameter, match="l_oue"):
+        plan_of(protocol="l_oue")
     with pytest.raises(dn.InvalidParameter, match="one real attribute per person"):
         plan_of(mechanism="split")
     with pytest.raises(dn.InvalidParameter, match="no fake data"):

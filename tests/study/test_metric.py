@@ -238,7 +238,7 @@ def test_metric_epsilons_are_their_own_and_the_rest_shares_the_studys() -> None:
     why = {row.name.partition("[")[0]: row.why_not for row in rows}
     assert why["SPL"] is None
     assert why["SMP"] is None
-    assert "no fakes of 'age', which is metric" in str(why["RS+FD"])
+    assert "'age' is metric: fakes do not protect a metric value" in str(why["RS+FD"])
     assert {"SPL[grr]", "SPL[oue]", "SMP[grr]"} <= {row.name for row in rows}
 
 
@@ -282,7 +282,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Study({"age": dn.Range(0, 9, step=1, privacy="metric", epsilon=0.1)}, epsilon=1.0),
         "leave the study's epsilon out",
     ),
-    "fakes": (lambda: mixed(mechanism="faked"), "'age' is metric, so its reports have no fake data"),
+    "fakes": (
+        lambda: mixed(mechanism="faked"),
+        "'age' is metric: fakes do not protect a metric value more than sampling",
+    ),
     "no answer as a value": (
         lambda: Plan.of({"age": dn.Range(0, 5)}, dn.metric.geometric(4, 1.0), people=10, missing="value"),
         'so "no answer" cannot be one of its values',

@@ -50,6 +50,7 @@ from deniable.plan.metric_losses import metric_mechanism, rest_loss
 from deniable.plan.texts import Texts
 from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.base import Per
+from deniable.records.fakes import NOT_METRIC
 from deniable.records.sample import MOST_WEIGHT
 from deniable.study.importance import (
     check_weighed,
@@ -748,6 +749,8 @@ def _check_distances(study: Study) -> None:
         if not is_filled(domain):
             continue
         what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
+        if study.mechanism == "faked" and not is_number:
+            raise InvalidParameter(f"{what}: {NOT_METRIC}")
         if study.mechanism == "faked":
             raise InvalidParameter(
                 f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
