@@ -311,8 +311,8 @@ def test_two_rounds_by_the_number_of_values(first: float, forever: float) -> Non
 @pytest.mark.parametrize("per", ["record", "attribute"])
 def test_fakes_are_not_chosen_unless_they_are_named(per: Per) -> None:
     """At the same loss they err more than a sample, whatever is asked and read."""
-    for ks, epsilon in product(([2, 2], [3, 5, 4], [2, 60]), (0.2, 1.0, 4.0)):
-        for objective in (Objective(), Objective(f=0.0), Objective(success_cap=0.9)):
+    for ks, epsilon in product(([2, 2], [3, 60]), (0.2, 4.0)):
+        for objective in (Objective(), Objective(f=0.0, success_cap=0.9)):
             assert not isinstance(consider(ks, epsilon, 5000, objective, per=per)[0].mechanism, Faked)
 
 

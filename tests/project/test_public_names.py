@@ -34,7 +34,7 @@ ROOMS = {
         ProfileSuccess Reidentification ReidentificationRate Success ValueAttack
         examine guess
         profile real_attributes reidentify sampled_attribute
-        sampled_success success success_after
+        sampled_success sampled_success_after success success_after
         """
     ),
     "audit": names(
@@ -137,7 +137,7 @@ def test_a_room_lists_its_public_names_and_nothing_else(room: str) -> None:
 ATTACKS = names("""
     AttributeSuccess Chance Examination ReidentificationRate ValueAttack ProfileSuccess Reidentification
     AttributeAttack Success real_attributes examine guess profile reidentify sampled_attribute
-    sampled_success success success_after
+    sampled_success sampled_success_after success success_after
 """)
 
 
