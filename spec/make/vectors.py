@@ -164,7 +164,8 @@ def any_faked() -> dict[str, Plan]:
     found["faked, unlike kinds"] = of(Faked(fakes))
     alike = [Imitated(part, Prior.uniform(part.k)) for part in (dn.hr(5, 1.0), dn.ss(7, 1.0), dn.olh(2, 1.0))]
     found["faked, unlike kinds of uniform values"] = of(Faked(tuple(alike)))
-    large = (Blank(dn.ss(300, 3.0)), Blank(dn.hr(300, 1.0)), Blank(dn.olh(400, 6.0)))
+    skewed = Prior.of(range(1, 301), 300)
+    large = (Imitated(dn.ss(300, 3.0), skewed), Imitated(dn.hr(300, 1.0), skewed), Blank(dn.olh(400, 20.0)))
     cities = {f"city {j}": [f"town {v}" for v in range(fake.part.k)] for j, fake in enumerate(large)}
     found["faked, two bytes"] = of(Faked(large), cities)
     return found

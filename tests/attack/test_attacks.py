@@ -577,7 +577,7 @@ def test_sampled_attribute_of_an_ideal_hash() -> None:
     printed = {(1.0, "uniform"): (0.406, 0.333), (1.0, "skewed"): (0.426, 0.381)}
     printed |= {(4.0, "uniform"): (0.557, 0.333), (4.0, "skewed"): (0.620, 0.472)}
     for (epsilon, name), (neutral, imitated) in printed.items():
-        law, shares = calibrate.hashed(4, epsilon, 4).on_buckets.law, np.array(SHARES[name])
+        law, shares = dn.grr(4, epsilon).law, np.array(SHARES[name])
         filled = np.array([[[h == y for h in function] for y in range(4)] for function in FUNCTIONS]).reshape(
             -1, 4
         )

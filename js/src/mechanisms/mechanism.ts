@@ -75,8 +75,8 @@ export interface Mechanism<P extends Part = Part> {
   /** How the bucket of a report is made, where it has one. */
   readonly buckets?: Buckets;
   /**
-   * The least and the largest weight of what a report supports that tells two values apart, where that is not
-   * the smallest weight and all others. Weights are words out of 2^64.
+   * The least and the largest weight of what a report supports that tells two values apart, where these are not
+   * the smallest weight and all others, or, of reports that are values, the largest. Weights are words out of 2^64.
    */
   cover?(weights: BigUint64Array): readonly [least: bigint, largest: bigint];
 }

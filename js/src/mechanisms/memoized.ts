@@ -80,7 +80,7 @@ interface Rounds {
   /** How often an attacker is right, by one report and by all, where the ratios say less. */
   readonly guesses?: Pick<Memoized, "guess" | "always">;
   /** What fakes need of them. */
-  readonly fakes: Pick<Memoized, "nobody" | "buckets" | "cover">;
+  readonly fakes: Pick<Memoized, "nobody" | "buckets">;
   encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
 }
 
@@ -97,10 +97,7 @@ const directRounds = (first: Direct, second: Direct): Rounds => ({
   },
   fresh: second.ratio,
   parts: 1,
-  fakes: {
-    buckets: { k: first.k, keep: first.keep, again: second.keep },
-    ...(first.cover && { cover: first.cover }),
-  },
+  fakes: { buckets: { k: first.k, keep: first.keep, again: second.keep } },
   encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
 });
 

@@ -38,12 +38,8 @@ export const direct = (k: number, keep: bigint): Direct => {
   const kept = checkedKeep(keep, k);
   const pick = (value: number, words: Halves): number => keepOrOther(value, words, k, kept);
   const encode: Direct["encode"] = (value, row) => pick(value, row.fresh);
-  const cover: Direct["cover"] = (weights) => {
-    const ordered = weights.slice().sort();
-    return [ordered[0] as bigint, ordered[k - 1] as bigint];
-  };
   const buckets = { k, keep };
-  return { k, words: 2, ratio: keepRatio(keep, k), codec: integer(k), keep, pick, encode, buckets, cover };
+  return { k, words: 2, ratio: keepRatio(keep, k), codec: integer(k), keep, pick, encode, buckets };
 };
 
 /**

@@ -115,8 +115,9 @@ export const guessed = (part: Direct | Memoized, believed: Prior): Fake => {
 /** A value drawn from a prior and put through the mechanism, as if a person had it. */
 export const imitated = (part: Mechanism, believed: Prior): Fake => {
   const { buckets, nobody } = part;
-  const [least] = believed.extremes;
-  const shares = (part.cover?.(believed.weights()) ?? [least, FULL - least]).map(ofAll);
+  const [least, most] = believed.extremes;
+  const usual = nobody ? [least, FULL - least] : [least, most]; // of reports that are values
+  const shares = (part.cover?.(believed.weights()) ?? usual).map(ofAll);
   const weights = buckets
     ? weighValues(buckets, shares.map(imitatedChance(buckets)), buckets.k)
     : weighSets(part, nobody as Nobody, shares);

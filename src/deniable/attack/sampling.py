@@ -337,7 +337,7 @@ def _make_uniform(fake: Fake) -> Fake:
     if not isinstance(fake, Guessed | Imitated):
         return fake
     prior = Prior.uniform(fake.part.k)
-    return Guessed(fake.part, prior) if fake.part.on_buckets is fake.part else Imitated(fake.part, prior)
+    return Guessed(fake.part, prior) if fake.part.nobody is None else Imitated(fake.part, prior)
 
 
 def find_hidden(plan: Source, among: str | int | None = None) -> Hidden:

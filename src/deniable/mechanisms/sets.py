@@ -50,6 +50,25 @@ class Nobody(NamedTuple):
     """
 
 
+class Buckets(NamedTuple):
+    """Reports of one of k buckets: the true one with probability p, every other one as often."""
+
+    k: int
+    p: Fraction
+    again: Fraction | None = None
+    """The p of a second round, where what the first one gives is kept."""
+
+    @property
+    def q(self) -> Fraction:
+        """How often another bucket is reported."""
+        return (1 - self.p) / (self.k - 1)
+
+    @property
+    def odds_again(self) -> Fraction | None:
+        """How many times likelier the kept bucket is in a second round than another."""
+        return None if self.again is None else self.again * (self.k - 1) / (1 - self.again)
+
+
 class SetMechanism(Mechanism):
     """A mechanism whose report supports a set of values, and that treats all values alike."""
 
@@ -63,7 +82,7 @@ class SetMechanism(Mechanism):
         raise InvalidParameter(f"{self.title} has no report of nobody")
 
     @property
-    def on_buckets(self) -> SetMechanism | None:
+    def on_buckets(self) -> Buckets | None:
         """How the bucket of a report is made, whose hash function no value changes. A report that is a value
         is its own bucket; None where a report has none.
         """

@@ -31,7 +31,7 @@ from deniable.exact import power_up
 from deniable.formatting import Printed, format_count, format_percent, shorten_names
 from deniable.law import checked_prior
 from deniable.mechanisms import Direct, Mechanism, SetMechanism, SetShape
-from deniable.mechanisms.sets import Nobody, RoundShape
+from deniable.mechanisms.sets import Buckets, Nobody, RoundShape
 from deniable.randomness import FULL, below, cell
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
@@ -178,12 +178,6 @@ class Fake(ABC, Printed):
         first = rows.columns(0, 1)
         return self.belief.draw((first.recall() if self.part.repeated else first).array()[:, 0])
 
-    def _rounds(self, reports: int) -> _Rounds:
-        """The rounds of a report; of a report with a function, those of its bucket."""
-        part = self.part.on_buckets or self.part
-        second = cast(SetMechanism, part.one_round) if part.keeps_apart else None
-        return _Rounds(cast(SetMechanism, part.permanent), second, reports)
-
     def keep(self: F) -> F:
         """The fake of the first answer alone."""
         return replace(self, part=self.part.permanent)  # type: ignore[type-var]  # fakes are dataclasses
@@ -239,9 +233,8 @@ class Guessed(Fake):
         return np.asarray(weights**2 @ self.supported)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        return _weigh_values(
-            self._rounds(reports), [Fraction(weight, FULL) for weight in self.prior.extremes]
-        )
+        chances = [Fraction(weight, FULL) for weight in self.prior.extremes]
+        return _weigh_values(cast(Buckets, self.part.on_buckets), chances, reports)
 
 
 @final
@@ -254,7 +247,7 @@ class Imitated(Fake):
 
     def __post_init__(self) -> None:
         alone = _checked_alone(self.part)
-        if (alone.nobody is None and alone.on_buckets is not alone) or alone.repeated:
+        if alone.repeated or (alone.nobody is None and alone.on_buckets is None):
             _refuse(self.part, "a value or a set of values, in one round, or in two on values or bits")
         _checked_sizes(self.part, self.prior)
 
@@ -285,13 +278,14 @@ class Imitated(Fake):
         return super().slack(reports) if self.part.repeated else _count_bias(self.part, 1)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        rounds = self._rounds(reports)
         shares = [Fraction(weight, FULL) for weight in self.first.cover(self.prior.weights)]
-        if self.part.on_buckets is None:
-            return _weigh_imitated_sets(rounds, shares)
-        law = rounds.first.law
-        chances = [law.exact_q + share * (law.exact_p - law.exact_q) for share in shares]
-        return _weigh_values(rounds, chances)
+        buckets = self.part.on_buckets
+        if buckets is not None:
+            chances = [buckets.q + share * (buckets.p - buckets.q) for share in shares]
+            return _weigh_values(buckets, chances, reports)
+        more, less = _weigh_sets(self.part, reports)
+        averages = (less + (more - less) * share for share in shares)
+        return [pair for average in averages for pair in _pair_extremes(more / average, less / average)]
 
 
 @final
@@ -344,10 +338,10 @@ class Blank(Fake):
         return super().slack(reports) if exact else _count_bias(self.part, 1)
 
     def evidence(self, reports: int = 1) -> list[Evidence]:
-        rounds, buckets = self._rounds(reports), self.part.on_buckets
+        buckets = self.part.on_buckets
         if buckets is not None:
-            return _weigh_values(rounds, [Fraction(words, FULL) for words in cell(buckets.k)])
-        more, less = _weigh_sets(rounds)
+            return _weigh_values(buckets, [Fraction(words, FULL) for words in cell(buckets.k)], reports)
+        more, less = _weigh_sets(self.part, reports)
         if self.part.values_asked > 1:
             return _pair_extremes(more, less)
         # a report with one bit says nothing of all other values
@@ -376,14 +370,6 @@ def _checked_sizes(part: SetMechanism, prior: Prior) -> None:
         raise InvalidParameter(f"the prior has {prior.k} values, the mechanism has {part.k}")
 
 
-class _Rounds(NamedTuple):
-    """The mechanism of an answer; where that is kept, the one by which it is reported, and how often."""
-
-    first: SetMechanism
-    second: SetMechanism | None
-    reports: int
-
-
 class Evidence(NamedTuple):
     """How much likelier than from the fake a report is from each of two values."""
 
@@ -391,16 +377,15 @@ class Evidence(NamedTuple):
     other: Fraction
 
 
-def _weigh_values(rounds: _Rounds, fakes: list[Fraction]) -> list[Evidence]:
-    """The evidence of reports that are values, from how likely the fake's answer is each extreme."""
-    law = rounds.first.law
-    if rounds.second is None:
-        kept = law.exact_p
-        fewest, most = ((1 - kept) * Fraction(words, FULL) for words in cell(law.k - 1))
+def _weigh_values(buckets: Buckets, fakes: list[Fraction], reports: int) -> list[Evidence]:
+    """The evidence of values or buckets, from how likely the fake's answer is each extreme."""
+    odds = buckets.odds_again
+    if odds is None:
+        kept = buckets.p
+        fewest, most = ((1 - kept) * Fraction(words, FULL) for words in cell(buckets.k - 1))
     else:
-        second = rounds.second.law
-        gain = power_up(second.exact_p / second.exact_q, rounds.reports) - 1
-        kept, fewest = 1 + gain * law.exact_p, 1 + gain * law.exact_q
+        gain = power_up(odds, reports) - 1
+        kept, fewest = 1 + gain * buckets.p, 1 + gain * buckets.q
         fakes, most = [1 + gain * fake for fake in fakes], fewest
     evidence = []
     for fake in fakes:
@@ -408,30 +393,19 @@ def _weigh_values(rounds: _Rounds, fakes: list[Fraction]) -> list[Evidence]:
     return evidence
 
 
-def _weigh_imitated_sets(rounds: _Rounds, shares: list[Fraction]) -> list[Evidence]:
-    """The evidence of imitated sets or bits, from extreme shares of the prior that a report supports.
-
-    A fake is an average of what a report says of values that it supports and of others, by those shares.
-    """
-    more, less = _weigh_sets(rounds)
-    evidence = []
-    for covered in shares:
-        average = less + (more - less) * covered
-        evidence += _pair_extremes(more / average, less / average)
-    return evidence
-
-
-def _weigh_sets(rounds: _Rounds) -> tuple[Fraction, Fraction]:
+def _weigh_sets(part: SetMechanism, reports: int) -> tuple[Fraction, Fraction]:
     """How much a report speaks for a value that it supports, and for another, against nobody's.
 
-    Of bits that are kept, it is one that is always set, and one that is always clear.
+    Of bits that are kept, it is one that is always set, and one that is always clear. In imitated reports, a
+    fake is an average of both numbers, by the prior's share of what a report supports.
     """
-    p, q = rounds.first.law.exact_p, cast(Nobody, rounds.first.nobody).share
-    if rounds.second is None:
+    first = cast(SetMechanism, part.permanent)
+    p, q = first.law.exact_p, cast(Nobody, first.nobody).share
+    if not part.keeps_apart:
         return p / q, (1 - p) / (1 - q)
-    second = rounds.second.law
-    ones = power_up(second.exact_p / second.exact_q, rounds.reports)
-    zeros = power_up((1 - second.exact_q) / (1 - second.exact_p), rounds.reports)
+    second = cast(SetMechanism, part.one_round).law
+    ones = power_up(second.exact_p / second.exact_q, reports)
+    zeros = power_up((1 - second.exact_q) / (1 - second.exact_p), reports)
     more = (p * ones + 1 - p) / (q * ones + 1 - q)
     return more, ((1 - p) * zeros + p) / ((1 - q) * zeros + q)
 

@@ -22,7 +22,7 @@ from deniable.formatting import format_loss
 from deniable.law import Law
 from deniable.mechanisms import Direct, Hashed, Losses, Mechanism, SetMechanism, Tally, Unary, checked_k
 from deniable.mechanisms.losses import MOST_REPORTS
-from deniable.mechanisms.sets import Nobody
+from deniable.mechanisms.sets import Buckets, Nobody
 from deniable.randomness import below
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
@@ -156,8 +156,9 @@ class Memoized(ReportedOnce, Repeated):
         return self.encode(np.full(rows.n, -1), rows)
 
     @property
-    def on_buckets(self) -> Memoized | None:
-        return self if self.names_value else None
+    def on_buckets(self) -> Buckets | None:
+        first = self.first.on_buckets
+        return None if first is None else first._replace(again=self.second.law.exact_p)
 
     @property
     def permanent(self) -> Direct | Unary:
@@ -237,8 +238,8 @@ class HashedMemoized(ReportedOnce, Repeated):
         return reports
 
     @property
-    def on_buckets(self) -> Memoized:
-        return self.buckets
+    def on_buckets(self) -> Buckets | None:
+        return self.buckets.on_buckets
 
     @property
     def permanent(self) -> Hashed:

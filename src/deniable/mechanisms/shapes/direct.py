@@ -15,7 +15,7 @@ from deniable.arrays import Array, Integers
 from deniable.exact import power_up
 from deniable.law import Law
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import RoundShape
+from deniable.mechanisms.sets import Buckets, RoundShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
@@ -61,8 +61,8 @@ class Direct(RoundShape):
         return True
 
     @property
-    def on_buckets(self) -> Direct:
-        return self
+    def on_buckets(self) -> Buckets:
+        return Buckets(self.k, Fraction(self.keep, FULL))
 
     def cover(self, weights: Sequence[int]) -> tuple[int, int]:
         return min(weights), max(weights)

@@ -15,9 +15,8 @@ from deniable.exact import PRIME, whole_number
 from deniable.law import Law
 from deniable.mechanisms.base import BLOCK
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import Nobody, SetShape
+from deniable.mechanisms.sets import Buckets, Nobody, SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.mechanisms.shapes.direct import Direct
 from deniable.randomness import FULL, below
 from deniable.randomness.draws import WordArray
 from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
@@ -88,8 +87,8 @@ class Hashed(SetShape):
         return Nobody(2, share, share * collision(self.g), self.g)
 
     @property
-    def on_buckets(self) -> Direct:
-        return Direct(self.g, self.keep)
+    def on_buckets(self) -> Buckets:
+        return Buckets(self.g, Fraction(self.keep, FULL))
 
     def _encode_nobody(self, words: WordArray, reports: Array) -> None:
         reports["a"], reports["b"] = hash_function(words[:, 0])

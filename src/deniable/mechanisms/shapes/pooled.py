@@ -17,9 +17,8 @@ from deniable.exact import whole_number
 from deniable.law import Law, checked_prior
 from deniable.law.pairs import Lines
 from deniable.mechanisms.checks import checked_k, checked_words
-from deniable.mechanisms.sets import Nobody, SetShape
+from deniable.mechanisms.sets import Buckets, Nobody, SetShape
 from deniable.mechanisms.shapes.common import check_keep, keep_or_other, keep_ratio, set_numbers, smallest
-from deniable.mechanisms.shapes.direct import Direct
 from deniable.randomness import FULL, below
 from deniable.randomness.draws import WordArray
 from deniable.randomness.pool import HashPool
@@ -120,8 +119,8 @@ class Pooled(SetShape):
         return Nobody(2, share, share * self.pool.collision, self.g)
 
     @property
-    def on_buckets(self) -> Direct:
-        return Direct(self.g, self.keep)
+    def on_buckets(self) -> Buckets:
+        return Buckets(self.g, Fraction(self.keep, FULL))
 
     def _encode_nobody(self, words: WordArray, reports: Array) -> None:
         reports[:] = below(words[:, 0], self.pool.size) * np.uint64(self.g) + below(words[:, 1], self.g)
