@@ -12,8 +12,8 @@ from deniable_papers.data import published
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The package without the project: a folder of this test's own, and an empty cache."""
+    """The package without the data that it carries: a folder of this test's own, and an empty cache."""
     monkeypatch.setenv(published.FOLDER, str(tmp_path))
-    monkeypatch.setattr(published, "carried_folder", lambda: None)
+    monkeypatch.setattr(published, "carried_folder", lambda: tmp_path / "absent")
     monkeypatch.setattr(published, "_cache", lambda: tmp_path / "absent")
     return tmp_path

@@ -1,4 +1,4 @@
-"""The data that the project carries is what papers/docs/data.md says, and every file can be read."""
+"""The data that the package carries is what papers/docs/data.md says, and every file can be read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deniable_papers.data import published
 from deniable_papers.data.published import FILES, FOLDER, rows_of
 
 PAPERS = Path(__file__).parents[1]
-CARRIED = PAPERS / "data"
+CARRIED = published.carried_folder()
 ROW = re.compile(r"^\| `([^`]+)` \| (.+) \| (.+) \| (.+) \| `([0-9a-f]{64})` \|$", re.MULTILINE)
 LICENSES = {"CC BY 4.0", "public domain", "public domain; MIT", "MIT", "facts"}
 NOT_CARRIED = {"montgomery-911.csv", "census-income.data", "census-income.test"}

@@ -95,6 +95,7 @@ def test_census_income_is_read_whole_or_as_a_sample_that_says_so() -> None:
     people = data.load("census-income")
     assert people.d == 33
     if people.n == 1891:
+        assert people.name == "census-income (first 1,891 rows)"  # tables and plots say it
         assert "first 1,891 rows" in people.source
         assert "our choice" in people.source
         assert (people.ks[0], people.ks[3], people.ks[-1]) == (9, 17, 2)
@@ -109,8 +110,52 @@ def test_the_whole_census_is_preferred_to_the_sample(tmp_path: Path, monkeypatch
     for name, part in (("census-income.data", lines[:1000]), ("census-income.test", lines[1000:])):
         (tmp_path / name).write_text("\n".join(part))
         monkeypatch.setitem(FILES, name, replace(FILES[name], rows=len(part)))
-    assert data.load("census-income").n == 1891
-    assert "sample" not in data.load("census-income").source
+    people = data.load("census-income")
+    assert (people.n, people.name) == (1891, "census-income")
+    (tmp_path / "census-income.data").write_text("\n".join([lines[1], *lines[1:1000]]))
+    with pytest.raises(DataUnavailable, match="does not begin with the 1,891 rows that this package carries"):
+        data.load("census-income")
+
+
+def test_the_stand_in_for_the_census_has_its_sizes_and_shares() -> None:
+    people, sample = data.load("census-income-stand-in"), data.load("census-income")
+    assert people.name == "census-income (simulated stand-in)"
+    assert people.n == 299_285
+    assert people.ks[:5] + people.ks[-8:] == (9, 52, 47, 17, 3, 43, 43, 43, 5, 3, 3, 3, 2)
+    assert people.counts[-1][1] / people.n == pytest.approx(0.062, abs=1e-5)
+    if sample.n == 1891:
+        for name, counts, rare in zip(people.attributes[:-1], people.counts, sample.counts, strict=False):
+            share = rare / (sample.n + (counts.size - rare.size) / 2)
+            assert np.allclose(counts[: rare.size] / people.n, share, atol=1e-5), name
+    assert np.array_equal(people.table[:100], data.load("census-income-stand-in").table[:100])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "0 rows below its header and 0 columns; a study of records needs people, and two columns"),
+        ("a\n1\n2\n", "2 rows below its header and 1 column"),
+        ("a;b\n1;2\n", "has one column; its cells have ';' between them, and need commas here"),
+        ("a,b\n1,\n2,x\n", "column 'b' is empty in 1 of 2 rows, first in row 1"),
+        ("a,b\n1,x\n2,x\n", "'b' has 1 different values"),
+        ("id,b\n" + "".join(f"{i},{i % 2}\n" for i in range(1001)), "'id' of own.csv has 1,001 different"),
+    ],
+)
+def test_own_files_that_are_no_records_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(text)
+    with pytest.raises(dn.InvalidParameter, match=message):
+        data.read_people(tmp_path / "own.csv")
+
+
+def test_an_own_file_is_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("color,size\nred,10\nblue,9\nred,9\n")
+    people = data.read_people(tmp_path / "own.csv")
+    assert (people.name, people.attributes, people.labels) == (
+        "own",
+        ("color", "size"),
+        (("blue", "red"), ("9", "10")),
+    )
+    assert people.table.tolist() == [[1, 1], [0, 0], [1, 0]]
 
 
 def test_ms_fimu_is_a_stand_in_with_exact_marginals() -> None:
@@ -163,7 +208,12 @@ def test_misspelled_names_are_refused_with_the_nearest() -> None:
     for name in wrong:
         with pytest.raises(dn.InvalidParameter, match="is not a dataset"):
             data.load(name)
-    assert set(data.NAMES) == {*SIZES, "census-income", *(f"synthetic-{number}" for number in range(1, 7))}
+    assert set(data.NAMES) == {
+        *SIZES,
+        "census-income",
+        "census-income-stand-in",
+        *(f"synthetic-{number}" for number in range(1, 7)),
+    }
 
 
 LSAC = "fam_inc,gender,fulltime,race1,lsat,ugpa,pass_bar\n"
@@ -238,11 +288,11 @@ def test_the_originals_first_line_is_no_row(alone: Path, monkeypatch: pytest.Mon
     [
         (
             "acs-employment",
-            "acs-employment-montana.csv is not here, and is not an original .* set \\$DENIABLE_DATA to that "
-            "folder; a clone of the project has public data in its folder papers/data",
+            "acs-employment-montana.csv is not here. It comes from the American Community Survey 2018 .* has "
+            r"10,336 rows of 18 columns. Put it in a folder, .* set \$DENIABLE_DATA to that folder",
         ),
         ("ms-fimu", "ms-fimu-marginals.json is not here"),
-        ("census-income", "census-income.data and census-income.test are not here; unpack them from UCI"),
+        ("census-income", "census-income-sample.data is not here. It comes from UCI's Census-Income"),
     ],
 )
 def test_what_nobody_publishes_must_be_in_the_folder(name: str, message: str, alone: Path) -> None:
@@ -286,7 +336,7 @@ def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
     cache = tmp_path / "cache"
     monkeypatch.delenv(FOLDER, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(published, "carried_folder", lambda: None)
+    monkeypatch.setattr(published, "carried_folder", lambda: tmp_path / "absent")
     monkeypatch.setattr("pooch.os_cache", lambda _project: cache)
 
     def offer(body: bytes, sha256: str) -> Path:
@@ -357,7 +407,6 @@ def test_a_folder_comes_before_the_project_and_the_project_before_the_cache(
 ) -> None:
     file = FILES["lsac.csv"]
     carried = published.carried_folder()
-    assert carried is not None
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(published, "_cache", lambda: tmp_path / "cache")
     (tmp_path / "cache" / file.name).write_text("cached")
@@ -370,7 +419,7 @@ def test_a_folder_comes_before_the_project_and_the_project_before_the_cache(
     (tmp_path / file.name).write_text("plain")
     assert read_text(file) == "plain"
     monkeypatch.delenv(FOLDER)
-    monkeypatch.setattr(published, "carried_folder", lambda: None)
+    monkeypatch.setattr(published, "carried_folder", lambda: tmp_path / "absent")
     assert read_text(file) == "cached"
 
 

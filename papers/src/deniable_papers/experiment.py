@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import click
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Column = tuple[str, Callable[[Any], str]]
 """A heading, and what it shows of a row."""
+OWN = "data"
+"""The parameter of --data, a file of the user's own people."""
 DIFFERS = "differs"
 """The mark of a row that is farther from what is stated than it may be."""
 
@@ -36,10 +39,14 @@ class Size:
     usual: Any = None
     quick: Any = None
     read: Callable[[Any], Any] | None = None
+    read_own: Callable[[Path], Any] | None = None
+    """Reads the file of --data instead, in studies that take one."""
 
     def choose(self, given: Mapping[str, Any], is_quick: bool) -> Any:
         """What the command was given, or the smaller or usual one."""
         value = given.get(self.parameter)
+        if self.read_own is not None and given.get(OWN) is not None:
+            return self.read_own(given[OWN])
         if value in (None, [], ()):
             value = self.quick if is_quick and self.quick is not None else self.usual
         return value if self.read is None else self.read(value)
@@ -74,11 +81,33 @@ class Table:
 
 
 @final
+@dataclass(frozen=True)
+class Shown:
+    """A figure or table of a publication that an experiment reproduces."""
+
+    paper: str
+    what: str
+    """Which it is and what it shows, such as "figures 6 to 10: MSE_avg"; numbers are found in it."""
+    options: str = ""
+    """The options of the command that show this and no more."""
+    minutes: tuple[float, float] | None = None
+    """How long this takes, where it is not as long as the whole experiment: usually, and with --quick."""
+    data: str = ""
+    """The data that this needs, where it is not that of the experiment."""
+
+
+@final
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A publication, or a specification, that is measured again."""
 
     name: str
+    shows: Sequence[Shown]
+    """What the list of `deniable reproduce` names."""
+    minutes: tuple[float, float]
+    """About how long it takes on two processors: usually, and with --quick."""
+    data: str
+    """The data it needs, in a few words."""
     about: str
     """What the command's help says; its first line is in the list of commands."""
     measure: Callable[..., Iterator[Any]]
@@ -92,6 +121,8 @@ class Experiment:
     """The word beside the progress."""
     tables: Callable[[Sequence[Any], Asked], Iterable[Table]]
     draw: Callable[[Sequence[Any]], Figure]
+    finish: Callable[[Sequence[Any]], Iterable[Any]] = field(default=lambda rows: rows)
+    """Completes rows by what only all of them together say."""
     guarantees: Callable[[Sequence[Any]], Iterable[tuple[str, Guarantee]]] = field(default=lambda _: ())
     """Each guarantee as published and as it is true, with a heading."""
     warnings: Callable[[Sequence[Any], Asked], Iterable[str]] = field(default=lambda _rows, _asked: ())
@@ -102,6 +133,21 @@ class Experiment:
     """What is named beside the reason of a row that was refused; nothing where it is shown elsewhere."""
     written_refusals: bool = True
     """Whether refused rows are in files and in JSON, too."""
+
+
+_data = click.option(
+    "--data",
+    OWN,
+    type=options.FILE,
+    help="A CSV file of your own with a header, instead of the datasets: a row for each person.",
+)
+
+
+def ask_people(choose: Size, read_own: Callable[[Path], Any]) -> Size:
+    """An option for datasets, and beside it --data, which takes a file of the user's own people."""
+    assert choose.option is not None
+    named = choose.option
+    return replace(choose, option=lambda command: _data(named(command)), read_own=read_own)
 
 
 def ask_names(flag: str, keyword: str, text: str, **more: Any) -> Size:

@@ -1,6 +1,6 @@
 """Loads the emergency calls of Montgomery County: place, time, kind and ambulance station.
 
-The project does not carry the calls, since their terms are not known. Where the file is not in the folder
+The package does not carry the calls, since their terms are not known. Where the file is not in the folder
 `$DENIABLE_DATA`, calls are simulated from a few facts of the file: a stand-in, and named as such.
 """
 
@@ -20,7 +20,6 @@ from deniable.arrays import Floats
 from deniable.randomness.simulated import numbers_from
 from deniable_papers.data.published import (
     FILES,
-    FOLDER,
     DataUnavailable,
     carried_folder,
     expected,
@@ -122,13 +121,7 @@ def _draw_stations(
 
 
 def _read_facts() -> dict[str, Any]:
-    folder = carried_folder()
-    if folder is None:
-        raise DataUnavailable(
-            f"{_FILE.name} is not here, and neither is the project, which can simulate a stand-in; put the "
-            f"file in a folder and set ${FOLDER} to that folder, or work in a clone of the project"
-        )
-    facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+    facts: dict[str, Any] = json.loads((carried_folder() / _FACTS).read_text(encoding="utf-8"))
     return facts
 
 

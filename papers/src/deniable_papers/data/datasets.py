@@ -7,28 +7,28 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Integers
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.randomness import Words, below
 from deniable.randomness.simulated import seeded
 from deniable_papers.data.published import (
     FILES,
-    FOLDER,
     DataUnavailable,
+    File,
     expected,
     find,
     present,
     read_text,
     rows_of,
-    say_carried,
 )
-from deniable_papers.simulate.population import from_column
+from deniable_papers.simulate.population import from_column, read_rows
 
 FOREIGN = "Foreign tourist"
 UNKNOWN = "NR"
@@ -147,31 +147,82 @@ _CENSUS = {
 }
 
 
+_CENSUS_KS = (
+    *(9, 52, 47, 17, 3, 7, 24, 15, 5, 10, 2, 3, 6, 8, 6, 6, 51),
+    *(38, 8, 10, 9, 10, 3, 4, 5, 43, 43, 43, 5, 3, 3, 3, 2),
+)
+"""The numbers of values that are published for the whole of Census-Income."""
+_CENSUS_PEOPLE = 299_285
+_CENSUS_RICH = 0.062  # the published share of incomes above 50,000 dollars
+_OUR_CHOICE = (
+    "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a value"
+)
+
+
 def _census_income() -> Dataset:
-    """32 nominal attributes of people, and their income; unknown values count as values."""
+    """32 nominal attributes of people, and their income; unknown values count as values.
+
+    Without the whole files these are the first 1,891 rows, and the dataset's name says so.
+    """
     files = [FILES["census-income.data"], FILES["census-income.test"]]
-    if all(present(file) for file in files):
-        rows, source = (
-            [row for file in files for row in rows_of(file)],
-            "UCI Census-Income (KDD), 1994 and 1995",
-        )
-    elif present(FILES["census-income-sample.data"]):
-        rows, source = (
-            rows_of(FILES["census-income-sample.data"]),
-            "the first 1,891 rows of UCI Census-Income (KDD), no more",
-        )
-    else:
+    sample = FILES["census-income-sample.data"]
+    if not all(present(file) for file in files):
+        source = f"the first {sample.rows:,} rows of UCI Census-Income (KDD), no more{_OUR_CHOICE}"
+        kept = _read_census([sample])
+        return encode_columns(f"census-income (first {sample.rows:,} rows)", tuple(_CENSUS), kept, source)
+    kept = _read_census(files)
+    if present(sample) and kept[: sample.rows] != _read_census([sample]):
         raise DataUnavailable(
-            "census-income.data and census-income.test are not here; unpack them from UCI's Census-Income "
-            f"(KDD), https://archive.ics.uci.edu/dataset/117, into a folder and set ${FOLDER} to that folder"
-            + say_carried()
+            f"{files[0].name} does not begin with the {sample.rows:,} rows that this package carries, so it "
+            f"is not the published file; it comes from {files[0].source}"
         )
-    source += (
-        "; which of its columns are attributes is our choice: the nominal ones, an unknown value being a "
-        "value"
-    )
-    kept = [[row[column].rstrip(".") for column in _CENSUS.values()] for row in rows]
+    source = f"UCI Census-Income (KDD), 1994 and 1995{_OUR_CHOICE}"
     return encode_columns("census-income", tuple(_CENSUS), kept, source)
+
+
+def _read_census(files: Sequence[File]) -> list[list[str]]:
+    columns = tuple(_CENSUS.values())
+    return [[row[column].rstrip(".") for column in columns] for file in files for row in rows_of(file)]
+
+
+def _census_stand_in() -> Dataset:
+    """As many people and values as Census-Income has; which values go together is simulated.
+
+    Each attribute has the shares of the carried rows. A value that these lack weighs as half a person.
+    Incomes have the published share.
+    """
+    rows = _read_census([FILES["census-income-sample.data"]])
+    words, columns, labels = seeded(1994), [], []
+    for name, k, values in zip(_CENSUS, _CENSUS_KS, zip(*rows, strict=True), strict=True):
+        carried = from_column(values, name)
+        known = carried.labels or ()
+        weights = np.append(carried.draw_counts(None, np.random.default_rng(0)), [0.5] * (k - len(known)))
+        if name == "income":
+            weights = np.array([1 - _CENSUS_RICH, _CENSUS_RICH])
+        counts = split_whole(_CENSUS_PEOPLE, weights / weights.sum())
+        columns.append(np.repeat(np.arange(k), counts)[shuffle(_CENSUS_PEOPLE, words)])
+        labels.append((*known, *(f"unlisted {number}" for number in range(1, k - len(known) + 1))))
+    source = (
+        "simulated: the numbers of people, attributes and values, and the share of large incomes, are those "
+        "of UCI Census-Income (KDD); the other shares are those of its first 1,891 rows; attributes are "
+        "independent"
+    )
+    return Dataset(
+        "census-income (simulated stand-in)", tuple(_CENSUS), tuple(labels), np.column_stack(columns), source
+    )
+
+
+def split_whole(total: int, shares: Floats) -> Integers:
+    """Whole numbers that add up to a total, nearest to these shares by the largest remainders.
+
+    >>> split_whole(10, np.array([0.55, 0.25, 0.2])).tolist()
+    [6, 2, 2]
+    """
+    exact = total * shares
+    counts = np.floor(exact).astype(np.int64)
+    largest = np.argsort(counts - exact, kind="stable")[: total - int(counts.sum())]
+    counts[largest] += 1
+    return counts
 
 
 def _ms_fimu() -> Dataset:
@@ -299,6 +350,28 @@ def encode_columns(
     return dataset
 
 
+MOST_VALUES = 1000
+"""How many values a column of an own file may have: one with more is a name or a number of a person."""
+
+
+def read_people(path: Path) -> Dataset:
+    """The people of a CSV file with a header: a row each, and every column an attribute of few values."""
+    header, rows = read_rows(path)
+    dataset = encode_columns(path.stem, header, rows, f"the file {path.name}") if rows else None
+    if dataset is None or dataset.d < 2:
+        raise InvalidParameter(
+            f"{path.name} has {format_count(len(rows), 'row')} below its header and "
+            f"{format_count(len(header), 'column')}; a study of records needs people, and two columns or more"
+        )
+    for attribute, k in zip(dataset.attributes, dataset.ks, strict=True):
+        if k > MOST_VALUES:
+            raise InvalidParameter(
+                f"column {attribute!r} of {path.name} has {k:,} different values; at most {MOST_VALUES:,} "
+                "can be an attribute. Leave the column out of the file, or group its values"
+            )
+    return dataset
+
+
 def _refuse_other_sizes(dataset: Dataset, ks: Sequence[int]) -> None:
     """Refuse a dataset with other numbers of values than these, where any are given."""
     if ks and dataset.ks != tuple(ks):
@@ -421,6 +494,7 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "nursery": _nursery,
     "acs-employment": _acs_employment,
     "census-income": _census_income,
+    "census-income-stand-in": _census_stand_in,
     "ms-fimu": _ms_fimu,
     **{name: partial(_load_coded, name) for name in _TABLES},
     **{f"synthetic-{number}": partial(_synthetic, number) for number in _SYNTHETIC},

@@ -1,17 +1,20 @@
 """Finds and reads files that others publish.
 
-Files are looked for in the folder `$DENIABLE_DATA`, then in `papers/data` of a clone of the project, which
-carries all that may be redistributed, then in the user's cache. A file that its publisher offers for download
-is then fetched, checked and kept in the cache. A wrong file is refused with what was found in it.
+Files are looked for in the folder `$DENIABLE_DATA`, then in the folder `files` of this package, which carries
+all that may be redistributed, then in the user's cache. A file whose publisher and hash are known is then
+fetched, checked and kept in the cache. A missing file is named with its source and its form. A wrong file is
+refused with what was found in it.
 """
 
 from __future__ import annotations
 
+import gzip
 import logging
 import lzma
 import os
 import sys
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = "DENIABLE_DATA"
 """The environment variable that names a folder of files."""
-_COMPRESSED = ".xz"
+_COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {".xz": lzma.decompress, ".gz": gzip.decompress}
 
 
 class DataUnavailable(DeniableError):
@@ -35,16 +38,25 @@ class DataUnavailable(DeniableError):
 @final
 @dataclass(frozen=True)
 class File:
-    """A file of a dataset: how many rows and columns it has and, for an original, who publishes it."""
+    """A file of a dataset: how many rows and columns it has, and where it comes from.
+
+    A file with a url and a hash can be fetched.
+    """
 
     name: str
     rows: int
     columns: int
     url: str | None = None
     sha256: str | None = None
+    source: str = ""
+    """Who publishes it, in words, where it cannot be fetched."""
 
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+_ACS = "the American Community Survey 2018 of the US Census Bureau"
+_CENSUS = f"UCI's Census-Income (KDD), {_UCI}/census-income-mld"
+_FAIRNESS = "the public repository ldp-fairness-impact of hharcolezi"
+_FIMU = "the public repository OpenMSFIMU of hharcolezi"
 FILES = {
     file.name: file
     for file in (
@@ -69,19 +81,29 @@ FILES = {
             f"{_UCI}/nursery/nursery.data",
             "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
         ),
-        File("acs-employment-montana.csv", 10_336, 18),
-        File("acs-weights-montana.csv", 10_336, 80),
-        File("acs-weights-delaware.csv", 9123, 80),
-        File("census-income.data", 199_523, 42),
-        File("census-income.test", 99_762, 42),
-        File("census-income-sample.data", 1891, 42),
-        File("ms-fimu-marginals.json", 88_935, 6),
-        File("ms-fimu-visits.csv", 190_345, 3),
-        File("paris-mobility.csv", 3456, 9),
-        File("montgomery-911.csv", 9226, 9),
-        File("adult-26k.csv", 45_849, 11),
-        File("acs-coverage.csv", 98_739, 16),
-        File("lsac.csv", 20_427, 7),
+        File("acs-employment-montana.csv", 10_336, 18, source=_ACS),
+        File("acs-weights-montana.csv", 10_336, 80, source=_ACS),
+        File("acs-weights-delaware.csv", 9123, 80, source=_ACS),
+        File("census-income.data", 199_523, 42, source=_CENSUS),
+        File("census-income.test", 99_762, 42, source=_CENSUS),
+        File("census-income-sample.data", 1891, 42, source=_CENSUS),
+        File("ms-fimu-marginals.json", 88_935, 6, source=_FIMU),
+        File("ms-fimu-visits.csv", 190_345, 3, source=_FIMU),
+        File(
+            "paris-mobility.csv",
+            3456,
+            9,
+            source="the public repository ldp-protocols-mobility-cdrs of hharcolezi",
+        ),
+        File(
+            "montgomery-911.csv",
+            9226,
+            9,
+            source="the emergency calls of Montgomery County, Pennsylvania, of 2015-12-10 to 2016-01-04",
+        ),
+        File("adult-26k.csv", 45_849, 11, source=_FAIRNESS),
+        File("acs-coverage.csv", 98_739, 16, source=_FAIRNESS),
+        File("lsac.csv", 20_427, 7, source=_FAIRNESS),
     )
 }
 """Every file, by name, with the hashes of the originals; a copy in `$DENIABLE_DATA` is judged by content."""
@@ -94,23 +116,20 @@ def find(file: File) -> Path:
         return path
     if file.url is None or file.sha256 is None:
         raise DataUnavailable(
-            f"{file.name} is not here, and is not an original that can be fetched from its publisher; put it "
-            f"in a folder and set ${FOLDER} to that folder{say_carried()}"
+            f"{file.name} is not here. It comes from {file.source} and has {file.rows:,} rows of "
+            f"{file.columns} columns. Put it in a folder, as it is or compressed (.xz, .gz), and set "
+            f"${FOLDER} to that folder"
         )
     return _fetch(file, file.url, file.sha256)
 
 
-def say_carried() -> str:
-    """Where else the file may be, in words, for somebody who has the package without the project."""
-    return "" if carried_folder() else "; a clone of the project has public data in its folder papers/data"
-
-
 def present(file: File) -> Path | None:
-    """The path of a file, as it is or compressed, in the folder, in the project or in the cache."""
+    """The path of a file, as it is or compressed, in the chosen folder, in this package or in the cache."""
     for root in (_chosen_folder(), carried_folder(), _cache()):
         if root is None:
             continue
-        for path in (root / file.name, root / (file.name + _COMPRESSED)):
+        for ending in ("", *_COMPRESSIONS):
+            path = root / f"{file.name}{ending}"
             if path.is_file():
                 return path
     return None
@@ -121,19 +140,17 @@ def read_text(file: File) -> str:
     path = find(file)
     try:
         content = path.read_bytes()
-        if path.suffix == _COMPRESSED:
-            content = lzma.decompress(content)
-        return content.decode("utf-8")
-    except lzma.LZMAError as problem:
+        decompress = _COMPRESSIONS.get(path.suffix)
+        return (content if decompress is None else decompress(content)).decode("utf-8")
+    except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise DataUnavailable(f"{path} is damaged: {problem}") from None
     except UnicodeDecodeError:
         raise DataUnavailable(f"{path} is not text; {expected(file)}") from None
 
 
-def carried_folder() -> Path | None:
-    """The folder of public data in a clone of the project; None for a package that was installed alone."""
-    folder = Path(__file__).parents[3] / "data"
-    return folder if (folder / "NOTICE.md").is_file() else None
+def carried_folder() -> Path:
+    """The folder of public data that this package carries."""
+    return Path(__file__).parent / "files"
 
 
 def _chosen_folder() -> Path | None:

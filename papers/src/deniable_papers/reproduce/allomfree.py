@@ -1,6 +1,6 @@
 """Shows the figures on two rounds of one attribute."""
 
-from deniable_papers.experiment import Experiment, Table
+from deniable_papers.experiment import Experiment, Shown, Table
 from deniable_papers.reproduce.sweeps import (
     ERRORS,
     QUICK_RUNS,
@@ -25,6 +25,9 @@ _COLUMNS = (
 
 EXPERIMENT = Experiment(
     name="allomfree",
+    shows=(Shown("ALLOMFREE", "figures of MSE_avg by epsilon_infinity and epsilon_1"),),
+    minutes=(4, 0.3),
+    data="nursery, adult, ms-fimu, census-income, synthetic; or your own",
     about="""Two rounds on one attribute (ALLOMFREE).
 
     Reproduces the longitudinal figures of the ALLOMFREE paper. ALLOMFREE as published spends only a part of

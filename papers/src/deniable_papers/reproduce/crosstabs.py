@@ -1,13 +1,16 @@
 """Shows what tables of two answers say, beside their specification."""
 
 from deniable.formatting import format_count
-from deniable_papers.experiment import Experiment, ask_names
+from deniable_papers.experiment import Experiment, Shown, ask_names
 from deniable_papers.reproduce.stated import list_stated
 from deniable_papers.studies import crosstabs
 from deniable_papers.studies.plot.crosstabs import plot_crosstabs
 
 EXPERIMENT = Experiment(
     name="crosstabs",
+    shows=(Shown("This project", "tables of two answers"),),
+    minutes=(5, 0.5),
+    data="simulated, adult",
     about="""Tables of two answers, as specified and ours.
 
     Compares designs by their variance, intervals by how often they hold, tests by how often they reject, and

@@ -1,7 +1,7 @@
 """Shows forecasts of demand from sanitized regions."""
 
 from deniable.formatting import format_count
-from deniable_papers.experiment import DIFFERS, Experiment, Table, ask_epsilons, ask_names
+from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_epsilons, ask_names
 from deniable_papers.studies.applications import demand
 from deniable_papers.studies.plot.demand import plot_demand
 
@@ -20,6 +20,9 @@ _COLUMNS = (
 
 EXPERIMENT = Experiment(
     name="demand",
+    shows=(Shown("Firefighters", "MAE and RMSE of calls by region and day"),),
+    minutes=(5, 0.5),
+    data="simulated, montgomery (simulated stand-in)",
     about="""Demand by region, from sanitized regions.
 
     Every record reports its region once; its day is exact. A model learns from debiased counts of days. It is

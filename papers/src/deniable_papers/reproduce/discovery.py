@@ -1,13 +1,16 @@
 """Shows what is found of strings that nobody listed."""
 
 from deniable.formatting import format_count
-from deniable_papers.experiment import Experiment, Size, ask_names
+from deniable_papers.experiment import Experiment, Shown, Size, ask_names
 from deniable_papers.reproduce.stated import list_stated
 from deniable_papers.studies import discovery
 from deniable_papers.studies.plot.discovery import plot_discovery
 
 EXPERIMENT = Experiment(
     name="discovery",
+    shows=(Shown("This project", "strings that nobody listed"),),
+    minutes=(30, 1),
+    data="simulated",
     about="""Strings nobody listed, specified and ours.
 
     Counts how many of the 20 most common strings are found, how many studies show a string that nobody has,

@@ -10,6 +10,7 @@ from deniable_papers.experiment import (
     Asked,
     Column,
     Experiment,
+    Shown,
     Table,
     ask_choice,
     ask_epsilons,
@@ -72,6 +73,9 @@ def _count_differing(rows: Sequence[Any], _asked: Asked) -> list[str]:
 
 EXPERIMENT = Experiment(
     name="fairness",
+    shows=(Shown("Fairness", "accuracy, SPD, EOD, OAD and DI by epsilon"),),
+    minutes=(25, 1),
+    data="adult-26k, acs-coverage, lsac",
     about="""Sanitized attributes, accuracy and fairness.
 
     Four sensitive attributes of the training part are sanitized, and LightGBM predicts for a raw test part.

@@ -1,7 +1,7 @@
 """Shows forecasts of counts of people, from noisy counts and by noisy gradients."""
 
 from deniable.formatting import format_count, format_up
-from deniable_papers.experiment import DIFFERS, Experiment, Table, ask_names, ask_numbers
+from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_names, ask_numbers
 from deniable_papers.studies.applications import forecasting
 from deniable_papers.studies.applications.forecasting_guarantee import state_guarantees
 from deniable_papers.studies.plot.forecasting import plot_forecasting
@@ -23,11 +23,13 @@ _COLUMNS = (
 
 EXPERIMENT = Experiment(
     name="forecasting",
+    shows=(Shown("Mobility forecasts", "RMSE of noisy inputs and of noisy gradients"),),
+    minutes=(20, 0.5),
+    data="paris-mobility",
     about="""Forecasts of counts of people over time.
 
     Forecasts mobile phones by half hour in a commune and five of its zones. Noise is added to the counts once
     (input), or to the gradients of a network. The table has the true epsilon of each, and whom it protects.
-    The data come from the folder $DENIABLE_DATA or from the clone.
     """,
     measure=forecasting.reproduce,
     runs=(forecasting.RUNS, forecasting.QUICK_RUNS),

@@ -12,6 +12,7 @@ from deniable_papers.experiment import (
     Asked,
     Column,
     Experiment,
+    Shown,
     Table,
     ask_count,
     ask_names,
@@ -78,6 +79,9 @@ def _list_notes(rows: Sequence[Any], _asked: Asked) -> list[str]:
 
 EXPERIMENT = Experiment(
     name="geometric",
+    shows=(Shown("Geometric noise", "the conjecture that the truncated geometric mechanism is best"),),
+    minutes=(30, 0.3),
+    data="simulated",
     about="""Does the geometric mechanism estimate best?
 
     Tests the conjecture of the geometric paper: that the truncated geometric mechanism estimates shares best

@@ -7,7 +7,7 @@ from typing import Any
 
 from deniable.commands.shared import console
 from deniable.formatting import format_count
-from deniable_papers.experiment import DIFFERS, Asked, Column, Experiment, Size, Table, ask_names
+from deniable_papers.experiment import DIFFERS, Asked, Column, Experiment, Shown, Size, Table, ask_names
 from deniable_papers.studies.applications import learning
 from deniable_papers.studies.applications.learning import LearningPoint
 from deniable_papers.studies.plot.learning import plot_learning
@@ -72,6 +72,9 @@ def _list_tables(rows: Sequence[Any], asked: Asked) -> list[Table]:
 
 EXPERIMENT = Experiment(
     name="learning",
+    shows=(Shown("This project", "classifiers from reports, and attacks on them"),),
+    minutes=(20, 1),
+    data="adult-26k",
     about="""Classifiers that learn from sanitized data.
 
     Compares LightGBM and naive Bayes on Adult (income above 26,000): from raw rows, without four columns,

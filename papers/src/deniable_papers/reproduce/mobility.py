@@ -2,7 +2,7 @@
 
 from deniable.commands.shared import console
 from deniable.formatting import format_count, format_up
-from deniable_papers.experiment import DIFFERS, Experiment, Table, ask_epsilons, ask_names
+from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_epsilons, ask_names
 from deniable_papers.studies.applications import mobility
 from deniable_papers.studies.plot.mobility import plot_mobility
 
@@ -21,6 +21,12 @@ _COLUMNS = (
 
 EXPERIMENT = Experiment(
     name="mobility",
+    shows=(
+        Shown("Mobility reports", "RMSE by epsilon over 28 unions of days"),
+        Shown("Mobility reports", "shares of one day by Smp[GRR], epsilon 1", "--part day"),
+    ),
+    minutes=(3, 0.5),
+    data="ms-fimu-visits, ms-fimu-marginals",
     about="""Reports of a week of visits (MS-FIMU).
 
     Everybody reports one attribute at each visit. Measures the error of all shares on 28 unions of

@@ -11,11 +11,13 @@ from deniable_papers.experiment import (
     Asked,
     Column,
     Experiment,
+    Shown,
     Table,
     ask_choice,
     ask_count,
     ask_epsilons,
     ask_names,
+    ask_people,
 )
 from deniable_papers.reproduce.points import warn_if_fewer
 from deniable_papers.studies import poisoning
@@ -118,6 +120,9 @@ def _warn(_rows: Sequence[Any], asked: Asked) -> Iterator[str]:
 
 EXPERIMENT = Experiment(
     name="poisoning",
+    shows=(Shown("Data poisoning", "gains of RPA, RIA and MGA, and what defenses leave"),),
+    minutes=(15, 0.5),
+    data="simulated, adult; or your own",
     about="""Made-up reports against each defense.
 
     5 % of the reports push 1 or 10 targets of 100 values, by the published attacks. RPA sends random reports,
@@ -126,19 +131,23 @@ EXPERIMENT = Experiment(
     in points: `expected` by the law, `published` by the paper, and measured. `worst case` says how often the
     interval of a target for 5 % of fakes holds the truth. `recovered` and `norm-sub` are gains that remain.
     With the attack `none` all people are honest. A second table says what recovery leaves of MGA if its
-    statement is wrong: half or twice the share of fakes, or false answers as their model.
+    statement is wrong: half or twice the share of fakes, or false answers as their model. --data takes the
+    first column of a file.
     """,
     measure=poisoning.reproduce,
     runs=(poisoning.RUNS, poisoning.QUICK_RUNS),
     quick_text="Try one epsilon and few runs. Takes half a minute.",
     sizes=(
-        ask_choice(
-            "--dataset",
-            "people",
-            "The values: Adult's ages, or those of simulated people.",
-            ["adult", "zipf"],
-            "zipf",
-            read=lambda name: data.load("adult-10") if name == "adult" else None,
+        ask_people(
+            ask_choice(
+                "--dataset",
+                "people",
+                "The values: Adult's ages, or those of simulated people.",
+                ["adult", "zipf"],
+                "zipf",
+                read=lambda name: data.load("adult-10") if name == "adult" else None,
+            ),
+            data.read_people,
         ),
         ask_names("--protocol", "methods", "The protocols.  [default: all]"),
         ask_epsilons(poisoning.EPSILONS, poisoning.QUICK_EPSILONS),

@@ -1,13 +1,16 @@
 """Shows how far ranges are off, by method, beside their specification."""
 
 from deniable.formatting import format_count
-from deniable_papers.experiment import Experiment, Size, ask_names
+from deniable_papers.experiment import Experiment, Shown, Size, ask_names
 from deniable_papers.reproduce.stated import list_stated
 from deniable_papers.studies import ranges
 from deniable_papers.studies.plot.ranges import plot_ranges
 
 EXPERIMENT = Experiment(
     name="ranges",
+    shows=(Shown("This project", "ranges of many values"),),
+    minutes=(10, 0.5),
+    data="simulated",
     about="""Ranges of many values, specified and ours.
 
     Compares fan-outs by the variance of a range, and methods by how far ranges and cumulative shares of

@@ -2,7 +2,15 @@
 
 from deniable.commands.shared import console
 from deniable_papers import data
-from deniable_papers.experiment import Column, Experiment, ask_choice, ask_count, ask_epsilons
+from deniable_papers.experiment import (
+    Column,
+    Experiment,
+    Shown,
+    ask_choice,
+    ask_count,
+    ask_epsilons,
+    ask_people,
+)
 from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
 from deniable_papers.studies import tradeoffs
 from deniable_papers.studies.plot.risks import tradeoffs_plot
@@ -19,28 +27,35 @@ _COLUMNS: tuple[Column, ...] = (
 
 EXPERIMENT = Experiment(
     name="revisited",
+    shows=(Shown("Revisiting", "figures of MSE against ASR, classical and refined protocols"),),
+    minutes=(15, 1),
+    data="simulated, adult; or your own",
     about="""Error against attack success, by protocol.
 
     Compares classical and robust protocols, and names those that nothing beats. `published` has the study's
-    formulas, `exact` those of the law, `guess` what was measured. There are 100 values: Adult's ages (from
-    the folder $DENIABLE_DATA, from the clone, or fetched and kept), or those of 50,000 simulated people.
+    formulas, `exact` those of the law, `guess` what was measured. There are 100 values: those of
+    50,000 simulated people, or Adult's ages. --data takes the first column of a file.
     """,
     measure=tradeoffs.reproduce,
     runs=(tradeoffs.RUNS, tradeoffs.QUICK_RUNS),
     quick_text=QUICK,
     sizes=(
-        ask_choice(
-            "--dataset",
-            "people",
-            "The values: Adult's ages, or those of simulated people.",
-            ["adult", "synthetic"],
-            "synthetic",
-            read=lambda name: data.load("adult-10") if name == "adult" else None,
+        ask_people(
+            ask_choice(
+                "--dataset",
+                "people",
+                "The values: Adult's ages, or those of simulated people.",
+                ["adult", "synthetic"],
+                "synthetic",
+                read=lambda name: data.load("adult-10") if name == "adult" else None,
+            ),
+            data.read_people,
         ),
         ask_epsilons(tradeoffs.EPSILONS, tradeoffs.QUICK_EPSILONS),
         ask_count("--users", "Ask only this number of people, drawn at random."),
     ),
     tables=lambda rows, _: list_points(rows, _COLUMNS),
+    finish=tradeoffs.mark_front,
     draw=tradeoffs_plot,
     warnings=lambda rows, asked: warn_if_fewer(asked, [(rows[0].dataset, rows[0].n)], "asked"),
     notes=list_notes,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
-from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_percent
 from deniable_papers import data
-from deniable_papers.data import Dataset
-from deniable_papers.experiment import Column, Experiment, Size, ask_count, ask_epsilons, ask_names
+from deniable_papers.experiment import (
+    Column,
+    Experiment,
+    Shown,
+    Size,
+    ask_count,
+    ask_epsilons,
+    ask_names,
+    ask_people,
+)
 from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
+from deniable_papers.reproduce.sweeps import load_datasets
 from deniable_papers.studies import risks
 from deniable_papers.studies.accuracy import AttackPoint
 from deniable_papers.studies.plot.risks import risks_plot
-
-
-def _load(names: Sequence[str]) -> list[Dataset]:
-    for name in names:
-        if name not in risks.DATASETS:
-            raise InvalidParameter(not_among(name, "a dataset of this study", risks.DATASETS))
-    return [data.load(risks.DATASETS[name]) for name in dict.fromkeys(names)]
 
 
 def _show(name: str) -> Callable[[AttackPoint], str]:
@@ -40,13 +42,20 @@ _COLUMNS: tuple[Column, ...] = (
 
 EXPERIMENT = Experiment(
     name="risks",
+    shows=(
+        Shown("Risks", "figure 1: values of several surveys (plausible deniability)", "--figure value"),
+        Shown("Risks", "figures of RID-ACC: people found again, SMP and RS+FD", "--figure reidentify"),
+        Shown("Risks", "figure 14: AIF-ACC of RS+FD, and the same on ACS", "--figure sampled-attribute"),
+        Shown("Risks", "figures 6 and 17: AIF-ACC of RS+RFD, right and wrong priors", "--figure rsrfd"),
+    ),
+    minutes=(4 * 24 * 60, 1.5),
+    data="adult, acs, nursery; or your own",
     about="""Attacks on values, attributes and people.
 
     Reproduces the attack study as published, and adds the strongest attack. NK, PK and HM are trained
     classifiers; bayes needs no training. All classifiers on all datasets take
     DAYS of a core, most of it for adult and acs; you see how long once the first ones are trained. Name a
-    figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept. The
-    datasets come from the folder $DENIABLE_DATA or from the clone, or are fetched and kept.
+    figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept.
 
     NK simulates people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid
     model).
@@ -61,13 +70,16 @@ EXPERIMENT = Experiment(
     quick_text=f"{QUICK} Without --dataset on nursery only; as with --users 500 --training 1000. "
     "Takes half a minute.",
     sizes=(
-        ask_names(
-            "--dataset",
-            "datasets",
-            "The datasets: adult, acs, nursery.  [default: all]",
-            usual=tuple(risks.DATASETS),
-            quick=("nursery",),
-            read=_load,
+        ask_people(
+            ask_names(
+                "--dataset",
+                "datasets",
+                "The datasets: adult, acs, nursery.  [default: all]",
+                usual=tuple(risks.DATASETS),
+                quick=("nursery",),
+                read=partial(load_datasets, known=risks.DATASETS),
+            ),
+            lambda path: [data.read_people(path)],
         ),
         ask_names(
             "--figure",

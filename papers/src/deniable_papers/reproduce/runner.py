@@ -15,11 +15,12 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import click
+from click.core import ParameterSource
 
 from deniable.commands.shared import console, writing
 from deniable.commands.shared.options import COUNT, SEED
 from deniable.formatting import format_count
-from deniable_papers.experiment import DIFFERS, Asked, Experiment, Table
+from deniable_papers.experiment import DIFFERS, OWN, Asked, Experiment, Table
 
 if TYPE_CHECKING:
     from deniable.frames import Show
@@ -52,7 +53,9 @@ def make_command(experiment: Experiment) -> click.Command:
 
     @click.command(experiment.name, help=experiment.about)
     def command(**given: Any) -> None:
-        choices = Choices(**{one.name: given.pop(one.name) for one in fields(Choices)})
+        choices = Choices(**{choice.name: given.pop(choice.name) for choice in fields(Choices)})
+        if given.get(OWN) is not None and given.get("dataset") and _is_given("dataset"):
+            raise click.UsageError("--data and --dataset exclude each other: name one of them")
         writing.check(choices.out, choices.plot_files, choices.force)
         writing.check_folder(choices.figure_folder, choices.force)
         run_experiment(experiment, choices, given)
@@ -68,6 +71,11 @@ def make_command(experiment: Experiment) -> click.Command:
     for decorate in decorators:  # a command keeps the order in which options are added
         command = decorate(command)
     return command
+
+
+def _is_given(parameter: str) -> bool:
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is not None and source is not ParameterSource.DEFAULT
 
 
 def run_experiment(experiment: Experiment, choices: Choices, given: Mapping[str, Any]) -> None:
@@ -86,6 +94,7 @@ def run_experiment(experiment: Experiment, choices: Choices, given: Mapping[str,
             ),
             experiment.written_refusals,
         )
+    rows = list(experiment.finish(rows))
     for warning in experiment.warnings(rows, asked):
         click.echo(warning, err=True)
     is_json = write_rows(choices, rows, experiment)
@@ -157,17 +166,31 @@ def format_duration(seconds: float) -> str:
 
 
 def keep_rows(choices: Choices, rows: Iterable[_Row], with_refused: bool = False) -> list[_Row]:
-    """Collects all rows; prints those that are done, and saves them once in a while."""
-    done, written = list[Any](), time.monotonic()
-    with _json_rows() if _prints_rows(choices.as_json) else nullcontext() as add:
-        for row in rows:
-            done.append(row)
-            if add is not None and (with_refused or row.refused is None):
-                add(asdict(row))
-            if choices.out and time.monotonic() - written > _WRITTEN_EVERY:
-                plain = [asdict(one) for one in done if with_refused or one.refused is None]
-                writing.write_tables(choices.out, plain, plain, announced=False)  # the end announces it
-                written = time.monotonic()
+    """Collects all rows; prints those that are done, and saves them once in a while.
+
+    Where the work stops before its end, by an interrupt or an error, all rows that are done are saved first.
+    """
+    done, written, is_complete = list[Any](), time.monotonic(), False
+
+    def save() -> None:
+        plain = [asdict(row) for row in done if with_refused or row.refused is None]
+        writing.write_tables(choices.out, plain, plain, announced=False)  # the end announces it
+
+    try:
+        with _json_rows() if _prints_rows(choices.as_json) else nullcontext() as add:
+            for row in rows:
+                done.append(row)
+                if add is not None and (with_refused or row.refused is None):
+                    add(asdict(row))
+                if choices.out and time.monotonic() - written > _WRITTEN_EVERY:
+                    save()
+                    written = time.monotonic()
+        is_complete = True
+    finally:
+        if choices.out and done and not is_complete:
+            save()
+            files = ", ".join(map(str, choices.out))
+            click.echo(f"not complete: {format_count(len(done), 'finished row')} kept in {files}", err=True)
     return done
 
 

@@ -1,12 +1,15 @@
 """Shows what a crowd hides, beside the specification and small truths."""
 
-from deniable_papers.experiment import Experiment, Size, ask_names
+from deniable_papers.experiment import Experiment, Shown, Size, ask_names
 from deniable_papers.reproduce.stated import list_stated
 from deniable_papers.studies import shuffle
 from deniable_papers.studies.plot.shuffle import plot_shuffle
 
 EXPERIMENT = Experiment(
     name="shuffle",
+    shows=(Shown("This project", "what a crowd hides"),),
+    minutes=(5, 0.5),
+    data="none",
     about="""What a crowd hides, as specified and ours.
 
     Bounds the loss of a whole collection once names and order are stripped, for any mechanism and for each of

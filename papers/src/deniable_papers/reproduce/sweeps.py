@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from deniable.commands.shared import console
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable_papers import data
-from deniable_papers.experiment import Asked, Column, Size, ask_names
+from deniable_papers.experiment import Asked, Column, Size, ask_names, ask_people
 
 if TYPE_CHECKING:
     from deniable_papers.data import Dataset
@@ -20,23 +22,50 @@ QUICK_TEXT = f"Make only {QUICK_RUNS} runs, on datasets that need no files."
 
 
 def ask_datasets(text: str, usual: Sequence[str]) -> Size:
-    """The option for datasets; those of --quick need no files."""
+    """The options for datasets; those of --quick need no files."""
     quick = ("synthetic-1", "synthetic-5")
-    return ask_names("--dataset", "datasets", text, usual=usual, quick=quick, read=load_datasets)
+    named = ask_names("--dataset", "datasets", text, usual=usual, quick=quick, read=_load_when_needed)
+    return ask_people(named, lambda path: [data.read_people(path)])
 
 
-def load_datasets(names: Sequence[str]) -> list[Dataset]:
-    """The datasets that are asked for; one that is misspelled is refused before any is read."""
+def _load_when_needed(names: Sequence[str]) -> Iterator[Dataset]:
+    """Datasets that are read once they are looked at: a figure that is computed needs none."""
+    yield from load_datasets(names)
+
+
+def load_datasets(names: Sequence[str], known: Mapping[str, str] | None = None) -> list[Dataset]:
+    """The datasets that are asked for, of which some may be known by other names here.
+
+    A misspelled name is refused before any is read. A dataset whose file is missing is left out with a
+    sentence on stderr, unless no other is left. A stand-in is named in the same way.
+    """
+    ours = dict(known or {name: name for name in data.NAMES})
     for name in names:
-        if name not in data.NAMES:
-            raise InvalidParameter(not_among(name, "a dataset", data.NAMES))
-    return [data.load(name) for name in dict.fromkeys(names)]
+        if name not in ours:
+            raise InvalidParameter(not_among(name, "a dataset of this study", ours))
+    loaded, missing = [], list[str]()
+    for name in dict.fromkeys(names):
+        try:
+            loaded.append(data.load(ours[name]))
+        except data.DataUnavailable as problem:
+            missing.append(f"left out, {name}: {problem}")
+    if not loaded:
+        raise data.DataUnavailable("\n  ".join(["no dataset of this study is here", *missing]))
+    for sentence in missing:
+        click.echo(sentence, err=True)
+    for people in loaded:
+        if "(" in people.name:
+            click.echo(f"warning: {people.name} stands in for the whole: {people.source}", err=True)
+    return loaded
 
 
 def format_title(rows: Sequence[Point], asked: Asked) -> str:
     """The line above the table."""
-    errors = "MSE_avg of estimates clipped at 0 and scaled to a sum of one, as in the papers' code"
-    return f"{format_count(rows[0].runs, 'run')}, seed {asked.seed}; {errors}"
+    return (
+        f"{format_count(rows[0].runs, 'run')}, seed {asked.seed}; MSE_avg of the unbiased estimates, as the "
+        "papers define it;\nprojected: of estimates clipped at 0 and scaled to a sum of one, as in the "
+        "papers' code"
+    )
 
 
 def show_error(name: str) -> Callable[[Any], str]:
@@ -56,4 +85,7 @@ def show_loss(name: str) -> Callable[[Any], str]:
     return lambda row: "" if getattr(row, name) is None else f"{getattr(row, name):.4f}"
 
 
-ERRORS: tuple[Column, ...] = (("MSE_avg", show_error("mse_avg")), ("unbiased", show_error("mse_avg_raw")))
+ERRORS: tuple[Column, ...] = (
+    ("MSE_avg", show_error("mse_avg")),
+    ("projected", show_error("mse_avg_projected")),
+)

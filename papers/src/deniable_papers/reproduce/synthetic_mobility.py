@@ -2,7 +2,7 @@
 
 from deniable.commands.shared import console
 from deniable.formatting import format_count, format_up
-from deniable_papers.experiment import DIFFERS, Experiment, Table, ask_epsilons, ask_names
+from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_epsilons, ask_names
 from deniable_papers.studies.applications import synthetic_mobility as study
 from deniable_papers.studies.plot.synthetic_mobility import plot_synthetic
 
@@ -21,6 +21,9 @@ _COLUMNS = (
 
 EXPERIMENT = Experiment(
     name="synthetic-mobility",
+    shows=(Shown("Synthetic mobility", "people by days of a week: linear program, 8 % error"),),
+    minutes=(1, 0.2),
+    data="ms-fimu-visits",
     about="""Synthetic weeks of people (MS-FIMU).
 
     Finds how many people have each of the 127 sets of days of a week: by the published linear program and by

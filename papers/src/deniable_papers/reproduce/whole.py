@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deniable.formatting import format_count, format_percent
-from deniable_papers.experiment import Column, Experiment, Size, Table, ask_epsilons, ask_names
+from deniable_papers.experiment import Column, Experiment, Shown, Size, Table, ask_epsilons, ask_names
 from deniable_papers.reproduce.sweeps import ask_datasets
 from deniable_papers.studies import whole
 from deniable_papers.studies.plot.whole import plot_gains
@@ -47,6 +47,9 @@ _COLUMNS: tuple[Column, ...] = (
 
 EXPERIMENT = Experiment(
     name="whole",
+    shows=(Shown("This project", "whole reports of RS+FD, RS+RFD and ALLOMFREE"),),
+    minutes=(60, 1),
+    data="adult, ms-fimu; or your own",
     about="""Whole reports against their tallies.
 
     Reads the same reports of RS+FD and RS+RFD attribute by attribute and as a whole, and those of ALLOMFREE

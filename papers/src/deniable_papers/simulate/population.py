@@ -119,26 +119,34 @@ def from_column(values: Iterable[object] | npt.NDArray[np.generic], name: str = 
 
 def read_column(path: Path, column: str) -> Population:
     """The people behind one column of a CSV file with a header; empty cells are refused."""
+    header, rows = read_rows(path, column)
+    place = header.index(column)
+    return from_column([row[place] for row in rows], column)
+
+
+def read_rows(path: Path, column: str | None = None) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a CSV file; refuses empty cells of a column, or of all if none is named."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            columns = list(reader.fieldnames or [])
-            if column not in columns:
-                mark = (
-                    next((mark for mark in ";\t|" if mark in columns[0]), None) if len(columns) == 1 else None
-                )
-                hint = "" if mark is None else f"; its cells have {mark!r} between them, and need commas here"
-                raise InvalidParameter(not_among(column, f"a column of {path.name}", columns) + hint)
-            values = [(row[column] or "").strip() for row in reader]
+            header = list(reader.fieldnames or [])
+            mark = next((mark for mark in ";\t|" if mark in header[0]), None) if len(header) == 1 else None
+            hint = "" if mark is None else f"; its cells have {mark!r} between them, and need commas here"
+            if column is not None and column not in header:
+                raise InvalidParameter(not_among(column, f"a column of {path.name}", header) + hint)
+            if column is None and hint:
+                raise InvalidParameter(f"{path.name} has one column{hint}")
+            rows = [[(row[name] or "").strip() for name in header] for row in reader]
     except (UnicodeDecodeError, csv.Error) as problem:
         raise InvalidParameter(f"{path.name} is not a CSV file in UTF-8: {problem}") from None
-    missing = [number for number, value in enumerate(values, 1) if not value]
-    if missing:
-        raise InvalidParameter(
-            f"column {column!r} is empty in {len(missing)} of {len(values)} rows, first in row {missing[0]}; "
-            "fill those cells in or drop the rows"
-        )
-    return from_column(values, column)
+    for place, name in enumerate(header):
+        missing = [number for number, row in enumerate(rows, 1) if not row[place]]
+        if missing and column in (None, name):
+            raise InvalidParameter(
+                f"column {name!r} is empty in {len(missing)} of {len(rows)} rows, first in row {missing[0]}; "
+                "fill those cells in or drop the rows"
+            )
+    return header, rows
 
 
 POPULATIONS: dict[str, Callable[..., Population]] = {

@@ -37,7 +37,8 @@ _IN_FIGURE = {
     "figure shows: the exact values"
 }
 """Protocols whose figure in the study does not show the formula of its text."""
-_MIXED = 1e-6  # of every prior is uniform, since a value without a share would be refused
+MIXED = 1e-6
+"""How much of every prior is uniform, since a value without a share would be refused."""
 
 
 def value_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
@@ -209,7 +210,7 @@ def _make_faked(
     if prior is None:
         return rsfd(people.ks, epsilon, protocol, "published")
     priors = public_priors(people, prior, draws)
-    return rsrfd(people.ks, epsilon, priors, protocol, "published", fakes="published", mixed=_MIXED)
+    return rsrfd(people.ks, epsilon, priors, protocol, "published", fakes="published", mixed=MIXED)
 
 
 def public_priors(people: Dataset, name: str, draws: np.random.Generator) -> list[Floats]:

@@ -33,12 +33,12 @@ from deniable_papers.studies.fakes import (
     published_gain,
 )
 from deniable_papers.studies.recovery import FakeModel, recover_shares
-from deniable_papers.studies.sweep import Progress, checked_methods, frame_points
+from deniable_papers.studies.sweep import AGES, Progress, checked_methods, frame_points, take_attribute
 
 METHODS = tuple(name for name in PROTOCOLS if name != "adaptive")
 EPSILONS, QUICK_EPSILONS = (0.5, 1.0, 2.0, 4.0), (1.0,)
 RUNS, QUICK_RUNS = 10, 2
-K, SIMULATED = 100, 10_000
+K, SIMULATED = AGES, 10_000
 FAKES = 0.05
 """The share of all reports that was made up."""
 TARGETS = (1, 10)
@@ -121,31 +121,32 @@ def reproduce(
 ) -> Iterator[PoisoningPoint]:
     """Rows by protocol, epsilon, number of targets, attack and defense, as they are done.
 
-    People are Adult's by age, in 100 values, or simulated ones with Zipf's shares. `users` asks this many of
-    them. Targets are drawn at random, the same for all rows.
+    People are Adult's by age, in 100 values, those of another dataset by its first attribute, or simulated
+    ones with Zipf's shares. `users` asks this many of them. Targets are drawn at random, the same for all
+    rows.
     """
     names = checked_methods(methods, METHODS, runs, seed, "a protocol")
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
-    sizes = [whole_number("targets", size, 1, K - 1) for size in targets]
-    dataset, values = _ask(people, users, seed)
-    setting = _Setting(dataset, values, tuple(_choose_targets(size, seed) for size in sizes), runs, seed)
+    dataset, values, k = _ask(people, users, seed)
+    sizes = [whole_number("targets", size, 1, k - 1) for size in targets]
+    pushed = tuple(_choose_targets(size, k, seed) for size in sizes)
+    setting = _Setting(dataset, values, k, pushed, runs, seed)
     return _measure_all(setting, names, budgets, progress)
 
 
-def _ask(people: Dataset | None, users: int | None, seed: int) -> tuple[str, Integers]:
+def _ask(people: Dataset | None, users: int | None, seed: int) -> tuple[str, Integers, int]:
     n = None if users is None else whole_number("users", users, 1)
     if people is None:
         counts = zipf(K).draw_counts(n or SIMULATED, numbers_from(seed, "people"))
-        return "zipf", np.repeat(np.arange(K), counts)
-    ages = np.array([int(label) for label in people.labels[0]])
-    values = np.minimum(ages[people.table[:, 0].astype(np.int64)], K - 1)
+        return "zipf", np.repeat(np.arange(K), counts), K
+    name, values, k = take_attribute(people)
     if n is not None and n < values.size:
         values = numbers_from(seed, "users").choice(values, n, replace=False)
-    return "adult", values
+    return name, values, k
 
 
-def _choose_targets(size: int, seed: int) -> Integers:
-    return np.sort(numbers_from(seed, "targets", size).choice(K, size, replace=False))
+def _choose_targets(size: int, k: int, seed: int) -> Integers:
+    return np.sort(numbers_from(seed, "targets", size).choice(k, size, replace=False))
 
 
 @final
@@ -155,13 +156,14 @@ class _Setting:
 
     dataset: str
     values: Integers
+    k: int
     targets: tuple[Integers, ...]
     runs: int
     seed: int
 
     @property
     def truth(self) -> Floats:
-        return np.asarray(np.bincount(self.values, minlength=K) / self.values.size)
+        return np.asarray(np.bincount(self.values, minlength=self.k) / self.values.size)
 
     @property
     def count(self) -> int:
@@ -180,7 +182,7 @@ class _Setting:
             attack=attack,
             protocol=protocol,
             epsilon=epsilon,
-            k=K,
+            k=self.k,
             n=self.values.size,
             targets=targets.size,
             fakes=0.0 if attack == _NOBODY else self.fakes,
@@ -208,7 +210,7 @@ def _measure_all(
 
 
 def _measure(setting: _Setting, name: str, epsilon: float) -> Iterator[PoisoningPoint]:
-    mechanism = PROTOCOLS[name].make(K, epsilon)
+    mechanism = PROTOCOLS[name].make(setting.k, epsilon)
     if not isinstance(mechanism, Attacked):
         raise InvalidParameter(f"there is no attack on reports of {mechanism.title}; leave it out")
     found: dict[tuple[int, str, str], list[_Seen]] = {}
@@ -332,14 +334,14 @@ def _compute(
     held = float(setting.truth[targets].sum())
     return {
         "expected": expected_gain(mechanism, attack, targets, setting.truth, setting.fakes),
-        "published": published_gain(name, attack, epsilon, targets.size, K, held, setting.fakes),
+        "published": published_gain(name, attack, epsilon, targets.size, setting.k, held, setting.fakes),
     }
 
 
 def _plan(setting: _Setting, epsilon: float) -> Iterator[PoisoningPoint]:
     """What the planner would choose, without and with a cap on the influence of a fake; not simulated."""
     for defense, cap in (("planner", None), (f"planner, cap {CAP:g}", CAP)):
-        best = consider([K], epsilon, setting.values.size, Objective(influence_cap=cap))[0]
+        best = consider([setting.k], epsilon, setting.values.size, Objective(influence_cap=cap))[0]
         for targets in setting.targets:
             if best.why_not is not None or not isinstance(best.parts[0], Attacked):
                 yield setting.row(best.name, epsilon, targets, "MGA", defense, refused=best.why_not)

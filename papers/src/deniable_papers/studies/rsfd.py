@@ -1,4 +1,8 @@
-"""Reproduces figures 6 to 10 of the RS+FD paper, with the true losses and the error at equal true loss.
+"""Reproduces figures 5 to 10 of the RS+FD paper, with the true losses and the error at equal true loss.
+
+`errors` measures MSE_avg (figures 6 to 10), and `variances` computes the variances of the estimates at f = 0
+(figure 5). `realistic` compares RS+FD with RS+RFD, whose fakes have a public prior: the true shares with
+Laplace noise, of epsilon 0.1 for all attributes together.
 
 The paper runs RS+FD at ln(d (e^epsilon - 1) + 1) and compares it with methods that run at epsilon. Its method
 keeps that larger number for a record, so every RS+FD method is here twice: as published, and `at record`,
@@ -13,14 +17,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import final
 
+import numpy as np
+
+from deniable.arrays import Floats
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import Mechanism, adaptive
-from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd
+from deniable.randomness.simulated import numbers_from
+from deniable.records import Calibration, RecordMechanism, Sample, Split, equal_part, rsfd, rsrfd
 from deniable_papers.data import Dataset
+from deniable_papers.studies.inference import MIXED, public_priors
 from deniable_papers.studies.sweep import (
     DATASETS,
     RUNS,
@@ -31,7 +40,12 @@ from deniable_papers.studies.sweep import (
     run_sweep,
 )
 
-__all__ = ["DATASETS", "EPSILONS", "METHODS", "RUNS", "RsfdPoint", "reproduce"]
+__all__ = ["DATASETS", "EPSILONS", "FIGURES", "METHODS", "REALISTIC", "RUNS", "RsfdPoint", "reproduce"]
+
+FIGURES = ("errors", "variances", "realistic")
+VARIANCES = tuple((d, k) for d in (5, 10) for k in (2, 10, 100))
+"""Numbers of attributes and of the values of each, whose variances are computed; the choice is ours."""
+VARIANCE_PEOPLE = 10_000
 
 EPSILONS = tuple(math.log(odds) for odds in range(2, 8))
 
@@ -42,6 +56,9 @@ class RsfdPoint(Point):
     """One point of a figure, at the epsilon that is claimed."""
 
     epsilon: float
+    figure: str = "errors"
+    variance: float | None = None
+    """The variance of a share that is 0, in the figure of variances."""
 
 
 def reproduce(
@@ -51,22 +68,33 @@ def reproduce(
     runs: int = RUNS,
     seed: int = 1,
     progress: Progress | None = None,
+    figures: Iterable[str] | None = None,
 ) -> Iterator[RsfdPoint]:
-    """A row per dataset, method and epsilon, as they are done. A row depends on the seed and its own
-    parameters only.
+    """A row per dataset, method and epsilon, as they are done: of `errors`, unless other figures are named.
+
+    A row depends on the seed and its own parameters only.
     """
-    names = checked_methods(methods, METHODS, runs, seed)
+    chosen = checked_methods(figures or FIGURES[:1], FIGURES, runs, seed, "a figure")
+    names = checked_methods(methods, {**METHODS, **REALISTIC}, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     made = cache(lambda method, ks, epsilon: METHODS[method](ks, epsilon))
+    known = [] if chosen == ["variances"] else list(datasets)
 
-    def one(asked: RsfdPoint, people: Dataset) -> RsfdPoint:
+    def measure(asked: RsfdPoint, people: Dataset) -> RsfdPoint:
         labels = asked.dataset, asked.method, asked.epsilon
-        return measure_point(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
+        if asked.figure == "variances":
+            return _compute_variance(asked, made(asked.method, people.ks, asked.epsilon))
+        if asked.figure == "errors":
+            return measure_point(asked, made(asked.method, people.ks, asked.epsilon), people, "rsfd", *labels)
+        priors = public_priors(people, "correct", numbers_from(seed, "prior", people.name))
+        mechanism = REALISTIC[asked.method](people.ks, asked.epsilon, priors)
+        return measure_point(asked, mechanism, people, "realistic", *labels)
 
     cells = [
         (
             people,
             RsfdPoint(
+                figure=figure,
                 dataset=people.name,
                 method=name,
                 epsilon=epsilon,
@@ -76,11 +104,24 @@ def reproduce(
                 seed=seed,
             ),
         )
-        for people in datasets
-        for name in names
+        for figure in chosen
+        for people in (_VARIED if figure == "variances" else known)
+        for name in (REALISTIC if figure == "realistic" else METHODS)
+        if methods is None or name in names
         for epsilon in budgets
     ]
-    return run_sweep(cells, one, progress)
+    return run_sweep(cells, measure, progress)
+
+
+def _compute_variance(asked: RsfdPoint, mechanism: RecordMechanism) -> RsfdPoint:
+    """The variance of the first attribute's shares at f = 0; all attributes have equally many values."""
+    people = asked.n * mechanism.chance(0)
+    return replace(
+        asked,
+        variance=mechanism.marginal(0).error(1, 0.0) / float(people),
+        loss_record=mechanism.loss("record"),
+        loss_attribute=mechanism.loss("attribute"),
+    )
 
 
 def _either(ks: Sequence[int], epsilon: float) -> tuple[Mechanism, ...]:
@@ -101,3 +142,31 @@ METHODS: dict[str, Callable[[Sequence[int], float], RecordMechanism]] = {
     **{f"{name} at record": _make_faked(protocol, "record") for name, protocol in _FAKED.items()},
 }
 """The six methods of the paper, and the RS+FD ones once more at the loss that they state."""
+
+
+def _fake_realistically(protocol: str) -> Callable[[Sequence[int], float, Sequence[Floats]], RecordMechanism]:
+    return lambda ks, epsilon, priors: rsrfd(
+        ks, epsilon, list(priors), protocol, "published", fakes="published", mixed=MIXED
+    )
+
+
+def _fake_uniformly(protocol: str) -> Callable[[Sequence[int], float, Sequence[Floats]], RecordMechanism]:
+    return lambda ks, epsilon, _priors: rsfd(ks, epsilon, protocol, "published")
+
+
+_PROTOCOLS = {"GRR": "grr", "SUE-r": "sue-r", "OUE-r": "oue-r"}
+REALISTIC: dict[str, Callable[[Sequence[int], float, Sequence[Floats]], RecordMechanism]] = {
+    **{f"RS+FD[{name}]": _fake_uniformly(protocol) for name, protocol in _PROTOCOLS.items()},
+    **{f"RS+RFD[{name}]": _fake_realistically(protocol) for name, protocol in _PROTOCOLS.items()},
+}
+"""Fakes that are uniform, and fakes that have the public prior of the risks paper, both as published."""
+_VARIED = [
+    Dataset(
+        f"k = {k}",
+        tuple(f"attribute {j}" for j in range(d)),
+        (tuple(map(str, range(k))),) * d,
+        np.zeros((VARIANCE_PEOPLE, d), dtype=np.uint8),
+        "nobody's answers: variances at f = 0 need sizes only",
+    )
+    for d, k in VARIANCES
+]

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
+from deniable.arrays import Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.frames import Backend, frame_of
@@ -16,7 +19,13 @@ from deniable_papers.data import Dataset
 from deniable_papers.studies.record_errors import measure_record_errors
 
 RUNS = 100
-DATASETS = ("nursery", "adult", "ms-fimu", *(f"synthetic-{number}" for number in range(1, 7)))
+DATASETS = (
+    "nursery",
+    "adult",
+    "ms-fimu",
+    "census-income",
+    *(f"synthetic-{number}" for number in range(1, 7)),
+)
 """What is shown unless others are named."""
 
 Progress = Callable[[int, int], None]
@@ -40,16 +49,32 @@ class Point(Measurement, ABC):
     """One point of a figure, with its errors and losses."""
 
     mse_avg: float | None = None
-    """The mean squared error of estimates that are clipped at 0 and scaled to a sum of one, as in the papers'
-    code.
+    """MSE_avg: the mean squared error of the unbiased estimates, over values and then over attributes, as the
+    papers define it.
     """
     mse_avg_stderr: float | None = None
-    mse_avg_raw: float | None = None
-    """The same of the unbiased estimates."""
-    mse_avg_raw_stderr: float | None = None
+    mse_avg_projected: float | None = None
+    """MSE_avg of estimates that are clipped at 0 and scaled to a sum of one, as the papers' code has them."""
+    mse_avg_projected_stderr: float | None = None
     loss_record: float | None = None
     """The loss of one report."""
     loss_attribute: float | None = None
+
+
+AGES = 100
+"""The values of Adult's ages, as studies of one attribute take them: 0 to 98, and 99 or more."""
+
+
+def take_attribute(people: Dataset) -> tuple[str, Integers, int]:
+    """The first attribute of people, for studies of one attribute: a name, everybody's value, and k.
+
+    That of Adult is the age in years; an own file keeps the values that it has.
+    """
+    values = people.table[:, 0].astype(np.int64)
+    if people.name != "adult-10":
+        return people.name, values, people.ks[0]
+    ages = np.array(people.labels[0], dtype=np.int64)
+    return "adult", np.minimum(ages[values], AGES - 1), AGES
 
 
 _Row = TypeVar("_Row", bound=Measurement)
@@ -106,10 +131,10 @@ def measure_point(
     errors = measure_record_errors(mechanism, people.counts, asked.runs, numbers_from(asked.seed, *labels))
     return replace(
         asked,
-        mse_avg=errors.projected.mean,
-        mse_avg_stderr=errors.projected.stderr,
-        mse_avg_raw=errors.unbiased.mean,
-        mse_avg_raw_stderr=errors.unbiased.stderr,
+        mse_avg=errors.unbiased.mean,
+        mse_avg_stderr=errors.unbiased.stderr,
+        mse_avg_projected=errors.projected.mean,
+        mse_avg_projected_stderr=errors.projected.stderr,
         loss_record=mechanism.loss("record"),
         loss_attribute=mechanism.loss("attribute"),
         **more,

@@ -43,14 +43,14 @@ from deniable_papers.data import Dataset
 from deniable_papers.distances import mean_squared_error
 from deniable_papers.simulate.population import dirichlet
 from deniable_papers.studies.accuracy import AttackPoint, add_chance, add_no_chance, frame, over_runs
-from deniable_papers.studies.sweep import Progress, checked_methods
+from deniable_papers.studies.sweep import AGES, Progress, checked_methods, take_attribute
 
-__all__ = ["EPSILONS", "METHODS", "RUNS", "AttackPoint", "frame", "reproduce"]
+__all__ = ["EPSILONS", "METHODS", "RUNS", "AttackPoint", "frame", "mark_front", "reproduce"]
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 RUNS = 20
 QUICK_EPSILONS, QUICK_RUNS = (1.0, 4.0, 8.0), 2
-K = 100
+K = AGES
 SIMULATED = 50_000
 _GRID = 100
 _SAME = 1e-9
@@ -120,14 +120,14 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[AttackPoint]:
-    """Rows by protocol and epsilon: published, exact, measured. People are Adult's by age, in 100 values, or
-    simulated ones.
+    """Rows by protocol and epsilon, as they are done: published, exact, measured.
 
-    `users` asks this many of them, drawn at random.
+    People are Adult's by age, in 100 values, those of another dataset by its first attribute, or simulated
+    ones. `users` asks this many of them, drawn at random. `mark_front` says which rows nothing beats.
     """
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
-    dataset, values = _ages(people, seed)
+    dataset, values, k = _take_values(people, seed)
     if users is not None and whole_number("users", users, 1) < values.size:
         values = numbers_from(seed, "users").choice(values, users, replace=False)
     n = values.size
@@ -142,33 +142,30 @@ def reproduce(
         users=n,
         d=1,
         seed=seed,
-        k=K,
-        baseline=1 / K,
+        k=k,
+        baseline=1 / k,
     )
     cells = [replace(same, protocol=name, epsilon=epsilon) for name in names for epsilon in budgets]
     return _measure_all(cells, values, progress)
 
 
-def _ages(people: Dataset | None, seed: int) -> tuple[str, Integers]:
-    if people is None:
-        counts = dirichlet(K, seed=seed).draw_counts(SIMULATED, numbers_from(seed, "people"))
-        return "synthetic", np.repeat(np.arange(K), counts)
-    ages = np.array([int(label) for label in people.labels[0]])
-    return "adult", np.minimum(ages[people.table[:, 0].astype(np.int64)], K - 1)
+def _take_values(people: Dataset | None, seed: int) -> tuple[str, Integers, int]:
+    if people is not None:
+        return take_attribute(people)
+    counts = dirichlet(K, seed=seed).draw_counts(SIMULATED, numbers_from(seed, "people"))
+    return "synthetic", np.repeat(np.arange(K), counts), K
 
 
 def _measure_all(
     cells: Sequence[AttackPoint], values: Integers, progress: Progress | None
 ) -> Iterator[AttackPoint]:
-    found: list[AttackPoint] = []
     for done, asked in enumerate(cells, 1):
         try:
-            found += _rows(asked, METHODS[asked.protocol](K, asked.epsilon), values)
+            yield from _rows(asked, METHODS[asked.protocol](asked.k or K, asked.epsilon), values)
         except InvalidParameter as problem:
-            found.append(replace(asked, refused=str(problem)))
+            yield replace(asked, refused=str(problem))
         if progress is not None:
             progress(done, len(cells))
-    yield from _mark_front(found)
 
 
 def _rows(asked: AttackPoint, mechanism: SetMechanism, values: Integers) -> Iterator[AttackPoint]:
@@ -182,7 +179,7 @@ def _rows(asked: AttackPoint, mechanism: SetMechanism, values: Integers) -> Iter
             asked, attack=attack, mse=mse, mse_stderr=0.0, mse_low=mse, mse_high=mse, loss=loss
         )
         yield add_no_chance(computed, success)
-    truth = np.bincount(values, minlength=K) / n
+    truth = np.bincount(values, minlength=mechanism.k) / n
     draws = numbers_from(asked.seed, "revisited", asked.dataset, asked.protocol, asked.epsilon)
     right, errors = np.empty(asked.runs), np.empty(asked.runs)
     for run in range(asked.runs):
@@ -205,7 +202,7 @@ def published_success(mechanism: SetMechanism) -> float:
     return mechanism.law.success()
 
 
-def _mark_front(rows: Sequence[AttackPoint]) -> Iterator[AttackPoint]:
+def mark_front(rows: Sequence[AttackPoint]) -> Iterator[AttackPoint]:
     """Mark what nothing else beats in both: less error and fewer right guesses."""
     figures = [(row.accuracy, row.mse) for row in rows if row.attack == "exact"]
     exact = [(right, error) for right, error in figures if right is not None and error is not None]

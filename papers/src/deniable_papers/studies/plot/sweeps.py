@@ -25,8 +25,7 @@ _ERRORS: dict[str, Any] = {
 
 
 def _describe_runs(rows: Sequence[Point]) -> str:
-    runs = format_count(rows[0].runs, "run")
-    return f"estimates clipped at 0 and rescaled, {runs}, seed {rows[0].seed}"
+    return f"MSE_avg of unbiased estimates, {format_count(rows[0].runs, 'run')}, seed {rows[0].seed}"
 
 
 def _as_logarithm(epsilon: float) -> str:
@@ -34,8 +33,10 @@ def _as_logarithm(epsilon: float) -> str:
     return f"ln {whole}" if math.isclose(math.log(max(whole, 1)), epsilon, rel_tol=1e-3) else f"{epsilon:.3g}"
 
 
-def _add_true_losses(axes: Axes, rows: Sequence[rsfd.RsfdPoint]) -> None:
-    """Epsilons as logarithms below, and what RS+FD truly loses above."""
+def _finish_rsfd(axes: Axes, rows: Sequence[rsfd.RsfdPoint]) -> None:
+    """Epsilons as logarithms below, and what RS+FD truly loses above; variances have a label of their own."""
+    if rows[0].figure == "variances":
+        axes.set_ylabel(f"variance of a share, {rows[0].n:,} people")
     epsilons = sorted({row.epsilon for row in rows})
     axes.set_xticks(epsilons, [_as_logarithm(epsilon) for epsilon in epsilons])
     published = [
@@ -49,25 +50,39 @@ def _add_true_losses(axes: Axes, rows: Sequence[rsfd.RsfdPoint]) -> None:
 
 
 def _style(method: str) -> dict[str, Any]:
+    if method.startswith("RS+RFD"):
+        return {"linestyle": "-."}
     return {"linestyle": "--", "markerfacecolor": "white"} if method.endswith(_AT_RECORD) else {}
+
+
+def _title_rsfd(rows: Sequence[rsfd.RsfdPoint]) -> str:
+    figures = dict.fromkeys(row.figure for row in rows)
+    titles = {
+        "errors": "RS+FD, SMP and SPL, solid as published;\n"
+        "dashed (at record): a record truly loses no more than epsilon",
+        "variances": "Variances of RS+FD, SMP and SPL at f = 0, solid as published;\n"
+        "dashed (at record): a record truly loses no more than epsilon",
+        "realistic": "RS+FD (solid) and RS+RFD (dash-dotted), as published; priors with Laplace noise",
+    }
+    lines = [titles[figure] for figure in figures]
+    return "\n".join(lines if list(figures) == ["variances"] else [*lines, _describe_runs(rows)])
 
 
 rsfd_plot = partial(
     plot_lines,
     Lines(
-        title=lambda rows: (
-            "RS+FD, SMP and SPL, solid as published;\ndashed (at record): a record truly loses no more than "
-            f"epsilon\n{_describe_runs(rows)}"
-        ),
+        title=_title_rsfd,
         panel=lambda row: f"{row.dataset}: n = {row.n:,} people, d = {row.d}",
-        names=[name for name in rsfd.METHODS if not name.endswith(_AT_RECORD)],
+        names=dict.fromkeys(
+            name for name in (*rsfd.METHODS, *rsfd.REALISTIC) if not name.endswith(_AT_RECORD)
+        ),
         look=lambda method: method.removesuffix(_AT_RECORD),
         style=_style,
         x=lambda row: row.epsilon,
-        labels=("epsilon that is claimed", "mean squared error of a share"),
-        finish=_add_true_losses,
+        labels=("epsilon that is claimed", "MSE_avg"),
+        finish=_finish_rsfd,
         layout={"size": (4.4, 3.5), "legend_columns": 2},
-        **_ERRORS,
+        **_ERRORS | {"y": lambda row: row.variance if row.figure == "variances" else row.mse_avg},
     ),
 )
 """Draws errors as published (solid) and at equal true loss (dashed), and what RS+FD loses."""
@@ -87,7 +102,7 @@ allomfree_plot = partial(
         panel=_name_part,
         names=allomfree.METHODS,
         x=lambda row: row.epsilon_forever,
-        labels=("epsilon of all reports of one value", "mean squared error of a share"),
+        labels=("epsilon_infinity: of all reports of one value", "MSE_avg"),
         layout={"columns": 2, "most": 24, "size": (4.4, 3.5), "legend_columns": 2},
         **_ERRORS,
     ),
