@@ -98,7 +98,7 @@ def test_every_figure_has_its_rows(small: Dataset) -> None:
     trained = [row for row in found if row["trained_on"] is not None]
     assert {row["attack"] for row in trained} == {"NK-1n", "PK-0.1n", "HM-1n-0.1n", "guess"}
     assert all(row["trained_on"] == small.n for row in trained)  # no more than there are
-    assert {row["surveys"] for row in people} == {2, 3, 4, 5}
+    assert {row["surveys"] for row in people} == {1, 2, 3, 4, 5}
     assert {(row["background"], row["metric"], row["top"]) for row in people if row["protocol"] == "GRR"} == {
         (background, metric, top)
         for background in reidentification.BACKGROUNDS
@@ -601,7 +601,7 @@ def test_among_fakes_both_metrics_are_one_measurement() -> None:
     rows = list(risks.reproduce([simulated(300)], ["reidentify"], [4.0], runs=2, users=50))
     among = [row for row in rows if row.protocol == reidentification.AMONG_FAKES]
     uniform, other = ([row for row in among if row.metric == metric] for metric in reidentification.METRICS)
-    assert len(uniform) == len(other) == 4 * 2 * 3 * 2
+    assert len(uniform) == len(other) == 5 * 2 * 3 * 2
     assert all(row.note == reidentification.AS_PUBLISHED for row in uniform)
     assert [replace(row, metric="non-uniform", note=None) for row in uniform] == other
     assert all(row.note is None for row in rows if row not in uniform)
@@ -638,7 +638,7 @@ def test_what_was_refused_is_no_row_for_machines(
         "guess-bayes",
         "support",
     }
-    assert "32 rows left out" in result.stderr
+    assert "40 rows left out" in result.stderr
     assert f"refused ({reidentification.AMONG_FAKES}): " in result.stderr
     assert "nothing to learn from" in result.stderr
 

@@ -57,6 +57,11 @@ EXPERIMENT = Experiment(
     DAYS of a core, most of it for adult and acs; you see how long once the first ones are trained. Name a
     figure, a dataset, an attack or epsilons, or begin with --quick. With -o, finished rows are kept.
 
+    The figures are named by what they draw. value: how often the values of all surveys are guessed, by
+    protocol, measured, by the law and as published (ASR). reidentify: RID-ACC, how often a person is among
+    the top 1 or 10 of a background, after 1 to 5 surveys. sampled-attribute, rsrfd: AIF-ACC, how often the
+    real attribute is found among fakes of RS+FD and of RS+RFD.
+
     NK simulates people (no knowledge), PK compromises some (partial knowledge), HM does both (a hybrid
     model).
 

@@ -233,8 +233,8 @@ def write_rows(choices: Choices, rows: Sequence[Any], experiment: Experiment) ->
 
 
 def _name_figure(row: Any) -> str:
-    """The figure and the dataset that a row belongs to, or how its people are distributed."""
-    names = (getattr(row, name, None) for name in ("figure", "dataset", "prior"))
+    """The figure and the dataset that a row belongs to, how its people are distributed, and what is known."""
+    names = (getattr(row, name, None) for name in ("figure", "dataset", "prior", "background", "metric"))
     return " ".join(str(name) for name in names if name)
 
 

@@ -63,7 +63,7 @@ _LOOKED, _LOOKED_AMONG_FAKES = 1e-10, 4e-10
 
 
 def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked: Asked) -> Iterator[Cell]:
-    """After two to five surveys, by guesses and by supports."""
+    """After one to five surveys, by guesses and by supports."""
     users = min(people.n, asked.looked_for)
     for metrics, protocol in (
         *product([("uniform",)], _ONE_BY_ONE),
@@ -87,7 +87,7 @@ def people_cells(figure: str, people: Dataset, epsilons: Sequence[float], asked:
                     note=AS_PUBLISHED if fakes and metric == "uniform" else None,
                 )
                 for metric in metrics
-                for surveys in range(2, SURVEYS + 1)
+                for surveys in range(1, SURVEYS + 1)
                 for background in BACKGROUNDS
                 for attack in attacks
                 for top in TOPS
@@ -157,7 +157,7 @@ def _look_for_people(
             ways[_GUESS] = by_guess(held)
         ways[_SUPPORT] = by([[Evidence(one.attribute, one) for one in each] for each in held])
     found = []
-    for surveys in range(2, SURVEYS + 1):
+    for surveys in range(1, SURVEYS + 1):
         for background in BACKGROUNDS:
             for attack in attacks:
                 result = ways[attack](surveys, set(range(people.d)) if background == "FK" else known)

@@ -12,25 +12,35 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import InvalidParameter
+from deniable.formatting import format_count
 from deniable.plot.charts import panels
 from deniable.plot.figure import INK, format_tick
+from deniable.plot.looks import BLACK
 from deniable_papers.curves import Curve, draw_curves, drawable, grouped
 from deniable_papers.looks import looks
 from deniable_papers.studies import tradeoffs
 from deniable_papers.studies.accuracy import COMPUTED, AttackPoint, describe_measurement
+from deniable_papers.studies.reidentification import AMONG_FAKES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _SIZE = (4.4, 3.4)
-_MOST_PANELS = 24
+_MOST_PANELS = 36
 _WIDE = 56  # letters above a panel
 _LARGE, _SMALL = 7.0, 4.5  # points in a list: of the strongest attack, and of others
 _BELOW = 3.0  # how far below the lowest point, as a factor, bars are shown
 _ABOVE = 1.5
 _LOGARITHMIC = ("value", "reidentify")
-_SHOWN = {"surveys": 5, "top": 10}  # of re-identification; all rows are in the table
+_AXES = {
+    "value": "all values are guessed (ASR)",
+    "reidentify": "RID-ACC: person among the top k",
+    "sampled-attribute": "AIF-ACC: sampled attribute found",
+    "rsrfd": "AIF-ACC: sampled attribute found",
+}
+"""What is measured in each figure, in the words of the study."""
+_KINDS = {"guess": "measured", "exact": "by the law", "published": "by the study's formulas"}
 _LOOKS: dict[str, dict[str, Any]] = {
     "bayes": {"linewidth": 2.2},
     "support": {"linewidth": 2.2},
@@ -43,8 +53,25 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 
 def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
-    """Draws a panel per figure, dataset and protocol; the strongest attack is thick or large."""
-    done = drawable([row for row in rows if row.refused is None and _is_shown(row)])
+    """Draws a panel per figure and dataset: values by kind of number, people by surveys and top k, sampled
+    attributes by protocol. The strongest attack is thick or large.
+
+    People are drawn for one background and metric, the first of the rows; `--figures` draws each of them.
+    """
+    measured = [row for row in rows if row.refused is None]
+    first = next((row for row in measured if row.figure == "reidentify"), None)
+    done = drawable(
+        sorted(
+            (
+                row
+                for row in measured
+                if first is None
+                or row.figure != "reidentify"
+                or (row.background, row.metric) == (first.background, first.metric)
+            ),
+            key=lambda row: row.top or 0,
+        )
+    )
     groups = {
         f"{name}\n{fill(describe_measurement(members), _WIDE)}": members
         for name, members in grouped(done, _panel).items()
@@ -54,15 +81,18 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
             f"a plot has room for {_MOST_PANELS} panels, got {len(groups)}; name one --figure or --dataset"
         )
     look_of = looks(dict.fromkeys(_choose_color(row) for row in done))
+    if AMONG_FAKES in look_of:  # elsewhere as blue as GRR, from which it is told apart here
+        look_of[AMONG_FAKES] = look_of[AMONG_FAKES] | {"color": BLACK}
+    size: dict[str, Any] = {"most": _MOST_PANELS, "size": _SIZE}
+    if {row.figure for row in done} == {"reidentify"}:
+        size["columns"] = len({row.surveys for row in done})  # a line of panels for each top k
     alone = len({row.epsilon for row in done}) == 1
 
     def list_points(axes: Axes, members: Sequence[AttackPoint]) -> None:
         names = list(grouped(members, _line))
         for row in members:
-            look: dict[str, Any] = (
-                look_of[_choose_color(row)] | _LOOKS.get(row.attack, {}) | {"linestyle": "none"}
-            )
-            look["markersize"] = _LARGE if _LOOKS.get(row.attack, {}).get("linewidth") else _SMALL
+            look: dict[str, Any] = look_of[_choose_color(row)] | _style(row) | {"linestyle": "none"}
+            look["markersize"] = _LARGE if _style(row).get("linewidth") else _SMALL
             reach = 2 * (row.stderr or 0.0)
             right = row.accuracy or 0.0
             shorter = max(0.0, min(reach, right - _ends(members)[0]))  # no bar runs through the panel
@@ -84,13 +114,13 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
             axes.set_xscale("log")
             axes.set_xlim(left=_ends(members)[0])
         axes.xaxis.set_major_formatter(format_tick)
-        axes.set_xlabel("attack is right (dotted: blind guess)")
+        axes.set_xlabel(f"{_AXES[members[0].figure]} (dotted: blind guess)")
 
     def draw(axes: Axes, members: Sequence[AttackPoint]) -> None:
         curves = []
         for name, line in grouped(members, _line).items():
             line.sort(key=lambda row: row.epsilon)
-            look: dict[str, Any] = look_of[_choose_color(line[0])] | _LOOKS.get(line[0].attack, {})
+            look: dict[str, Any] = look_of[_choose_color(line[0])] | _style(line[0])
             heights = [math.nan if row.accuracy is None else row.accuracy for row in line]
             reach = [2 * (row.stderr or 0.0) for row in line]
             curves.append(Curve([row.epsilon for row in line], heights, reach, name, look))
@@ -99,16 +129,16 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":", label="blind guess")
         axes.yaxis.set_major_formatter(format_tick)
         axes.set_xlabel("epsilon")
-        axes.set_ylabel("attack is right")
+        axes.set_ylabel(_AXES[members[0].figure])
 
     if alone:
         title = (
             f"Epsilon {_budgets(done)}: attacks as published, and the strongest (large); bars are two "
             "standard errors"
         )
-        return panels(groups, list_points, title, most=_MOST_PANELS, size=_SIZE)
+        return panels(groups, list_points, title, **size)
     title = "Attacks as published, and the strongest (thick); bars are two standard errors"
-    return panels(groups, draw, title, most=_MOST_PANELS, size=_SIZE, legend_columns=2)
+    return panels(groups, draw, title, legend_columns=2, **size)
 
 
 def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
@@ -143,8 +173,8 @@ def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(format_tick)
-        axes.set_xlabel("best guess is right")
-        axes.set_ylabel("mean squared error of a share")
+        axes.set_xlabel("ASR: best guess is right")
+        axes.set_ylabel("MSE of a share")
 
     measured = describe_measurement([row for row in done if row.attack in COMPUTED])
     how = f"{done[0].dataset}, k = {done[0].k}, {measured}"
@@ -155,26 +185,34 @@ def tradeoffs_plot(rows: Sequence[AttackPoint]) -> Figure:
     return panels(groups, draw, title, size=(5.4, 4.2), legend_columns=3)
 
 
-def _is_shown(row: AttackPoint) -> bool:
-    return all(getattr(row, name) in (None, value) for name, value in _SHOWN.items()) or row.figure == "value"
-
-
 def _panel(row: AttackPoint) -> str:
-    if row.figure in ("value", "reidentify"):
-        more = [row.background or "", f"{row.metric} metric"]
-        more += [f"top {row.top}, {row.surveys} surveys"] if row.top else []
-        return f"{row.dataset}: {row.figure}\n{', '.join(one for one in more if one)}"
+    if row.figure == "value":
+        return (
+            f"{row.dataset}: {row.figure}, {row.metric} metric\n{_KINDS[row.attack.removesuffix('-figure')]}"
+        )
+    if row.figure == "reidentify":
+        surveys = format_count(row.surveys or 0, "survey")
+        return f"{row.dataset}: top {row.top}, {surveys}\n{row.background}, {row.metric} metric"
     return f"{row.dataset}: {row.protocol}" + (f", prior {row.prior}" if row.prior else "")
 
 
 def _line(row: AttackPoint) -> str:
     """What the legend calls a line: protocols where a panel has several of them."""
-    return f"{row.protocol}, {row.attack}" if row.figure in ("value", "reidentify") else row.attack
+    if row.figure == "value":
+        return f"{row.protocol}, in its figure" if row.attack == "published-figure" else row.protocol
+    return f"{row.protocol}, {row.attack}" if row.figure == "reidentify" else row.attack
 
 
 def _choose_color(row: AttackPoint) -> str:
-    """What has a color of its own: protocols where a panel has several, else attacks."""
+    """What has a color and a marker of its own: protocols where a panel has several, else attacks."""
     return row.protocol if row.figure in ("value", "reidentify") else row.attack
+
+
+def _style(row: AttackPoint) -> dict[str, Any]:
+    """How a line is drawn beside its color: in panels of one attack all lines are alike."""
+    if row.figure == "value":
+        return _LOOKS["published-figure"] if row.attack == "published-figure" else {}
+    return _LOOKS.get(row.attack, {})
 
 
 def _budgets(rows: Sequence[AttackPoint]) -> str:
