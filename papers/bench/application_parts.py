@@ -182,7 +182,11 @@ APPLICATIONS = (
         "Reports of a week of visits: root mean squared error of 64 shares, mean of 28 unions",
         {"method": "method", "noise": "noise", "consistency": "consistency", "epsilon": "epsilon"},
         "rmse",
-        (Part("mobility", {}, {"methods": ["sample"], "epsilons": [4.0], "runs": 1}),),
+        (
+            Part(
+                "mobility", {"parts": ["week", "day"]}, {"methods": ["sample"], "epsilons": [4.0], "runs": 1}
+            ),
+        ),
         read_relative,
     ),
     Application(

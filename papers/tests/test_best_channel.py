@@ -346,6 +346,28 @@ def test_the_study() -> None:
         study.reproduce(priors=["zpf"])
 
 
+def test_the_risk_of_d_privacy_is_the_best_guess_and_how_far_it_is_off() -> None:
+    uniform, skewed = np.full(5, 0.2), np.array([0.1, 0.1, 0.5, 0.2, 0.1])
+    assert study.find_hits(np.eye(5), skewed) == pytest.approx(1.0)
+    assert study.find_guess_distance(np.eye(5), skewed) == 0.0
+    nothing = np.full((5, 5), 0.2)  # a report says nothing: the mode and the median of the prior are left
+    assert study.find_hits(nothing, skewed) == pytest.approx(0.5)
+    assert study.find_guess_distance(nothing, skewed) == pytest.approx(0.1 * 2 + 0.1 + 0.2 + 0.1 * 2)
+    direct_channel = direct(4, 1.0).matrix()
+    assert study.find_hits(direct_channel, uniform) == pytest.approx(dn.grr(5, 1.0).success())
+    near, far = (
+        {
+            row.channel: row
+            for row in study.reproduce(["geometric", "grr"], ["uniform"], [8], [epsilon], runs=1)
+        }
+        for epsilon in (2.0, 0.5)
+    )
+    for rows in (near, far):  # at equal loss between neighbors, geometric noise tells where a value is
+        assert (rows["geometric"].guess_distance or 9) < (rows["grr"].guess_distance or 0)
+    assert (near["geometric"].guess_distance or 9) < (far["geometric"].guess_distance or 0)
+    assert (near["geometric"].hits or 0) > (far["geometric"].hits or 1)
+
+
 def test_one_thread_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that wait for each other on a busy machine make small matrices 15 times slower."""
     seen = list[int]()

@@ -53,7 +53,23 @@ def test_errors_are_within_their_margin(rows: list[ResponsePoint]) -> None:
     assert laplace.loss is None
     assert moved["planar_geometric", False].loss == pytest.approx(np.log(2) * (1 + np.sqrt(2)), rel=0.01)
     assert moved["planar_geometric", False].moved == pytest.approx(laplace.moved, rel=0.03)
-    assert len(plot_response_time(rows).axes) == 2
+    panels = plot_response_time(rows).axes
+    assert [axes.get_ylabel() for axes in panels] == ["RMSE, minutes", "MAPE", "RMSE, minutes"]
+    assert all(0.15 < row.mape < 0.6 for row in rows)
+
+
+def test_route_and_travel_time_are_made_from_the_given_place() -> None:
+    known = emergencies.load_emergencies(1)
+    station = np.tile(known.facts.stations[:1], (known.calls.n, 1))
+    true, moved = known.describe(known.calls.locations), known.describe(station)
+    nearest, route, travel = (
+        emergencies.COLUMNS.index(name) for name in ("nearest station", "route distance", "travel time")
+    )
+    assert np.allclose(true[:, route], 1.35 * true[:, nearest])
+    assert np.allclose(moved[:, [route, travel]], 0.0, atol=0.01)  # at a station, wherever the call was
+    away = true[true[:, route] > 0]
+    slowness = away[:, travel] / away[:, route]
+    assert {round(float(minutes), 3) for minutes in slowness} == {1.2, 1.6, 2.0, 2.667}
 
 
 def test_errors_rise_with_the_noise_unless_features_use_the_true_place(
@@ -71,7 +87,7 @@ def test_errors_rise_with_the_noise_unless_features_use_the_true_place(
 def test_every_model_learns() -> None:
     """From true places, each errs less than the mean by a quarter at least."""
     scores = measure_case(Case(response_time.MODELS))[1]
-    errors = {name: error for name, (_, error, _) in scores.items()}
+    errors = {name: error for name, (_, error, _, _) in scores.items()}
     mean = errors.pop("mean")
     assert max(errors.values()) < 0.75 * mean
 

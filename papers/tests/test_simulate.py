@@ -488,3 +488,13 @@ def test_tallies_of_channels_have_the_law_of_reports(mechanism: MetricMechanism)
         statistics.goodness_of_fit(
             drawn.counts, people[::-1] @ mechanism.law.matrix(), "people in another order"
         )
+
+
+@pytest.mark.parametrize("name", dn.rounds.REPEATED)
+def test_protocols_for_asking_again_are_measured(name: str) -> None:
+    [row] = sweep([name], [2.0], [6], [20_000], population.zipf, repeats=40)
+    spent = 2.0 if name == "dbitflip" else 1.0
+    assert row.loss == pytest.approx(spent, abs=1e-9)
+    mse = row.metrics["mse"]
+    assert mse.stderr is not None
+    statistics.deviation(mse.mean, row.expected_mse or 0.0, mse.stderr, f"the error of {name}")

@@ -68,7 +68,10 @@ def test_protocols_as_a_table(run: Run) -> None:
 def test_protocols_as_json(run: Run) -> None:
     facts = json.loads(run("protocols", "--k", "100", "--epsilon", "1.0", "--json").out)
     by_name = {fact["protocol"]: fact for fact in facts}
-    assert list(by_name) == [*dn.PROTOCOLS, "geometric", "square_wave"]
+    assert list(by_name) == [*dn.PROTOCOLS, "geometric", "square_wave", *dn.rounds.REPEATED]
+    again = by_name["l_osue"]
+    assert (again["loss"], again["per"]) == (0.5, "all reports of a value")
+    assert again["variance"] == dn.rounds.l_osue(100, 0.5, 1.0).law.variance(10_000)
     for name in dn.PROTOCOLS:
         mechanism, fact = dn.PROTOCOLS[name].make(100, 1.0), by_name[name]
         assert (fact["p"], fact["q"], fact["success"]) == (

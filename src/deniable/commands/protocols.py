@@ -1,4 +1,4 @@
-"""`deniable protocols`: compares all protocols for one k and epsilon, those for ordered values apart."""
+"""`deniable protocols`: compares all protocols, those for ordered values and for asking again apart."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism, lh, rr, ue
 from deniable.metric import ORDERED, MetricMechanism, OrderedProtocol
+from deniable.rounds import REPEATED, BitFlip, RepeatedProtocol
 
 _FAMILIES = (ue, lh, rr)  # they take more, or less, than k and epsilon
 _Facts = dict[str, Any]
@@ -36,21 +37,26 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
     shares on average, by which `adaptive` chooses. The best guess is that of an attacker who sees one report.
 
     Protocols for ordered values have a table of their own. There epsilon is per step from one value to the
-    next or for any two values, and the worst case is the loss of any two values. Protocols that need a number
-    besides k and epsilon are named below.
+    next or for any two values, and the worst case is the loss of any two values. Protocols for asking again
+    have a third table: epsilon bounds all reports of one value, half of it one report. Protocols that need a
+    number besides k and epsilon are named below.
     """
     writing.check(out, (), force)
     facts = [_find_facts(protocol, k, epsilon, n) for protocol in PROTOCOLS.values()]
     console.refuse_if_all_refused([fact["refused"] for fact in facts])
     ordered = [_find_facts(protocol, k, epsilon, n) for protocol in ORDERED.values()]
-    writing.write_tables(out, [*facts, *ordered], [*facts, *ordered])
+    repeated = [_find_facts(protocol, k, epsilon, n) for protocol in REPEATED.values()]
+    every = [*facts, *ordered, *repeated]
+    writing.write_tables(out, every, every)
     if as_json:
-        console.print_json([*facts, *ordered])
+        console.print_json(every)
         return
     title = f"k = {k:,}, epsilon = {epsilon:g}, n = {n:,}; a blind guess is right {format_percent(1 / k)}"
     _print_facts(title, _COLUMNS, facts)
     title = f"\nKnowing distances: {k:,} ordered values one step apart, epsilon = {epsilon:g}"
     _print_facts(title, _ORDERED_COLUMNS, ordered)
+    title = f"\nAsking again: epsilon_infinity = {epsilon:g} for all reports of a value, half of it for one"
+    _print_facts(title, _REPEATED_COLUMNS, repeated)
     page = console.console()
     page.print("\nMore in Python, with a number of your own or none to choose:")
     for family in _FAMILIES:
@@ -59,7 +65,9 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
         page.print(f"  {called:<31} {(family.__doc__ or '').splitlines()[0]}", markup=False)
 
 
-def _find_facts(protocol: Protocol | OrderedProtocol, k: int, epsilon: float, n: int) -> _Facts:
+def _find_facts(
+    protocol: Protocol | OrderedProtocol | RepeatedProtocol, k: int, epsilon: float, n: int
+) -> _Facts:
     facts: _Facts = {
         "protocol": protocol.name,
         "title": protocol.title,
@@ -69,17 +77,18 @@ def _find_facts(protocol: Protocol | OrderedProtocol, k: int, epsilon: float, n:
         "baseline": 1 / max(k, 1),
     }
     known = dict.fromkeys(("p", "q", "loss", "variance", "error", "success", "report_bytes", "refused"))
-    after = {
-        "per": protocol.per if isinstance(protocol, OrderedProtocol) else "any two values",
-        "unit_loss": None,
-    }
+    after = {"per": "any two values", "unit_loss": None}
+    if isinstance(protocol, OrderedProtocol):
+        after["per"] = protocol.per
+    elif isinstance(protocol, RepeatedProtocol):
+        after["per"] = "all reports of a value"
     try:
         return facts | known | after | _measure(protocol.make(k, epsilon), n)
     except InvalidParameter as problem:
         return facts | known | after | {"refused": str(problem)}
 
 
-def _measure(mechanism: SetMechanism | MetricMechanism, n: int) -> _Facts:
+def _measure(mechanism: SetMechanism | MetricMechanism | BitFlip, n: int) -> _Facts:
     facts: _Facts
     if isinstance(mechanism, MetricMechanism):
         facts = {"variance": None, "unit_loss": mechanism.loss_at(1)}
@@ -105,6 +114,12 @@ _COLUMNS: _Columns = {
     "p": lambda fact: short(fact["p"]),
     "q": lambda fact: short(fact["q"]),
     "loss": lambda fact: f"{fact['loss']:.6f}",
+    "variance at 0": lambda fact: short(fact["variance"]),
+    **_LAST,
+}
+_REPEATED_COLUMNS: _Columns = {
+    "protocol": lambda fact: fact["protocol"],
+    "loss of one report": lambda fact: f"{fact['loss']:.6f}",
     "variance at 0": lambda fact: short(fact["variance"]),
     **_LAST,
 }

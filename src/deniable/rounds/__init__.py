@@ -14,13 +14,16 @@ from deniable.rounds.named import (
     l_sue,
     loloha,
 )
+from deniable.rounds.protocols import REPEATED, RepeatedProtocol
 
 __all__ = [
+    "REPEATED",
     "BitFlip",
     "HashedMemoized",
     "Memoized",
     "MemoizedMean",
     "Repeated",
+    "RepeatedProtocol",
     "dbitflip",
     "l_duchi",
     "l_grr",

@@ -25,8 +25,10 @@ EXPERIMENT = Experiment(
     data="simulated, montgomery (simulated stand-in)",
     about="""Demand by region, from sanitized regions.
 
-    Every record reports its region once; its day is exact. A model learns from debiased counts of days. It is
-    compared with the mean of equal weekdays, and with a forecast of the exact total times debiased shares.
+    Every record reports its region once; its day is exact. Two kinds of boosted trees, LightGBM and XGBoost,
+    learn from debiased counts of days. They are compared with the mean of equal weekdays, and with a forecast
+    of the exact total times debiased shares. Small cities are merged: the 15 townships with most calls are
+    regions, and all others together are one more.
     Montgomery's calls are a simulated stand-in, and named so, unless the folder $DENIABLE_DATA has
     montgomery-911.csv.
     """,

@@ -7,7 +7,7 @@ from typing import Any
 
 from deniable.commands.shared import console
 from deniable.commands.shared.options import whole
-from deniable.formatting import format_count
+from deniable.formatting import format_count, format_percent
 from deniable_papers.experiment import (
     Asked,
     Column,
@@ -54,6 +54,8 @@ def _list_tables(rows: Sequence[ChannelPoint], asked: Asked) -> list[Table]:
         ("spent", format_spent),
         ("people x L2", lambda row: console.short(row.l2) if row.refused is None else row.refused),
         ("no channel below", lambda row: console.short(row.best_l2)),
+        ("guessed", lambda row: "-" if row.hits is None else format_percent(row.hits)),
+        ("guess is off", lambda row: console.short(row.guess_distance)),
         ("MSE", lambda row: _format_error(row.mse, row.mse_stderr)),
         ("W1", lambda row: _format_error(row.w1, row.w1_stderr)),
         ("KL", lambda row: _format_error(row.kl_one_more, row.kl_one_more_stderr)),
@@ -88,7 +90,8 @@ EXPERIMENT = Experiment(
     at equal privacy. Every channel has a loss of at most epsilon between neighbors; the table says where it
     is less. It compares exact risks for many people with the best possible ones (up to n = 8), and with
     measured errors of the most likely shares. The conjecture is false for small epsilon, and true from 1 to 3
-    on.
+    on. The risk of d-privacy is shown, too: how often an attacker who knows the prior guesses a value
+    (guessed), and how many steps the best guess is off on average (guess is off).
     """,
     measure=geometric.reproduce,
     runs=(geometric.RUNS, geometric.QUICK_RUNS),

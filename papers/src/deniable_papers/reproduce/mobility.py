@@ -7,6 +7,7 @@ from deniable_papers.studies.applications import mobility
 from deniable_papers.studies.plot.mobility import plot_mobility
 
 _COLUMNS = (
+    ("figure", lambda row: row.figure),
     ("method", lambda row: row.method),
     ("noise", lambda row: row.noise),
     ("consistency", lambda row: row.consistency),
@@ -29,7 +30,7 @@ EXPERIMENT = Experiment(
     data="ms-fimu-visits, ms-fimu-marginals",
     about="""Reports of a week of visits (MS-FIMU).
 
-    Everybody reports one attribute at each visit. Measures the error of all shares on 28 unions of
+    Everybody reports one attribute at each visit (Smp[GRR]). Measures the error of all shares on 28 unions of
     consecutive days, and counts what a person's reports truly lose. Errors that are 10 % off those of earlier
     runs, or 15 % off the paper's figure, are marked.
     """,
@@ -41,6 +42,7 @@ EXPERIMENT = Experiment(
             "--method", "methods", "The ways to report, such as sample or two-buckets.  [default: all]"
         ),
         ask_epsilons(mobility.EPSILONS, (1.0, 4.0)),
+        ask_names("--part", "parts", "Parts: week; day, each day alone at epsilon 1.  [default: week]"),
     ),
     tables=lambda rows, asked: [
         Table(

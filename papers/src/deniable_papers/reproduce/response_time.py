@@ -1,6 +1,6 @@
 """Shows predictions of response times from noisy places."""
 
-from deniable.formatting import format_count, format_up
+from deniable.formatting import format_count, format_percent, format_up
 from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_names, ask_numbers
 from deniable_papers.studies.applications import response_time
 from deniable_papers.studies.plot.response_time import plot_response_time
@@ -22,6 +22,7 @@ _COLUMNS = (
     ("moved, m", lambda row: f"{row.moved:.0f}"),
     ("MAE", lambda row: f"{row.mae:.2f}"),
     ("RMSE", lambda row: f"{row.rmse:.2f}"),
+    ("MAPE", lambda row: format_percent(row.mape)),
     ("R2", lambda row: f"{row.r2:.2f}"),
     ("specification", lambda row: "" if row.stated is None else f"{row.stated:.2f}"),
     ("", lambda row: DIFFERS if row.differs else ""),
@@ -35,8 +36,9 @@ EXPERIMENT = Experiment(
     about="""Response times, from noisy places.
 
     Places of emergency calls are moved by planar Laplace or planar geometric noise. Every feature of a place
-    is made from the noisy point. Minutes until help comes are simulated, since they are not public. The calls
-    are a simulated stand-in, and named so, unless the folder $DENIABLE_DATA has montgomery-911.csv.
+    is made from the noisy point: distances to stations, route distance, travel time, area and density.
+    Minutes until help comes are simulated, since they are not public. The calls are a simulated stand-in, and
+    named so, unless the folder $DENIABLE_DATA has montgomery-911.csv.
     """,
     measure=response_time.reproduce,
     runs=(response_time.RUNS, response_time.QUICK_RUNS),

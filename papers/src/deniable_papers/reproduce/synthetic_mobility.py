@@ -14,6 +14,7 @@ _COLUMNS = (
     ("tv", lambda row: console.with_error(row.tv, row.stderr)),
     ("stated", lambda row: console.short(row.stated)),
     ("mre", lambda row: f"{row.mre:.2g}"),
+    ("paper", lambda row: "" if row.published_mre is None else f"about {row.published_mre:.0%}"),
     ("residual", lambda row: "" if row.residual is None else f"{row.residual:.1g}"),
     ("sets", lambda row: str(row.cells)),
     ("", lambda row: DIFFERS if row.differs else ""),

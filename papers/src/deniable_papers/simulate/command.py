@@ -31,7 +31,7 @@ class SimulateRequest:
     protocol: list[str] = taken(
         options.name_option(
             "--protocol",
-            "The protocols, or all; also geometric, exponential, tight_constraints and square_wave.",
+            "The protocols, or all; also those for ordered values and for asking again, named above.",
             default=_FEW,
         )
     )
@@ -86,8 +86,12 @@ def run_sweep(request: SimulateRequest) -> None:
     Where all people of a file are asked, it is of these people, and intervals hold more often than they say:
     they allow for a sample.
 
-    Ordered values also have geometric and square_wave. The epsilon of geometric is per step from one value to
-    the next; `loss` is that of any two values.
+    Ordered values also have geometric, exponential, tight_constraints and square_wave. The epsilon of
+    geometric is per step from one value to the next; `loss` is that of any two values.
+
+    For asking again there are l_grr, l_sue, l_oue, l_osue, l_soue, loloha and dbitflip. Epsilon bounds all
+    reports of one value (epsilon_infinity), and half of it one report (epsilon_1), whose loss and error are
+    shown. dbitflip spends all of it at once.
     """
     writing.check(request.out, (*request.plot_files, *request.plot_attack_files), request.force)
     names = list(PROTOCOLS) if "all" in request.protocol else list(dict.fromkeys(request.protocol))

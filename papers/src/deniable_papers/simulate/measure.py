@@ -21,6 +21,7 @@ from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism
 from deniable.metric import MetricMechanism, OrderedProtocol
 from deniable.randomness.simulated import numbers_from
 from deniable.reports.drawn import draw_tally, is_drawn_directly
+from deniable.rounds import REPEATED, BitFlip, RepeatedProtocol
 from deniable_papers.distances import METRICS
 from deniable_papers.simulate.distanced import DISTANCED
 from deniable_papers.simulate.population import Population, checked_people, checked_size
@@ -72,9 +73,10 @@ class SweepCell:
     """The METRICS, and `coverage`: how often 95 % intervals hold the true shares of `coverage_of`."""
 
 
-_Made = SetMechanism | MetricMechanism
+_Made = SetMechanism | MetricMechanism | BitFlip
 """What estimates shares."""
-_Cell = tuple[Protocol | OrderedProtocol, Population, int | None, SweepCell]
+_Protocol = Protocol | OrderedProtocol | RepeatedProtocol
+_Cell = tuple[_Protocol, Population, int | None, SweepCell]
 
 
 def sweep(
@@ -177,9 +179,9 @@ _INSTEAD = {
 """What to do with those that are not measured here."""
 
 
-def _find_protocol(name: str) -> Protocol | OrderedProtocol:
-    """Find a protocol, or a metric mechanism, for ordered values."""
-    protocols: dict[str, Protocol | OrderedProtocol] = {**PROTOCOLS, **DISTANCED}
+def _find_protocol(name: str) -> _Protocol:
+    """Find a protocol: for values of any kind, for ordered values, or for asking again."""
+    protocols: dict[str, _Protocol] = {**PROTOCOLS, **DISTANCED, **REPEATED}
     if name not in protocols:
         raise InvalidParameter(not_among(name, "a protocol", list(protocols), _INSTEAD))
     return protocols[name]

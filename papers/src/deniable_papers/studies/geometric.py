@@ -123,6 +123,10 @@ class ChannelPoint:
     kl_one_more: float | None = None
     """The surprise in nats, after one more report that is spread over all values."""
     kl_one_more_stderr: float | None = None
+    hits: float | None = None
+    """How often an attacker who knows the prior guesses a value from its report, at best."""
+    guess_distance: float | None = None
+    """How far the guess that is nearest on average is from the value, in steps."""
     worst_gap: float | None = None
     """The largest certificate of all runs: how far a mean log-likelihood can be from the best."""
 
@@ -176,6 +180,7 @@ def _row(asked: ChannelPoint, best: float | None) -> ChannelPoint:
     if not np.isfinite(l2):
         return replace(asked, refused=UNDETERMINED)
     channel = made.matrix()
+    asked = replace(asked, hits=find_hits(channel, prior), guess_distance=find_guess_distance(channel, prior))
     draws = numbers_from(asked.seed, "geometric", asked.channel, asked.prior, asked.n, asked.epsilon)
     chances = prior @ channel
     source = GeometricChannel(asked.n, asked.epsilon) if asked.channel == "geometric" else channel
@@ -204,6 +209,21 @@ def _row(asked: ChannelPoint, best: float | None) -> ChannelPoint:
         kl_one_more_stderr=_scatter(errors[2], means[2]),
         worst_gap=float(found[:, 3].max()),
     )
+
+
+def find_hits(channel: Floats, prior: Floats) -> float:
+    """How often the likeliest value of a report is the true one; each row of the channel is for a value."""
+    return float((prior[:, None] * channel).max(axis=0).sum())
+
+
+def find_guess_distance(channel: Floats, prior: Floats) -> float:
+    """The expected distance, in steps, of the guess that is nearest on average: the posterior's median.
+
+    Under d-privacy nearby values may be told apart less than far ones, so this says more than hits do.
+    """
+    values = np.arange(prior.size, dtype=np.float64)
+    distances = np.abs(values[:, None] - values)
+    return float((distances @ (prior[:, None] * channel)).min(axis=0).sum())
 
 
 def _least(n: int, epsilon: float, prior: str) -> float | None:

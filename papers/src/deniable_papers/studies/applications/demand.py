@@ -34,7 +34,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 6.0)
 QUICK_EPSILONS = (0.5, 1.0, 2.0)
 PROTOCOL_NAMES = ("oue", "grr", "sue")
 DATASETS = ("synthetic", "montgomery")
-MODELS = ("LightGBM", "last week", "weekday mean", "total x share")
+MODELS = ("LightGBM", "XGBoost", "last week", "weekday mean", "total x share")
 _TREES: dict[str, Any] = {
     "n_estimators": 150,
     "learning_rate": 0.05,
@@ -43,6 +43,14 @@ _TREES: dict[str, Any] = {
     "n_jobs": 1,
     "force_row_wise": True,
     "verbose": -1,
+}
+
+_XGBOOST: dict[str, Any] = {
+    "n_estimators": 150,
+    "learning_rate": 0.05,
+    "max_depth": 4,
+    "min_child_weight": 100,
+    "n_jobs": 1,
 }
 
 GUARANTEE = Guarantee(
@@ -192,7 +200,7 @@ def _forecast_days(people: Demand, counts: Floats) -> dict[str, Floats]:
     """A day ahead, every day of the last year."""
     last = slice(-people.test, None)
     return {
-        "LightGBM": _learn_trees(people, counts),
+        **_learn_trees(people, counts),
         "last week": forecast_seasonal_mean(counts, 7, 1)[last],
         "weekday mean": forecast_seasonal_mean(counts, 7, 52)[last],
         "total x share": forecast_total_by_share(counts, people.totals)[last],
@@ -216,16 +224,23 @@ def _average_hours(values: Floats, hours: Integers) -> Floats:
     return np.array([values[hours == hour].mean(axis=0) for hour in range(int(hours.max()) + 1)])
 
 
-def _learn_trees(people: Demand, counts: Floats) -> Floats:
+def _learn_trees(people: Demand, counts: Floats) -> dict[str, Floats]:
+    """Forecasts of two kinds of boosted trees, with the same columns."""
     import lightgbm
+    import xgboost
 
     rows = demand_features(counts)
     is_test = rows.periods >= len(counts) - people.test
     categories = [rows.names.index("season"), rows.names.index("region")]
-    model = lightgbm.LGBMRegressor(random_state=0, **_TREES)
-    model.fit(rows.table[~is_test], rows.targets[~is_test], categorical_feature=categories)
-    found = model.predict(rows.table[is_test])
-    return np.asarray(found, dtype=np.float64).reshape(people.test, -1)
+    known, targets, asked = rows.table[~is_test], rows.targets[~is_test], rows.table[is_test]
+    light = lightgbm.LGBMRegressor(random_state=0, **_TREES)
+    light.fit(known, targets, categorical_feature=categories)
+    extreme = xgboost.XGBRegressor(random_state=0, **_XGBOOST)
+    extreme.fit(known, targets)
+    return {
+        name: np.asarray(model.predict(asked), dtype=np.float64).reshape(people.test, -1)
+        for name, model in (("LightGBM", light), ("XGBoost", extreme))
+    }
 
 
 def _score(forecast: Floats, people: Demand) -> tuple[float, float, float]:

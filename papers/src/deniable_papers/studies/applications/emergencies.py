@@ -26,6 +26,7 @@ _HISTORY = 0.3
 _TRAINING = 0.8
 _NEAR = 500.0  # meters within which earlier calls count
 _BUSY = 40  # calls that make a station known
+_DETOUR = 1.35  # how much longer roads are than straight lines
 _RUSH = (7, 8, 16, 17, 18)
 _DENSITY = NAMES.index("density")
 _NEAREST = NAMES.index("nearest station")
@@ -42,6 +43,8 @@ class Emergencies:
     facts: PlaceFeatures
     is_dense: npt.NDArray[np.bool_]
     """Whether the calls are where there are more earlier ones than on average."""
+    usual_density: float
+    """How many earlier calls there are around an earlier call on average."""
 
     @property
     def training(self) -> int:
@@ -53,6 +56,14 @@ class Emergencies:
         """The hour of the day of each call."""
         return np.asarray(self.calls.times.astype("datetime64[h]").astype(np.int64) % 24)
 
+    def describe(self, places: Floats) -> Floats:
+        """What a model sees of each call: all of its place from these points, such as the reported ones."""
+        features = self.facts.compute(places)
+        route = _DETOUR * features[:, _NEAREST]
+        is_dense = features[:, _DENSITY] > self.usual_density
+        travel = 60 * route / find_speed(is_dense, self.hours)
+        return np.hstack([features, route[:, None], travel[:, None], self.known_columns()])
+
     def known_columns(self) -> Floats:
         """What is known of a call besides its place: its hour, weekday and kind."""
         weekdays = (self.calls.times.astype("datetime64[D]").astype(np.int64) + 3) % 7
@@ -60,8 +71,10 @@ class Emergencies:
         return np.column_stack([self.hours, weekdays, kinds]).astype(np.float64)
 
 
-COLUMNS = (*NAMES, "hour", "weekday", "kind")
-"""What a model sees; the first ones are made from the noisy point."""
+COLUMNS = (*NAMES, "route distance", "travel time", "hour", "weekday", "kind")
+"""What a model sees; all before the hour are made from the noisy point. The route is 1.35 times the distance
+to the nearest station, and the travel time that of driving it at the usual speed.
+"""
 CATEGORIES = ("station", "area", "hour", "weekday", "kind")
 
 
@@ -83,22 +96,23 @@ def load_emergencies(seed: int, run: int = 0) -> Emergencies:
     history, rest = calls.select(is_public), calls.select(~is_public)
     areas = np.unique(history.townships, return_inverse=True)[1]
     facts = PlaceFeatures(stations, history.locations, areas, _NEAR)
-    usual = facts.compute(history.locations)[:, _DENSITY].mean()
-    return Emergencies(rest, history, facts, facts.compute(rest.locations)[:, _DENSITY] > usual)
+    usual = float(facts.compute(history.locations)[:, _DENSITY].mean())
+    return Emergencies(rest, history, facts, facts.compute(rest.locations)[:, _DENSITY] > usual, usual)
+
+
+def find_speed(is_dense: npt.NDArray[np.bool_], hours: npt.NDArray[np.int64]) -> Floats:
+    """How fast an ambulance drives, in km/h: 30 to a dense place, else 50; in rush hours three quarters."""
+    return np.where(is_dense, 30.0, 50.0) * np.where(np.isin(hours, _RUSH), 0.75, 1.0)
 
 
 def simulate_minutes(emergencies: Emergencies, seed: int, run: int) -> Floats:
-    """How long each call waits: to turn out, to drive from the nearest station, and for accidents a bit more.
-
-    A dense place is driven to at 30 km/h, another at 50 km/h, in rush hours at three quarters of that.
-    """
+    """How long each call waits: to turn out, to drive from the nearest station, for accidents a bit more."""
     draw = numbers_from(seed, "minutes", run)
     calls = emergencies.calls
     kilometers = emergencies.facts.compute(calls.locations)[:, _NEAREST]
-    speed = np.where(emergencies.is_dense, 30.0, 50.0)
-    speed *= np.where(np.isin(emergencies.hours, _RUSH), 0.75, 1.0)
+    speed = find_speed(emergencies.is_dense, emergencies.hours)
     waiting = draw.lognormal(np.log(3), 0.45, calls.n)
-    driving = 60 * 1.35 * kilometers / speed * draw.lognormal(0, 0.25, calls.n)
+    driving = 60 * _DETOUR * kilometers / speed * draw.lognormal(0, 0.25, calls.n)
     return np.asarray(waiting + driving + 0.8 * (calls.kinds == "Traffic"))
 
 

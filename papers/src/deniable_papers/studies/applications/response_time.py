@@ -68,6 +68,8 @@ class ResponsePoint:
     moved: float
     """How far a place is from the true one on average, in meters."""
     mae: float
+    mape: float
+    """The mean absolute error as a part of the true minutes."""
     rmse: float
     rmse_sd: float
     """The standard deviation of the error over runs, each with its own minutes and noise."""
@@ -101,13 +103,15 @@ class Case:
 
 
 _STATED: dict[float | None, tuple[str, ...]] = {
-    None: ("1.97", "1.96", "2.06", "2.11", "3.22"),
-    100.0: ("2.08", "2.08", "2.13", "2.15"),
+    None: ("1.97", "1.96", "2.06", "", "3.22"),
+    100.0: ("2.08", "2.08", "2.13", ""),
     300.0: ("2.45", "2.47", "2.49", "2.46"),
     1000.0: ("3.03", "3.01", "3.03", "3.02"),
     2000.0: ("3.16", "3.15", "3.15", "3.11"),
 }
-"""Root mean squared errors by radius, a column for each of MODELS."""
+"""Root mean squared errors by radius, a column for each of MODELS. They were measured without a travel time,
+which LASSO, being linear, learns much from where places are near the true ones: it has none there.
+"""
 _STATED_REMAPPED = {100.0: "2.11", 300.0: "2.44", 1000.0: "2.98", 2000.0: "3.14"}
 _STATED_TRUE_TEST = {300.0: "2.12"}
 _MOVED = {
@@ -154,8 +158,10 @@ def reproduce(
             waiting = []
 
 
-_Scores = tuple[float, dict[str, tuple[float, float, float]]]
-"""How far places moved; each model's mean absolute error, root mean squared error, and R^2."""
+_Scores = tuple[float, dict[str, tuple[float, float, float, float]]]
+"""How far places moved; each model's mean absolute error, root mean squared error, R^2, and mean absolute
+error as a part of the truth.
+"""
 
 
 def measure_case(case: Case) -> _Scores:
@@ -168,10 +174,10 @@ def measure_case(case: Case) -> _Scores:
         words = int(numbers_from(case.seed, *labels).integers(1 << 62))
         places = emergencies.sanitize_places(known, case.protocol, case.radius, case.remapped, words)
     moved = float(great_circle(known.calls.locations, places).mean())
-    table = np.hstack([known.facts.compute(places), known.known_columns()])
+    table = known.describe(places)
     asked = table
     if case.tested == "true places":
-        asked = np.hstack([known.facts.compute(known.calls.locations), known.known_columns()])
+        asked = known.describe(known.calls.locations)
     end = known.training
     found = {}
     for name in case.models:
@@ -180,10 +186,11 @@ def measure_case(case: Case) -> _Scores:
     return moved, found
 
 
-def _score(predicted: Floats, truth: Floats) -> tuple[float, float, float]:
+def _score(predicted: Floats, truth: Floats) -> tuple[float, float, float, float]:
     errors = predicted - truth
     squares = float((errors**2).mean())
-    return float(np.abs(errors).mean()), math.sqrt(squares), 1 - squares / float(truth.var())
+    relative = float((np.abs(errors) / truth).mean())  # minutes are positive
+    return float(np.abs(errors).mean()), math.sqrt(squares), 1 - squares / float(truth.var()), relative
 
 
 def _summarize(case: Case, found: Sequence[_Scores]) -> Iterator[ResponsePoint]:
@@ -210,6 +217,7 @@ def _summarize(case: Case, found: Sequence[_Scores]) -> Iterator[ResponsePoint]:
             rmse=float(scores[:, 1].mean()),
             rmse_sd=spread,
             r2=float(scores[:, 2].mean()),
+            mape=float(scores[:, 3].mean()),
             runs=len(found),
             seed=case.seed,
             stated_moved=_find_stated_distance(case) if dataset == REAL else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable_papers.studies.applications.demand import DemandPoint
 from deniable_papers.studies.plot.lines import Lines, plot_lines
@@ -28,21 +28,35 @@ def _draw_level(row: DemandPoint) -> dict[str, Any] | None:
     return {"color": "gray", "linestyle": dashes, "linewidth": 0.9, "label": label}
 
 
+class _Drawn(NamedTuple):
+    """A row for one of the two errors; all else is the row's."""
+
+    row: DemandPoint
+    measure: str
+    refused: None = None
+
+    @property
+    def error(self) -> float:
+        """The mean absolute error, or the root of the mean squared one."""
+        return self.row.mae if self.measure == "MAE" else self.row.rmse
+
+
 _LINES = Lines(
     title=lambda _: "Demand by region, from sanitized regions",
-    panel=lambda row: f"{row.dataset}, {row.protocol.upper()}",
-    kind=lambda row: row.dataset,
-    line=lambda row: row.model,
-    x=lambda row: row.epsilon,
-    y=lambda row: row.mae,
-    reach=lambda row: 2 * row.mae_sd,
-    level=_draw_level,
+    panel=lambda drawn: f"{drawn.row.dataset}, {drawn.row.protocol.upper()}: {drawn.measure}",
+    kind=lambda drawn: f"{drawn.row.dataset} {drawn.measure}",
+    line=lambda drawn: drawn.row.model,
+    x=lambda drawn: drawn.row.epsilon,
+    y=lambda drawn: drawn.error,
+    reach=lambda drawn: 2 * drawn.row.mae_sd if drawn.measure == "MAE" else 0.0,
+    level=lambda drawn: _draw_level(drawn.row),
     ticks=lambda epsilon: f"{epsilon:g}",
-    labels=("epsilon of a record", "mean absolute error, records"),
+    labels=("epsilon of a record", "error, records"),
     layout={"columns": 2, "legend_columns": 2},
 )
 
 
 def plot_demand(rows: Sequence[DemandPoint]) -> Figure:
-    """Each model's error at each epsilon, with two standard deviations; level lines are exact counts."""
-    return plot_lines(_LINES, [row for row in rows if row.epsilon is None or row.model != _NOT_DRAWN])
+    """Each model's MAE, with two standard deviations, and RMSE by epsilon; level lines are exact counts."""
+    drawn = [row for row in rows if row.epsilon is None or row.model != _NOT_DRAWN]
+    return plot_lines(_LINES, [_Drawn(row, measure) for row in drawn for measure in ("MAE", "RMSE")])

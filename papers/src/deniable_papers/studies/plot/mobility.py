@@ -23,15 +23,24 @@ _BASELINES = {
     "sample": ("sample, no noise", "dashdot"),
 }
 _LOSSES = "what a person can lose, at most"
+_DAYS = "each day alone: Smp[GRR], epsilon 1"
 
 
 def plot_mobility(rows: Sequence[MobilityPoint]) -> Figure:
-    """Errors with norm-sub, errors as published beside the paper's figure, and true losses by epsilon."""
+    """Errors with norm-sub, errors as published beside the paper's figure, and true losses by epsilon.
+
+    Where days were estimated alone, their errors have a panel of their own.
+    """
     done = drawable([row for row in rows if row.epsilon is not None])
+    days = [row for row in done if row.figure != "week"]
+    week = [row for row in done if row.figure == "week"]
     baselines = [row for row in rows if row.epsilon is None]
 
     def draw(axes: Axes, panel: tuple[str, Sequence[MobilityPoint]]) -> None:
         kind, members = panel
+        if kind == _DAYS:
+            _draw_days(axes, members)
+            return
         if kind == _LOSSES:
             _draw_losses(axes, members)
         else:
@@ -40,15 +49,32 @@ def plot_mobility(rows: Sequence[MobilityPoint]) -> Figure:
         axes.set_yscale("log")
         axes.set_xlabel("epsilon, as claimed")
 
-    steps = grouped(done, lambda row: row.consistency)
+    steps = grouped(week, lambda row: row.consistency)
     parts: dict[str, tuple[str, Sequence[MobilityPoint]]] = {
         f"estimates by {step}" + (", as published" if step == "clip" else ""): (step, members)
         for step, members in steps.items()
     }
-    parts[_LOSSES] = (_LOSSES, next(iter(steps.values())))
+    if week:
+        parts[_LOSSES] = (_LOSSES, next(iter(steps.values())))
+    if days:
+        parts[_DAYS] = (_DAYS, days)
     how = f"{format_count(done[0].runs, 'run')}, seed {done[0].seed}, bars of two standard errors"
-    title = f"A week of visits, {done[0].people:,} people, 28 unions of days: {how}"
+    whom = f"{week[0].people:,} people, 28 unions of days" if week else "each day alone"
+    title = f"A week of visits, {whom}: {how}"
     return panels(parts, draw, title, columns=3, size=_SIZE, legend_columns=1)
+
+
+def _draw_days(axes: Axes, members: Sequence[MobilityPoint]) -> None:
+    """The errors of each day, by what is done to the estimates; they are lines of their own names."""
+    lines = grouped(members, lambda row: f"a day, {row.consistency}")
+    for name, line in lines.items():
+        reach = [2 * (row.stderr or 0.0) for row in line]
+        numbers = range(1, len(line) + 1)
+        look = looks(lines)[name]
+        axes.errorbar(numbers, [row.rmse for row in line], reach, label=name, capsize=1.5, **look)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("day of the week")
+    axes.set_ylabel("error of a share (RMSE)")
 
 
 def _draw_errors(axes: Axes, members: Sequence[MobilityPoint]) -> None:

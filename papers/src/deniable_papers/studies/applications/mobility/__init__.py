@@ -27,12 +27,15 @@ from deniable_papers.studies.applications.mobility.reports import (
     measure_uniform,
 )
 from deniable_papers.studies.applications.mobility.statement import state_week
-from deniable_papers.studies.applications.mobility.week import Week, load_week
+from deniable_papers.studies.applications.mobility.week import Week, load_week, take_day
 from deniable_papers.studies.applications.processes import run_tasks
 from deniable_papers.studies.sweep import Progress, checked_methods
 
-__all__ = ["EPSILONS", "METHODS", "RUNS", "MobilityPoint", "reproduce", "state_guarantees"]
+__all__ = ["EPSILONS", "METHODS", "PARTS", "RUNS", "MobilityPoint", "reproduce", "state_guarantees"]
 
+PARTS = ("week", "day")
+DAY_EPSILON = 1.0
+"""The budget of a day that is estimated alone."""
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 RUNS = 10
 METHODS: dict[str, tuple[Method, Noise]] = {
@@ -61,6 +64,8 @@ _STATED: dict[tuple[str, str], Sequence[float]] = {
 class MobilityPoint:
     """The error of one method at one epsilon, and what it truly loses."""
 
+    figure: str = "week"
+    """What is estimated: all unions of days of the week, or one day, such as "day 3"."""
     method: str
     noise: str
     epsilon: float | None
@@ -112,14 +117,22 @@ def reproduce(
     seed: int = 1,
     progress: Progress | None = None,
     processes: int | None = None,
+    parts: Iterable[str] | None = None,
 ) -> Iterator[MobilityPoint]:
     """Two rows for each method and epsilon, as they are done: with norm-sub, and clipped as published.
 
-    Two baselines come first, unless methods are named: shares that are alike, and reports without noise.
+    Two baselines come first, unless methods are named: shares that are alike, and reports without noise. The
+    part `day` estimates each day alone, by Smp[GRR] at epsilon 1; only the week is measured unless it is
+    named.
     """
+    chosen = checked_methods(parts or PARTS[:1], PARTS, runs, seed, "a part")
     names = checked_methods(methods, METHODS, runs, seed)
     budgets = [positive_epsilon(epsilon) for epsilon in epsilons]
     tasks = [_Task(name, epsilon, runs, seed) for name in names for epsilon in budgets]
+    if "day" in chosen:
+        yield from _measure_days(runs, seed)
+    if "week" not in chosen:
+        return
     if methods is None:
         yield from _measure_baselines(runs, seed)
     for rows in run_tasks(_measure, tasks, progress, processes):
@@ -151,6 +164,36 @@ def _measure_baselines(runs: int, seed: int) -> Iterator[MobilityPoint]:
             runs=len(found),
             seed=seed,
         )
+
+
+def _measure_days(runs: int, seed: int) -> Iterator[MobilityPoint]:
+    """Each day alone: everybody who is there reports one attribute by GRR, and loses epsilon, no more."""
+    week = _load()
+    for day in range(week.days):
+        alone = take_day(week, day)
+        numbers = numbers_from(seed, "mobility", "day", day)
+        made = [
+            make_reports(alone, "sample", "fresh", DAY_EPSILON, int(numbers.integers(1 << 62)))
+            for _ in range(runs)
+        ]
+        losses = count_losses(alone, made[0])
+        errors = [measure_errors(alone, reports) for reports in made]
+        for step in STEP_NAMES:
+            found = [error[step] for error in errors]
+            yield MobilityPoint(
+                figure=f"day {day + 1}",
+                method="sample",
+                noise="fresh",
+                epsilon=DAY_EPSILON,
+                consistency=step,
+                rmse=float(np.mean(found)),
+                stderr=_find_stderr(found),
+                loss=losses.worst,
+                loss_mean=losses.mean,
+                people=alone.people,
+                runs=runs,
+                seed=seed,
+            )
 
 
 def _find_stderr(found: Sequence[float]) -> float | None:

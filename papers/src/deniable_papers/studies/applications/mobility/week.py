@@ -63,6 +63,13 @@ class Week:
         return found
 
 
+def take_day(week: Week, day: int) -> Week:
+    """The visits of one day, from 0 on, as a week of one day; only its people are counted."""
+    there = week.day == day
+    _, person = np.unique(week.person[there], return_inverse=True)
+    return Week(person, np.zeros(person.size, dtype=np.int64), week.values[there], week.ks, days=1)
+
+
 def load_week() -> Week:
     """MS-FIMU without foreign tourists: real visits and durations, five attributes that are simulated."""
     visits = load_visits(foreign=False)

@@ -1,0 +1,52 @@
+"""Lists the protocols for asking again by name, for the command line: each made from k and one epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from deniable.formatting import Printed
+from deniable.rounds.bitflip import BitFlip
+from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+
+
+@final
+@dataclass(frozen=True)
+class RepeatedProtocol(Printed):
+    """A row of the table: which function makes a mechanism for asking again, and how it is called."""
+
+    function: Callable[..., Memoized | HashedMemoized | BitFlip]
+    make: Callable[[int, float], Memoized | HashedMemoized | BitFlip]
+    """Calls the function for k values: epsilon bounds all reports of one value, half of it one report."""
+
+    def __str__(self) -> str:
+        return f"Protocol {self.name}: {self.title}"
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        """The first paragraph of the function's documentation."""
+        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
+
+
+def _halve(
+    function: Callable[[int, float, float], Memoized | HashedMemoized],
+) -> Callable[[int, float], Memoized | HashedMemoized]:
+    return lambda k, epsilon: function(k, epsilon / 2, epsilon)
+
+
+REPEATED: dict[str, RepeatedProtocol] = {
+    row.name: row
+    for row in (
+        *(RepeatedProtocol(function, _halve(function)) for function in (l_grr, l_sue, l_oue, l_osue, l_soue)),
+        RepeatedProtocol(loloha, _halve(loloha)),
+        RepeatedProtocol(dbitflip, lambda k, epsilon: dbitflip(k, epsilon, k)),
+    )
+}
+"""Every protocol for asking again, by name; `dbitflip` reports all bits, and no second noise hides them."""
