@@ -122,3 +122,11 @@ def test_an_interrupted_run_keeps_its_finished_rows(tmp_path: Path) -> None:
     assert len(rows) >= 3
     assert all(row["accuracy"] is not None for row in rows)
     assert f"not complete: {len(rows):,} finished rows kept in {table}" in err
+
+
+def test_the_page_of_papers_has_every_figure() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for entry in ENTRIES:
+        stated = [row for row in rows if entry.shown.what in row and f"`{entry.command}`" in row]
+        assert len(stated) == 1, entry.shown.what

@@ -70,7 +70,7 @@ def command_of(words: Sequence[str]) -> tuple[click.Command, click.Context, list
     """The command that these words call, and its own arguments."""
     command: click.Command = commands
     context, rest = click.Context(commands, info_name="deniable"), list(words)
-    while isinstance(command, click.Group) and rest:
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         _, found, rest = command.resolve_command(context, rest)
         assert found is not None
         command, context = found, click.Context(found, context, info_name=found.name)
