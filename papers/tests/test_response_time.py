@@ -60,7 +60,7 @@ def test_errors_are_within_their_margin(rows: list[ResponsePoint]) -> None:
 
 def test_route_and_travel_time_are_made_from_the_given_place() -> None:
     known = emergencies.load_emergencies(1)
-    station = np.tile(known.facts.stations[:1], (known.calls.n, 1))
+    station = np.tile(np.asarray(known.facts.stations)[:1], (known.calls.n, 1))
     true, moved = known.describe(known.calls.locations), known.describe(station)
     nearest, route, travel = (
         emergencies.COLUMNS.index(name) for name in ("nearest station", "route distance", "travel time")

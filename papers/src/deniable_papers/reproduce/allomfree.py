@@ -26,7 +26,7 @@ _COLUMNS = (
 EXPERIMENT = Experiment(
     name="allomfree",
     shows=(Shown("ALLOMFREE", "figures of MSE_avg by epsilon_infinity and epsilon_1"),),
-    minutes=(4, 0.3),
+    minutes=(1, 0.2),
     data="nursery, adult, ms-fimu, census-income, synthetic; or your own",
     about="""Two rounds on one attribute (ALLOMFREE).
 

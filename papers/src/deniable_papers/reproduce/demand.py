@@ -21,7 +21,7 @@ _COLUMNS = (
 EXPERIMENT = Experiment(
     name="demand",
     shows=(Shown("Firefighters", "MAE and RMSE of calls by region and day"),),
-    minutes=(5, 0.5),
+    minutes=(3, 0.2),
     data="simulated, montgomery (simulated stand-in)",
     about="""Demand by region, from sanitized regions.
 

@@ -74,7 +74,7 @@ def _count_differing(rows: Sequence[Any], _asked: Asked) -> list[str]:
 EXPERIMENT = Experiment(
     name="fairness",
     shows=(Shown("Fairness", "accuracy, SPD, EOD, OAD and DI by epsilon"),),
-    minutes=(25, 1),
+    minutes=(35, 0.3),
     data="adult-26k, acs-coverage, lsac",
     about="""Sanitized attributes, accuracy and fairness.
 

@@ -24,7 +24,7 @@ _COLUMNS = (
 EXPERIMENT = Experiment(
     name="forecasting",
     shows=(Shown("Mobility forecasts", "RMSE of noisy inputs and of noisy gradients"),),
-    minutes=(20, 0.5),
+    minutes=(4, 0.1),
     data="paris-mobility",
     about="""Forecasts of counts of people over time.
 

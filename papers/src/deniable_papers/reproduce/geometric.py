@@ -82,7 +82,7 @@ def _list_notes(rows: Sequence[Any], _asked: Asked) -> list[str]:
 EXPERIMENT = Experiment(
     name="geometric",
     shows=(Shown("Geometric noise", "the conjecture that the truncated geometric mechanism is best"),),
-    minutes=(30, 0.3),
+    minutes=(2, 0.1),
     data="simulated",
     about="""Does the geometric mechanism estimate best?
 

@@ -73,7 +73,7 @@ def _list_tables(rows: Sequence[Any], asked: Asked) -> list[Table]:
 EXPERIMENT = Experiment(
     name="learning",
     shows=(Shown("This project", "classifiers from reports, and attacks on them"),),
-    minutes=(20, 1),
+    minutes=(6, 0.3),
     data="adult-26k",
     about="""Classifiers that learn from sanitized data.
 

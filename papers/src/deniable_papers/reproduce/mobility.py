@@ -26,7 +26,7 @@ EXPERIMENT = Experiment(
         Shown("Mobility reports", "RMSE by epsilon over 28 unions of days"),
         Shown("Mobility reports", "shares of one day by Smp[GRR], epsilon 1", "--part day"),
     ),
-    minutes=(3, 0.5),
+    minutes=(2, 0.2),
     data="ms-fimu-visits, ms-fimu-marginals",
     about="""Reports of a week of visits (MS-FIMU).
 

@@ -31,7 +31,7 @@ _COLUMNS = (
 EXPERIMENT = Experiment(
     name="response-time",
     shows=(Shown("Ambulances", "RMSE, MAE, MAPE and R2 of response times, by radius"),),
-    minutes=(5, 0.5),
+    minutes=(4, 0.2),
     data="montgomery (simulated stand-in)",
     about="""Response times, from noisy places.
 

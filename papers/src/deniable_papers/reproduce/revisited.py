@@ -28,7 +28,7 @@ _COLUMNS: tuple[Column, ...] = (
 EXPERIMENT = Experiment(
     name="revisited",
     shows=(Shown("Revisiting", "figures of MSE against ASR, classical and refined protocols"),),
-    minutes=(15, 1),
+    minutes=(6, 0.5),
     data="simulated, adult; or your own",
     about="""Error against attack success, by protocol.
 

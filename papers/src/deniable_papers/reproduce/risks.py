@@ -48,7 +48,7 @@ EXPERIMENT = Experiment(
         Shown("Risks", "figure 14: AIF-ACC of RS+FD, and the same on ACS", "--figure sampled-attribute"),
         Shown("Risks", "figures 6 and 17: AIF-ACC of RS+RFD, right and wrong priors", "--figure rsrfd"),
     ),
-    minutes=(4 * 24 * 60, 1.5),
+    minutes=(5 * 24 * 60, 1),
     data="adult, acs, nursery; or your own",
     about="""Attacks on values, attributes and people.
 

@@ -23,7 +23,7 @@ _COLUMNS = (
 EXPERIMENT = Experiment(
     name="synthetic-mobility",
     shows=(Shown("Synthetic mobility", "people by days of a week: linear program, 8 % error"),),
-    minutes=(1, 0.2),
+    minutes=(1, 0.1),
     data="ms-fimu-visits",
     about="""Synthetic weeks of people (MS-FIMU).
 

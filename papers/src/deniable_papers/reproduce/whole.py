@@ -48,7 +48,7 @@ _COLUMNS: tuple[Column, ...] = (
 EXPERIMENT = Experiment(
     name="whole",
     shows=(Shown("This project", "whole reports of RS+FD, RS+RFD and ALLOMFREE"),),
-    minutes=(60, 1),
+    minutes=(10, 0.5),
     data="adult, ms-fimu; or your own",
     about="""Whole reports against their tallies.
 
