@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -465,6 +466,43 @@ def test_closed_forms_of_fakes_of_nobody(parts: list[tuple[str, int, float]]) ->
         marginal = mechanism.marginal(j)
         assert marginal.p[0] == pytest.approx((law.p + (d - 1) * s) / d, rel=1e-12)
         assert marginal.q[0] == pytest.approx((law.q + (d - 1) * s) / d, rel=1e-12)
+
+
+def test_fakes_err_more_than_a_sample_of_the_same_loss() -> None:
+    """How many times the variance of the best sample, ss, at f = 1 / k: a report of a sample with fakes added
+    and without its name tells less.
+    """
+    best = float(np.mean(smp([20] * 5, 1.0, "ss").marginal(0).variance(1, 0.05))) * 5
+    assert best == pytest.approx(16.66, abs=6e-3)
+    printed = {"ss": 5.0, "plh": 5.29, "oue-z": 5.56, "olh": 5.57, "oue-r": 5.67, "sue-z": 5.89, "hr": 7.03}
+    for protocol, times in printed.items():
+        mechanism = rsfd([20] * 5, 1.0, protocol)
+        assert mechanism.loss() == pytest.approx(1.0, abs=1e-9)
+        assert float(np.mean(mechanism.marginal(0).variance(1, 0.05))) / best == pytest.approx(
+            times, abs=6e-3
+        )
+
+
+def test_uniform_bits_would_be_a_wrong_fake_of_bits() -> None:
+    """Of six values with p = 1/2 and q = 1/4, among two attributes: what people who differ in one answer
+    lose, over all reports. With coins like those of nobody's bits it is ln 2.
+    """
+    p, q, k = Fraction(1, 2), Fraction(1, 4), 6
+    losses = []
+    for coin in (Fraction(1, 2), q):  # of a fake's bits
+        ratios = []
+        for bits in itertools.product((0, 1), repeat=k):
+            coins = [[p if v == own else q for v in range(k)] for own in range(k)]
+            chances = [
+                math.prod(c if bit else 1 - c for c, bit in zip(row, bits, strict=True)) for row in coins
+            ]
+            fake = math.prod(coin if bit else 1 - coin for bit in bits)
+            ratios.append([chance / fake for chance in chances])
+        least = min(map(min, ratios))
+        worst = max((max(row) + least) / (min(row) + least) for row in ratios)
+        losses.append(math.log(worst))
+    assert losses == pytest.approx([1.090, math.log(2)], abs=6e-4)
+    assert rsfd([6, 6], math.log(3), "oue-z").loss("attribute") == pytest.approx(losses[1], abs=1e-9)
 
 
 @pytest.mark.parametrize("protocol", REALISTIC_FAKES)
