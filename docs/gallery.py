@@ -71,7 +71,8 @@ def realistic_fakes() -> Figure:
 
 def error_and_attack() -> Figure:
     """Error against attack: classical and robust protocols, exact and by the published formulas."""
-    return plot_risks.tradeoffs_plot(list(tradeoffs.reproduce(runs=1, users=5000)))
+    rows = list(tradeoffs.reproduce(runs=1, users=5000))
+    return plot_risks.tradeoffs_plot(list(tradeoffs.mark_front(rows)))
 
 
 def made_up_reports() -> Figure:

@@ -9,7 +9,7 @@ from deniable_papers.studies.plot.crosstabs import plot_crosstabs
 EXPERIMENT = Experiment(
     name="crosstabs",
     shows=(Shown("This project", "tables of two answers"),),
-    minutes=(5, 0.5),
+    minutes=(15, 0.2),
     data="simulated, adult",
     about="""Tables of two answers, as specified and ours.
 

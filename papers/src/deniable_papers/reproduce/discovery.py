@@ -9,7 +9,7 @@ from deniable_papers.studies.plot.discovery import plot_discovery
 EXPERIMENT = Experiment(
     name="discovery",
     shows=(Shown("This project", "strings that nobody listed"),),
-    minutes=(30, 1),
+    minutes=(30, 0.5),
     data="simulated",
     about="""Strings nobody listed, specified and ours.
 

@@ -121,7 +121,7 @@ def _warn(_rows: Sequence[Any], asked: Asked) -> Iterator[str]:
 EXPERIMENT = Experiment(
     name="poisoning",
     shows=(Shown("Data poisoning", "gains of RPA, RIA and MGA, and what defenses leave"),),
-    minutes=(15, 0.5),
+    minutes=(12, 0.2),
     data="simulated, adult; or your own",
     about="""Made-up reports against each defense.
 

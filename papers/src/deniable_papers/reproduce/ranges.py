@@ -9,7 +9,7 @@ from deniable_papers.studies.plot.ranges import plot_ranges
 EXPERIMENT = Experiment(
     name="ranges",
     shows=(Shown("This project", "ranges of many values"),),
-    minutes=(10, 0.5),
+    minutes=(2, 0.2),
     data="simulated",
     about="""Ranges of many values, specified and ours.
 

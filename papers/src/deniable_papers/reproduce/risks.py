@@ -43,7 +43,12 @@ _COLUMNS: tuple[Column, ...] = (
 EXPERIMENT = Experiment(
     name="risks",
     shows=(
-        Shown("Risks", "figure 1: values of several surveys (plausible deniability)", "--figure value"),
+        Shown(
+            "Risks",
+            "figure 1: values of several surveys (plausible deniability)",
+            "--figure value",
+            minutes=(8, 0.1),
+        ),
         Shown("Risks", "figures of RID-ACC: people found again, SMP and RS+FD", "--figure reidentify"),
         Shown("Risks", "figure 14: AIF-ACC of RS+FD, and the same on ACS", "--figure sampled-attribute"),
         Shown("Risks", "figures 6 and 17: AIF-ACC of RS+RFD, right and wrong priors", "--figure rsrfd"),

@@ -8,7 +8,7 @@ from deniable_papers.studies.plot.shuffle import plot_shuffle
 EXPERIMENT = Experiment(
     name="shuffle",
     shows=(Shown("This project", "what a crowd hides"),),
-    minutes=(5, 0.5),
+    minutes=(1, 0.1),
     data="none",
     about="""What a crowd hides, as specified and ours.
 

@@ -99,7 +99,7 @@ class PoisoningPoint:
     covered: float | None = None
     """How often the 95 % interval of a target holds the true share."""
     width: float | None = None
-    """How wide these intervals are, on average."""
+    """How wide these intervals are, on average; one that no share is in, with so few fakes, is 0 wide."""
     note: str | None = None
     refused: str | None = None
 
@@ -282,7 +282,7 @@ def _defend(
     def see(shares: Floats, low: Floats, high: Floats, honest: Floats = before.frequencies) -> _Seen:
         holds = (low[targets] <= truth) & (truth <= high[targets])
         gain = float((shares - honest)[targets].sum())
-        return _Seen(gain, float(holds.mean()), float((high - low)[targets].mean()))
+        return _Seen(gain, float(holds.mean()), float(np.nan_to_num(high - low)[targets].mean()))
 
     found = {
         "nothing": see(after.frequencies, *after.interval()),
