@@ -274,3 +274,14 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def format_allowed(allowed: range) -> str:
+    """How many options may be chosen, in words.
+
+    >>> format_allowed(range(3, 4)), format_allowed(range(4)), format_allowed(range(1, 4))
+    ('exactly 3', 'at most 3', '1 to 3')
+    """
+    if len(allowed) == 1:
+        return f"exactly {allowed[0]}"
+    return f"{allowed[0]} to {allowed[-1]}" if allowed[0] else f"at most {allowed[-1]}"

@@ -13,7 +13,8 @@ from deniable.arrays import Integers
 from deniable.domain.answer import SELF, checked_label, composed, is_missing, label_of, quote, to_list
 from deniable.domain.domain import NO_ANSWER, Domain, refuse_many_values
 from deniable.errors import InvalidParameter, InvalidValue, find_nearest, suggest_name
-from deniable.formatting import Printed, format_count, shorten_names
+from deniable.exact import whole_number
+from deniable.formatting import Printed, format_allowed, format_count, shorten_names
 
 _UNKNOWN = -2
 _SHOWN = 8
@@ -116,15 +117,24 @@ def _repeats(labels: tuple[str, ...]) -> bool:
 class Several(Printed):
     """Options of which all that apply are chosen, or none. A study asks about each with yes or no.
 
-    Each option is an attribute, so that it takes its part of epsilon, or of the sampling: ask about few.
+    Each option is an attribute, so that it takes its part of epsilon, or of the sampling: ask about few. If
+    people choose exactly so many options, or at most so many, a report of some options (near sets) errs less.
 
     >>> print(Several(["tv", "radio", "web"]))
     all that apply of 3 options: tv, radio, web
+    >>> print(Several(["tv", "radio", "web"], at_most=2))
+    at most 2 of 3 options: tv, radio, web
     """
 
     options: tuple[str, ...]
+    exactly: int | None = None
+    """How many options everybody chooses, where that is known."""
+    at_most: int | None = None
+    """How many options people choose at most."""
 
-    def __init__(self, options: Iterable[object]) -> None:
+    def __init__(
+        self, options: Iterable[object], exactly: int | None = None, at_most: int | None = None
+    ) -> None:
         try:
             known = Categories(options).labels
         except InvalidParameter as problem:
@@ -140,7 +150,33 @@ class Several(Printed):
                     "these' where none applies"
                 )
         object.__setattr__(self, "options", known)
+        object.__setattr__(self, "exactly", exactly)
+        object.__setattr__(self, "at_most", at_most)
+        list_allowed(exactly, at_most, len(known))
+
+    @property
+    def allowed(self) -> range | None:
+        """How many options people may choose; None where any number is."""
+        return list_allowed(self.exactly, self.at_most, len(self.options))
 
     def __str__(self) -> str:
         listed = shorten_names(self.options, _SHOWN)
-        return f"all that apply of {format_count(len(self.options), 'option')}: {listed}"
+        many = "all that apply" if self.allowed is None else format_allowed(self.allowed)
+        return f"{many} of {format_count(len(self.options), 'option')}: {listed}"
+
+
+def list_allowed(exactly: int | None, at_most: int | None, options: int) -> range | None:
+    """How many of so many options people may choose; None where any number is.
+
+    >>> list_allowed(3, None, 10), list_allowed(None, 3, 10), list_allowed(None, None, 10)
+    (range(3, 4), range(0, 4), None)
+    """
+    if exactly is not None and at_most is not None:
+        raise InvalidParameter("people choose exactly so many options, or at most so many; give one of them")
+    for name, number in (("exactly", exactly), ("at_most", at_most)):
+        if number is not None:
+            most = whole_number(
+                f"{name}, how many options people choose,", number, 1, options - 1, "questions"
+            )
+            return range(most if name == "exactly" else 0, most + 1)
+    return None

@@ -23,7 +23,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "scale": ("scale", "privacy", "epsilon", "queries"),
     "dates": ("dates", "by", "privacy", "epsilon", "queries"),
     "yes_no": ("yes_no",),
-    "several": ("several",),
+    "several": ("several", "exactly", "at_most"),
     "text": ("alphabet", "longest", "cut", "levels"),
     "code": ("bits", "levels"),
 }
@@ -179,7 +179,7 @@ def _build_question(kind: str, table: dict[str, Any]) -> Domain | Several:
     if kind == "several":
         if not isinstance(table["several"], list | tuple):
             raise InvalidParameter(f"several is a list of options, got {table['several']!r}")
-        return Several(table["several"])
+        return Several(table.pop("several"), **table)
     if kind == "text":
         return Text(**table)
     if kind == "code":

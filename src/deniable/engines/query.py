@@ -213,7 +213,11 @@ class Query:
         """The row holds as many attributes as a report does."""
         texts = [quote(counting.columns[0].name) for counting in self.countings[first : first + member.d]]
         if member.reports_all:
-            return " AND ".join(f"{text} IS NOT NULL" for text in texts)
+            is_there = [f"{text} IS NOT NULL" for text in texts]
+            if (marked := member.marked) is not None:
+                yes = " + ".join(f"CASE WHEN {text} = 0 THEN 1 ELSE 0 END" for text in texts)
+                is_there.append(f"{yes} BETWEEN {marked[0]} AND {marked[-1]}")
+            return " AND ".join(is_there)
         counted = " + ".join(f"CASE WHEN {text} IS NULL THEN 0 ELSE 1 END" for text in texts)
         return f"{counted} = {member.reported}"
 

@@ -16,7 +16,7 @@ from deniable.errors import InvalidReport
 from deniable.mechanisms import Mechanism, PackedSubset, Tally, Unary
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.shapes import bits
-from deniable.records import Records
+from deniable.records import RecordMechanism, Records
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,6 +97,9 @@ class RowReader:
                 sound[who] &= packed.find_canonical()
                 reports.append((who, packed))
         sound &= self.form.mechanism.can_hold(is_held)
+        for member, first, _ in self.form.mechanism.members:
+            if member.marked is not None:
+                sound &= _find_possible(member, reports[first : first + member.d], n)
         if self.form.group is not None:
             numbers = self.read_groups(batch)
             sound &= (numbers >= 0) & (numbers < self.form.group[1])
@@ -170,7 +173,22 @@ class RowReader:
             contents, is_whole = _read_numbers(arrays, columns, slice(None))
             if not is_whole[0] or not from_columns(contents, columns, part)[1][0]:
                 return f"a report is not in its canonical form: {part.form}"
+        impossible = next((member.form for member, _, _ in mechanism.members if member.marked), None)
+        if impossible is not None:
+            return f"a report is not in its canonical form: {impossible}"
         return "a report has a part that is missing"
+
+
+def _find_possible(
+    member: RecordMechanism, reports: Sequence[tuple[Integers | slice, Array | PackedWords]], n: int
+) -> Flags:
+    """Which of n rows can be reports of a member all of whose attributes are reported together."""
+    columns = []
+    for who, column in reports:
+        assert isinstance(column, np.ndarray)
+        columns.append(np.zeros(n, dtype=column.dtype))
+        columns[-1][who] = column
+    return member.find_possible(columns)
 
 
 def _tally_part(part: Mechanism, reports: Array | PackedWords) -> Tally:

@@ -348,6 +348,17 @@ class Mixed(Pairs):
         return np.asarray(self.chance * real + (1 - self.chance) * fake * shares.sum())
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Named(Pairs):
+    """A report supports the one value that it names: `table` has how likely, by rows of true values."""
+
+    table: Floats
+
+    def squares(self, weights: Floats) -> Floats:
+        return np.asarray(weights**2 @ self.table.T)
+
+
 @lru_cache(maxsize=4)
 def collisions_of_three(k: int, g: int, together: float) -> Floats:
     """How likely v + i and v + j fall into v's bucket, for i and j from 1 - k to k - 1.

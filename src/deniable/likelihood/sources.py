@@ -37,6 +37,7 @@ from deniable.metric.line import GeometricChannel
 from deniable.randomness import FULL
 from deniable.randomness.simulated import seeded
 from deniable.records import RecordMechanism
+from deniable.records.near import Tick
 from deniable.rounds import MemoizedMean
 
 Source = Mechanism | Matrix | Law | Marginal | Channel | GeometricChannel | Sequence[Sequence[float]] | Array
@@ -89,6 +90,13 @@ def _build_set_problem(source: SetMechanism, data: Tally | Array) -> Counted | C
         draw = partial(_redraw, source, tally.n, True)
         return _count_supports(tally, np.full(source.k, source.law.q), source.law.gain, draw)
     return _list_reports(source, np.asarray(data))
+
+
+@_build.register
+def _build_tick_problem(source: Tick, data: Tally | Array) -> Counted:
+    """One answer of a near report is a channel of two values."""
+    tally = data if isinstance(data, Tally) else source.tally(data)
+    return _count_outputs(_build_table(source.table()), tally, ())
 
 
 @_build.register

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.arrays import Array
 from deniable.domain import NO_ANSWER, Categories, Coarse, Domain, View, checked_text, refuse_missing
+from deniable.domain.categories import list_allowed
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import whole_number
@@ -62,6 +63,10 @@ class Attribute:
     """The attribute of which this says whether it is answered, where no answer is none of its values."""
     answered: int | None = None
     """How many people in a thousand are expected to answer, where that is not all of them."""
+    exactly: int | None = None
+    """How many options of its question everybody chooses, where that is known."""
+    at_most: int | None = None
+    """How many options of its question people choose at most."""
 
     def __post_init__(self) -> None:
         checked_text(self.name, "an attribute's name")
@@ -81,6 +86,9 @@ class Attribute:
                 f"{self.name!r} says whether {self.answers!r} is answered: its values are yes and no",
                 "questions",
             )
+        if self.several is None and (self.exactly, self.at_most) != (None, None):
+            text = f"{self.name!r} is no option of a question, so that nobody chooses some of its options"
+            raise InvalidParameter(text, "questions")
         if self.answered is not None:
             what = f"answered of {self.name!r}, people in a thousand who are expected to answer,"
             whole_number(what, self.answered, 1, EVERYBODY - 1, reason="answered")
@@ -127,19 +135,23 @@ class Attribute:
             "several": self.several,
             "answers": self.answers,
             "answered": self.answered,
+            "exactly": self.exactly,
+            "at_most": self.at_most,
         }
         return fields | {name: value for name, value in optional.items() if value is not None}
 
     @staticmethod
     def read_fields(data: object) -> Json:
         """The fields of an attribute but for its domain, from `to_dict`."""
-        optional = ("missing", "only_if", "several", "answers", "answered")
+        numbers = ("answered", "exactly", "at_most")
+        optional = ("missing", "only_if", "several", "answers", *numbers)
         there = [name for name in optional if isinstance(data, dict) and name in data]
         fields = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
-        for name in ("name", *(field for field in there if field not in ("only_if", "answered"))):
+        for name in ("name", *(field for field in there if field not in ("only_if", *numbers))):
             fields[name] = checked_string(fields[name], name)
-        if "answered" in fields:
-            fields["answered"] = checked_integer(fields["answered"], "answered")
+        for name in numbers:
+            if name in fields:
+                fields[name] = checked_integer(fields[name], name)
         if "only_if" in fields:
             condition = checked_fields(fields["only_if"], "a condition", ("name", "values"))
             values = [
@@ -156,6 +168,11 @@ def list_several(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, 
         if attribute.several is not None:
             several.setdefault(attribute.several, []).append(attribute)
     return {name: tuple(options) for name, options in several.items()}
+
+
+def find_allowed(options: Sequence[Attribute]) -> range | None:
+    """How many of the options of a question people may choose; None where any number is."""
+    return list_allowed(options[0].exactly, options[0].at_most, len(options))
 
 
 def list_questions(attributes: Sequence[Attribute]) -> list[str]:
@@ -222,12 +239,15 @@ def check_questions(
         if name in by_name or len(options) < 2:
             text = f"{name!r} has two options or more, and is not an attribute itself"
             raise InvalidParameter(text, "questions")
-        if len({(attribute.missing, attribute.only_if, attribute.answered) for attribute in options}) > 1:
+        limits = {(attribute.exactly, attribute.at_most) for attribute in options}
+        applying = {(attribute.missing, attribute.only_if, attribute.answered) for attribute in options}
+        if len(limits) > 1 or len(applying) > 1:
             text = (
                 f"the options of {name!r} apply to the same people, who answer or not, and have one policy "
-                "for missing answers"
+                "for missing answers and one limit on how many are chosen"
             )
             raise InvalidParameter(text, "questions")
+        find_allowed(options)
     _check_tables(attributes)
     _check_levels(attributes, policies)
     for attribute in attributes:

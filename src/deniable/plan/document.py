@@ -19,6 +19,7 @@ from deniable.domain.parsed import as_domain
 from deniable.engines import TableForm
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import log_up, whole_number
+from deniable.formatting import format_allowed
 from deniable.frames import file_kind, files
 from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import (
@@ -29,6 +30,7 @@ from deniable.plan.attribute import (
     LabeledMechanism,
     Missing,
     check_questions,
+    find_allowed,
     list_changed,
     list_domains,
     list_levels,
@@ -54,7 +56,7 @@ from deniable.plan.strict_json import (
     refuse_long,
 )
 from deniable.plan.texts import Texts
-from deniable.records import RecordMechanism, Sample
+from deniable.records import NearSets, RecordMechanism, Sample
 from deniable.records.single import as_record_mechanism
 from deniable.tickets import PublicKey
 
@@ -115,6 +117,7 @@ class PlanDocument:
         extras = {member.name: self.extras(member) for member in self.attributes}
         check_questions(self.attributes, extras, self.missing)
         self._check_levels()
+        self._check_near()
         if self.known is not None:
             check_known(self.known, self.attributes)
         self._check_texts()
@@ -186,6 +189,23 @@ class PlanDocument:
                 raise InvalidParameter(
                     f"a report holds one level of a question, and not {member.reported} of its attributes",
                     "tables",
+                )
+
+    def _check_near(self) -> None:
+        """Refuse near sets of anything but all options of a question, with its limit and without answers that
+        are drawn at random.
+        """
+        questions = {options: find_allowed(options) for options in list_several(self.attributes).values()}
+        for member, first, _ in self.mechanism.members:
+            attributes = self.attributes[first : first + member.d]
+            if isinstance(member, NearSets) and (
+                questions.get(attributes) != member.allowed or self.missing_of(attributes[0]) != "refuse"
+            ):
+                raise InvalidParameter(
+                    f"near sets are for all options of one question, of which people choose "
+                    f"{format_allowed(member.allowed)}, and whose answers are not missing; got "
+                    f"{attributes[0].name!r} first",
+                    "near",
                 )
 
     def _check_texts(self) -> None:

@@ -72,10 +72,12 @@ def _(part: Fake) -> Json:
 @_part_to_dict.register
 def record_to_dict(part: RecordMechanism) -> Json:
     """A record mechanism as its kind, its parts and its numbers."""
-    parts = [_part_to_dict(inner) for inner in getattr(part, part.part_field)]
+    inside = getattr(part, part.part_field) if part.part_field else ()
+    parts = {part.part_field: [_part_to_dict(inner) for inner in inside]} if part.part_field else {}
     numbers = {name: getattr(part, name) for name in part.numbers}
     lists = {name: list(listed) for name in part.lists if (listed := getattr(part, name)) is not None}
-    return {"kind": part.kind, part.part_field: parts} | numbers | lists
+    thresholds = {name: str(getattr(part, name)) for name in part.thresholds}
+    return {"kind": part.kind} | parts | numbers | thresholds | lists
 
 
 def record_from_dict(data: object, ks: Sequence[int]) -> RecordMechanism:
@@ -90,16 +92,22 @@ def _read_record(data: object, sizes: _Sizes, kinds: Sequence[str]) -> RecordMec
     kind = checked_kind(data, "a record mechanism", kinds)
     made_by = RECORD_MECHANISMS[kind]
     lists = [name for name in made_by.lists if isinstance(data, dict) and name in data]
-    names = ("kind", made_by.part_field, *made_by.numbers, *lists)
+    inside = [made_by.part_field] if made_by.part_field else []
+    names = ("kind", *inside, *made_by.numbers, *made_by.thresholds, *lists)
     fields = checked_fields(data, f"a {kind} record mechanism", names)
     numbers: Json = {name: checked_integer(fields[name], name) for name in made_by.numbers}
+    numbers |= {name: checked_threshold(fields[name], name) for name in made_by.thresholds}
     for name in lists:
         numbers[name] = tuple(checked_integer(item, name) for item in checked_list(fields[name], name))
-    read = _MEMBERS[made_by.part_field]
     members = [
-        read(item, sizes, made_by) for item in checked_list(fields[made_by.part_field], made_by.part_field)
+        _MEMBERS[field](item, sizes, made_by)
+        for field in inside
+        for item in checked_list(fields[field], field)
     ]
-    return made_by.build(members, **numbers)
+    record = made_by.build(members, **numbers)
+    for _ in () if inside else record.mechanisms:
+        sizes.take()
+    return record
 
 
 def _read_part(data: object, sizes: _Sizes, inside: type[RecordMechanism]) -> object:

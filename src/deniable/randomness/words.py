@@ -84,6 +84,12 @@ class Rows(ABC):
         """
         return self
 
+    def key_record(self, columns: Indices) -> Rows:
+        """The words; on a device whose secret gives its noise, those of a whole record, a value per row of
+        the columns.
+        """
+        return self
+
     def of(self, people: Sequence[str]) -> Rows:
         """The words that these people, by name, keep."""
         raise InvalidParameter(
@@ -224,6 +230,17 @@ class DeviceRows(FreshRows):
         message = self.message + encode_label("noise") + round_label + attribute_label
         noise = KeyedRows(self.secret, message, self._or_none(values), self.width)
         return replace(self, fresh=noise)
+
+    def key_record(self, columns: Indices) -> DeviceRows:
+        if self.round is None:
+            return self
+        round_label, attribute_label = map(encode_label, (self.round, self.attribute))
+        message = self.message + encode_label("noise") + round_label + attribute_label
+        words = [
+            _Keyed(self.secret, message + encode_label(bytes(record))).take(self.width)
+            for record in columns.T.astype(np.uint8).tolist()
+        ]
+        return replace(self, fresh=DrawnRows(np.array(words, dtype=np.uint64).reshape(self.n, self.width)))
 
     def _or_none(self, values: Indices | None) -> Indices:
         return np.full(self.n, -1, dtype=np.int64) if values is None else values

@@ -4,6 +4,7 @@ from deniable.records.base import RecordMechanism
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
 from deniable.records.named import Calibration, equal_part, rsfd, rsrfd, smp, spl
+from deniable.records.near import NearBits, NearSets, near_bits, near_sets
 from deniable.records.reports import Records
 from deniable.records.sample import Sample
 from deniable.records.single import Single
@@ -16,6 +17,8 @@ __all__ = [
     "Faked",
     "Guessed",
     "Imitated",
+    "NearBits",
+    "NearSets",
     "Prior",
     "RecordMechanism",
     "Records",
@@ -23,6 +26,8 @@ __all__ = [
     "Single",
     "Split",
     "equal_part",
+    "near_bits",
+    "near_sets",
     "rsfd",
     "rsrfd",
     "smp",

@@ -44,11 +44,13 @@ class RecordMechanism(Printed, ABC):
     kind: ClassVar[str]
     """What it is called in a plan."""
     part_field: ClassVar[str] = "parts"
-    """What its parts are called in a plan."""
+    """What its parts are called in a plan; empty where its numbers say everything."""
     numbers: ClassVar[tuple[str, ...]] = ()
     """The numbers that a plan holds in addition to its parts, by name."""
     lists: ClassVar[tuple[str, ...]] = ()
     """The lists of numbers that a plan holds too, by name, where they are not None."""
+    thresholds: ClassVar[tuple[str, ...]] = ()
+    """The thresholds that a plan holds too, by name."""
     nests: ClassVar[bool] = False
     """Whether it can be a part of a split."""
     takes_records: ClassVar[bool] = False
@@ -179,12 +181,36 @@ class RecordMechanism(Printed, ABC):
         """Which records, one per column, can report just the attributes, one per row, that are true."""
         return np.asarray(present.all(axis=0))
 
+    @property
+    def marked(self) -> range | None:
+        """How many of its yes/no answers a report can say yes to, which is value 0; None where any number."""
+        return None
+
+    @property
+    def form(self) -> str:
+        """What reports of all attributes together are, in words, where some cannot have been sent."""
+        return ""
+
+    @final
+    def find_possible(self, columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
+        """Which records can be reports of its attributes together, if each column is in canonical form."""
+        is_possible = np.ones(len(columns[0]), dtype=np.bool_)
+        if self.marked is not None:
+            yes = (np.stack(columns) == 0).sum(axis=0)
+            is_possible = (yes >= self.marked[0]) & (yes <= self.marked[-1])
+        return is_possible
+
     @final
     def from_bodies(self, bodies: Sequence[bytes]) -> tuple[Records, npt.NDArray[np.bool_]]:
         """The reports of those bodies that are in canonical form, and which they are."""
         columns, sound = self._read_bodies(bodies)
         for part, (who, column) in zip(self.mechanisms, columns, strict=True):
             sound[who[~part.canonical(column)]] = False
+        for member, first, _ in self.members:
+            if member.marked is not None:
+                who, _ = columns[first]
+                reports = [column for _, column in columns[first : first + member.d]]
+                sound[who[~member.find_possible(reports)]] = False
         if not sound.all():
             bodies = [body for body, good in zip(bodies, sound.tolist(), strict=True) if good]
             columns, _ = self._read_bodies(bodies)
@@ -326,9 +352,13 @@ class RecordMechanism(Printed, ABC):
             raise InvalidReport(
                 f"these records have {len(records.columns)} attributes, the record mechanism has {self.d}"
             )
-        return tuple(
+        tallies = tuple(
             part.tally(column) for part, column in zip(self.mechanisms, records.columns, strict=True)
         )
+        for member, first, _ in self.members:
+            if not member.find_possible(records.columns[first : first + member.d]).all():
+                raise InvalidReport(f"a report is not in its canonical form: {member.form}")
+        return tallies
 
     @final
     def tally_nothing(self) -> tuple[Tally, ...]:

@@ -23,6 +23,7 @@ from deniable.mechanisms.protocols import MOVED
 from deniable.records.base import RecordMechanism, checked_sizes
 from deniable.records.faked import Faked
 from deniable.records.fakes import Blank, Fake, Guessed, Imitated, Prior
+from deniable.records.near import NearBits, NearSets
 from deniable.records.sample import Sample
 from deniable.records.single import Single
 from deniable.records.split import Split
@@ -299,6 +300,6 @@ def _calibrate(make: Callable[[float], Faked], d: int, epsilon: float, calibrati
 
 
 RECORD_MECHANISMS: dict[str, type[RecordMechanism]] = {
-    kind.kind: kind for kind in (Single, Split, Sample, Faked)
+    kind.kind: kind for kind in (Single, Split, Sample, Faked, NearSets, NearBits)
 }
 """All record mechanisms by what a plan calls them. A new one is added here, and its class says the rest."""

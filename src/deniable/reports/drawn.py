@@ -25,6 +25,7 @@ from deniable.mechanisms import (
 )
 from deniable.metric import MetricMechanism
 from deniable.randomness.simulated import seeded
+from deniable.records.near import Tick
 from deniable.rounds import Memoized
 
 MOST_PEOPLE = 10**18
@@ -137,6 +138,14 @@ def _draw_metric_tally(
         row = mechanism._rows(value, value + 1)[0]
         outputs += generator.multinomial(counts[value], row / row.sum())
     return Tally(n, outputs)
+
+
+@draw_tally.register
+def _draw_tick_tally(mechanism: Tick, true_counts: npt.ArrayLike, generator: np.random.Generator) -> Tally:
+    """One answer of a near report: of people with a yes and of others, a binomial number says yes."""
+    counts, n = checked_counts(mechanism, true_counts)
+    yes = generator.binomial(counts, mechanism.table()[:, 0]).sum()
+    return Tally(n, np.array([yes, n - yes]))
 
 
 def is_drawn_directly(mechanism: Mechanism) -> bool:

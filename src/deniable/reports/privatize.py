@@ -14,8 +14,16 @@ from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, View, is_missing, people_of, refuse_missing, to_list
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.formatting import format_allowed
 from deniable.frames import column_names, columns_of, split_locations
-from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, Attribute, list_several
+from deniable.plan.attribute import (
+    NO_ANSWER_LABEL,
+    NOT_APPLICABLE,
+    YES_NO,
+    Attribute,
+    find_allowed,
+    list_several,
+)
 from deniable.randomness import Words, checked_source
 from deniable.reports.reports import Reports
 
@@ -213,7 +221,25 @@ def encode_columns(
                 encoded[attribute.name] = _encode_attribute(
                     document, attribute, by_column[attribute.name], encoded, by_name, read
                 )
+    for name, options in list_several(attributes).items():
+        allowed = find_allowed(options)
+        if allowed is not None:
+            _refuse_numbers(name, np.stack([encoded[option.name] for option in options]), allowed)
     return encoded
+
+
+def _refuse_numbers(name: str, codes: Integers, allowed: range) -> None:
+    """Refuse answers with too few or too many options; those that are missing or do not apply have none."""
+    chosen = (codes == YES_NO.labels.index("yes")).sum(axis=0)
+    is_answer = (codes >= 0).all(axis=0) & (codes < YES_NO.k).all(axis=0)
+    wrong = is_answer & ((chosen < allowed[0]) | (chosen > allowed[-1]))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        row = f"row {first}, counting from 0: " if chosen.size > 1 else ""
+        raise InvalidValue(
+            f"{row}answers to {name!r} choose {format_allowed(allowed)} of {len(codes)} options, got "
+            f"{chosen[first]}; nothing was reported"
+        )
 
 
 def _list_conditions(by_name: Mapping[str, Attribute], name: str) -> list[Attribute]:

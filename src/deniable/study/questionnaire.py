@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -127,7 +128,8 @@ def list_attributes(
             _refuse_random(name, policy, attributes.get(condition.name))
         if isinstance(question, Several):
             for option in question.options:
-                add(Attribute(f"{name}: {option}", YES_NO, policy, condition, several=name))
+                attribute = Attribute(f"{name}: {option}", YES_NO, policy, condition, several=name)
+                add(replace(attribute, exactly=question.exactly, at_most=question.at_most))
         elif policy == "value" and is_filled(question):
             answered = f"{name}: answered"
             if answered in questions:

@@ -29,6 +29,7 @@ from deniable.mechanisms import (
     Unary,
 )
 from deniable.metric import Averaged, Geometric, PlanarGeometric
+from deniable.records.near import Tick
 from deniable.rounds import BitFlip
 
 Reason = Literal["malformed", "version", "plan", "round", "size", "form"]
@@ -221,6 +222,7 @@ _READERS: Mapping[type[Mechanism], Callable[[Any], Reader]] = {
     Geometric: _output_reader,
     PlanarGeometric: _output_reader,
     Averaged: _output_reader,
+    Tick: _output_reader,
 }
 
 
