@@ -47,6 +47,7 @@ from deniable.plan.attribute import list_related
 from deniable.randomness.hashing import occupied_buckets
 from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.records import Faked
+from deniable.records.near import Near
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.study import Plan
 
@@ -124,6 +125,8 @@ class _Draw:
     """Whether a report does not say which they are."""
     chances: tuple[Fraction, ...]
     """How likely a report holds each of them, and that it is real."""
+    joined: bool = False
+    """Whether one draw decides the reports of all of them, so that guesses of them are not independent."""
 
     @property
     def scales(self) -> list[float]:
@@ -146,6 +149,9 @@ def _find_draws(source: Source) -> list[_Draw]:
         attributes = tuple(range(first, first + member.d))
         chances = tuple(map(member.chance_real, range(member.d)))
         reported = round(sum(chances))
+        if isinstance(member, Near):
+            sampled.append(_Draw(attributes, member.d, False, False, chances, joined=True))
+            continue
         if reported == member.d:
             always += attributes
             continue
@@ -233,7 +239,7 @@ def _among_fakes(mechanism: Faked, believed: Priors, times: int, seed: int) -> l
 
 
 def _profiles(draws: Sequence[_Draw], kept: _Chances, fresh: _Chances, seed: int) -> Iterator[ProfileSuccess]:
-    times, bound = len(kept[0]) - 1, any(draw.secret for draw in draws)
+    times, bound = len(kept[0]) - 1, any(draw.secret or draw.joined for draw in draws)
     only = draws[0]
     selection: Asked = "mixed"
     if all(draw.all for draw in draws):
@@ -294,6 +300,9 @@ def _combine_draws(draws: Sequence[_Draw], seed: int, right: Right) -> _Figures:
 
 
 def _of_draw(draw: _Draw, seed: int, right: Right) -> _Figures:
+    if draw.joined:  # all of them are guessed no more often than the one that is guessed least
+        least = min(chances[-1] for chances in right)
+        return _figures(least, least, math.fsum(chances[-1] for chances in right))
     if draw.all or draw.kept:
         return _same_again(draw, right)
     return _any(draw, right) if draw.reported == 1 else _draws_simulated(draw.reported, seed, right)

@@ -420,14 +420,13 @@ def _make_partial_pairs(plan: Plan, rounds: int) -> tuple[Pair, ...]:
     names = [name for name in values if name not in far]
     differ: list[tuple[str, ...]] = [(name,) for name in names]
     differ += [(names[i], names[j]) for i, j in couples(len(names), _MOST_COUPLES)]
-    return tuple(
-        (
-            (settle_record(document, first),) * rounds,
-            (settle_record(document, first | {name: last[name] for name in group}),) * rounds,
-        )
+    usual = settle_record(document, first)
+    others = (
+        settle_record(document, first | {name: last[name] for name in group})
         for group in differ
         if len(group) < len(names)  # else it is a pair already
     )
+    return tuple(((usual,) * rounds, (other,) * rounds) for other in others if other != usual)
 
 
 def _count_couples(plan: Plan) -> tuple[int, int]:

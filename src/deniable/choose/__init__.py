@@ -11,7 +11,7 @@ from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precision
 from deniable.choose.ranking import consider, consider_repeated
 from deniable.choose.risks import exposure, find_moved, warn_distant, warn_influence, warn_uninvited
 from deniable.choose.sizing import advise_epsilon, epsilon_needed, people_needed, plainer, warning
-from deniable.choose.task import RECORD_NAMES, Question
+from deniable.choose.task import RECORD_NAMES, Limited, Question
 from deniable.choose.views import Alone, Views, Wanted, choose_views
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "RECORD_NAMES",
     "Alone",
     "Considered",
+    "Limited",
     "Objective",
     "Precision",
     "Question",

@@ -208,11 +208,15 @@ class Reading:
 
     def noise(self, law: ReportLaw, f: float | None = None) -> float:
         """The variance from one report of a person who answered; with f, at that share."""
+        if self.share is not None and f is None:
+            return float(np.mean(law.variance(1, [self.share, 1 - self.share], "fixed")))
         noise = law.error(1, f) if self.table is None else _average_noise(self, law)
         return noise / self.answered**2
 
     def spread(self, law: ReportLaw) -> float:
         """The variance of what one person adds, if people are spread evenly over the values."""
+        if self.share is not None:
+            return self.share * (1 - self.share)
         if self.answers is not None:  # people without an answer add nothing
             return self._own_spread / self.answered
         if self.table is not None:
@@ -232,6 +236,10 @@ class Reading:
     """How much it weighs among what is read of the attribute, where errors are taken as they are."""
     parts: int | None = None
     """Into how many parts a whole is divided, where that is not by all of them."""
+    share: float | None = None
+    """The share of yes, the first of two values, where it is known on average: of options that people choose
+    some of.
+    """
     people: Callable[[float], int] | None = None
     """How many people a margin takes, where the error does not fall with the root of their number."""
 
@@ -262,16 +270,21 @@ SHARES = (Reading("share"),)
 
 
 @lru_cache(maxsize=256)
-def list_readings(domain: Domain, k: int, answered: float = 1.0) -> tuple[Reading, ...]:
+def list_readings(
+    domain: Domain, k: int, answered: float = 1.0, share: float | None = None
+) -> tuple[Reading, ...]:
     """What will be read of an attribute with k values: those of its domain, and "no answer" where it is one.
 
-    If only a part of the people are expected to have `answered`, it is what will be read of these.
+    If only a part of the people are expected to have `answered`, it is what will be read of these. `share` is
+    the average share of yes, of an option of which that is known.
 
     >>> [reading.what for reading in list_readings(Range(0, 100), 100)]
     ['group', 'mean']
     >>> [reading.what for reading in list_readings(Range(0, 100, step=10, open_high=True), 10)]
     ['share', 'median']
     """
+    if share is not None and k == 2 and answered == 1.0:
+        return (Reading("share", share=share),)
     if answered < 1.0:
         return tuple(_among(reading, domain, k, answered) for reading in list_readings(domain, k))
     if isinstance(domain, Number):

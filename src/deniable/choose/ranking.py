@@ -14,12 +14,23 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.choose.candidate import Considered, Option, Size, name_candidate, one_in, rounded
 from deniable.choose.objective import Objective
-from deniable.choose.task import BLOCKS, Allowed, Names, Protocols, Sizes, Task, checked_task
+from deniable.choose.task import (
+    BLOCKS,
+    LEAST_OF_BITS,
+    NEAR,
+    Allowed,
+    Names,
+    Protocols,
+    Sizes,
+    Task,
+    checked_task,
+)
 from deniable.choose.ways import Way, list_options, settle_protocols
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
 from deniable.formatting import format_digits
 from deniable.records.base import Per
+from deniable.records.near import MOST_ANSWERS
 from deniable.records.sample import MOST_WEIGHT
 
 _TRIED = 5  # budgets whose errors are computed, for each attribute
@@ -166,6 +177,9 @@ def _list_ways(task: Task) -> list[Way]:
     are, it is drawn by these.
     """
     ways = [Way(kind) for kind in task.kinds if kind != BLOCKS]
+    is_free = "SPL" in task.kinds and "SMP" in task.kinds  # nothing else was named
+    if NEAR not in task.kinds and is_free and task.together and task.per == "record" and task.forever is None:
+        ways.append(Way(NEAR))
     if BLOCKS in task.kinds:
         fixed, with_numbers = tuple(task.fixed), tuple(sorted((*task.fixed, *task.numbers)))
         choices = (everybody for everybody in dict.fromkeys((fixed, with_numbers)) if everybody)
@@ -253,6 +267,10 @@ def _several(task: Task) -> Iterator[Way]:
 
 def _rows(task: Task, way: Way) -> Iterator[Considered]:
     """A record mechanism with every attribute's own choice: what errs least, then what is smaller."""
+    refused = _refuse_near(task) if way.kind == NEAR else None
+    if refused is not None:
+        yield _impossible(task, way.kind, "adaptive", refused)
+        return
     try:
         among = [task.among(way.kind, j) for j in range(task.d)]
     except InvalidParameter as problem:
@@ -270,11 +288,27 @@ def _rows(task: Task, way: Way) -> Iterator[Considered]:
             yield lean
 
 
+def _refuse_near(task: Task) -> str | None:
+    """Why attributes cannot be reported together in near reports; None where they can."""
+    if task.per != "record":
+        return "a near report loses as much about one attribute as about all; use per = 'record'"
+    if not task.together:
+        return (
+            "near reports are for options of which people choose exactly or at most so many, and for 2 to "
+            f"{MOST_ANSWERS} yes/no answers"
+        )
+    if task.epsilon < LEAST_OF_BITS and any(members.limited is None for members in task.together):
+        return f"near bits are for an epsilon of {LEAST_OF_BITS:g} or more; below it, sampling errs less"
+    return None
+
+
 def _alternatives(task: Task, way: Way) -> Iterator[Considered]:
     """A record mechanism with one protocol for all attributes that have a choice."""
     try:
         among = [task.among(way.kind, j) for j in range(task.d)]
     except InvalidParameter:
+        return
+    if way.kind == NEAR:
         return
     free = [among[j] for j in task.free]
     common = [name for name in (free[0] if free else ()) if all(name in names for names in free)]

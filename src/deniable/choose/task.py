@@ -26,7 +26,7 @@ from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.protocols import MOVED
 from deniable.metric.means import MEANS
-from deniable.records import Prior
+from deniable.records import NearBits, NearSets, Prior, near_bits, near_sets
 from deniable.records.base import Per
 from deniable.records.fakes import NOT_METRIC
 from deniable.records.named import (
@@ -35,6 +35,7 @@ from deniable.records.named import (
     PUBLISHED_REALISTIC_FAKES,
     REALISTIC_FAKES,
 )
+from deniable.records.near import MOST_ANSWERS
 from deniable.rounds.named import FAKES_AGAIN, PUBLISHED_AGAIN
 
 Names = str | Iterable[str]
@@ -46,6 +47,12 @@ priors.
 SINGLE = ""  # one attribute has no such name
 BLOCKS = "SPL+SMP"
 """Some attributes from everybody, and one of the others."""
+NEAR = "NEAR"
+"""Options of a question, or yes/no answers, together in one report that is near the truth: near sets and near
+bits. All other attributes are reported by themselves.
+"""
+LEAST_OF_BITS = 2.0
+"""Below this epsilon sampling one answer errs less than near bits."""
 UNEQUAL = "SPL by importance"
 """All attributes from everybody, more important ones with more of epsilon."""
 
@@ -57,6 +64,42 @@ most 3 % larger.
 """
 _MOST_POOLED = 1 << 20  # values of a pool
 _MOST_SPENT = 5.5  # beyond this epsilon a pool has too few buckets
+
+
+@final
+@dataclass(frozen=True)
+class Limited:
+    """A question with options of which people choose so many."""
+
+    name: str
+    options: int
+    allowed: range
+
+    @property
+    def share(self) -> float:
+        """The share of people who have an option, on average, if all choose as many as they may."""
+        return self.allowed[-1] / self.options
+
+
+@final
+@dataclass(frozen=True)
+class Together:
+    """Attributes that one near report is about: options of a question, or yes/no answers."""
+
+    places: tuple[int, ...]
+    limited: Limited | None
+
+    @property
+    def protocol(self) -> str:
+        """What such reports are called."""
+        return "near_bits" if self.limited is None else "near_sets"
+
+    def build(self, epsilon: float) -> NearSets | NearBits:
+        """The mechanism at a budget."""
+        if self.limited is None:
+            return near_bits(len(self.places), epsilon)
+        allowed = self.limited.allowed
+        return near_sets(self.limited.options, allowed[-1], epsilon, at_most=len(allowed) > 1)
 
 
 @final
@@ -74,6 +117,8 @@ class Question:
     """The mechanism that it has whatever is chosen: metric attributes have a loss of their own."""
     numeric: bool = False
     """Whether it is a number whose mean is wanted."""
+    limited: Limited | None = None
+    """The question of which this is an option, where people choose some of them and all answer."""
 
     def __post_init__(self) -> None:
         whole_number("k, the number of values,", self.k, 2)
@@ -124,6 +169,21 @@ class Task:
             j for j, question in enumerate(self.questions) if question.numeric and j not in self.fixed
         )
 
+    @cached_property
+    def together(self) -> tuple[Together, ...]:
+        """The attributes that near reports can be about: options with a limit; and where the shares of yes/no
+        answers are guessed, or near reports are asked for by name, these as well.
+        """
+        places: dict[Limited | None, list[int]] = {}
+        for j, question in enumerate(self.questions):
+            if question.limited is not None or (question.k == 2 and j in self.free):
+                places.setdefault(question.limited, []).append(j)
+        if not (NEAR in self.kinds or (self.objective.f is not None and self.epsilon >= LEAST_OF_BITS)):
+            places.pop(None, None)
+        if not 2 <= len(places.get(None, ())) <= MOST_ANSWERS:
+            places.pop(None, None)
+        return tuple(Together(tuple(members), limited) for limited, members in places.items())
+
     @property
     def importance(self) -> tuple[float, ...]:
         """How much each attribute weighs."""
@@ -168,6 +228,11 @@ class Task:
             raise InvalidParameter(f"{which} is metric: {NOT_METRIC}")
         if attribute in self.fixed:
             return (given_name(self.fixed[attribute]),)
+        together = [members for members in self.together if attribute in members.places]
+        if kind == NEAR and together:
+            if self.protocols[attribute] not in (None, (together[0].protocol,)):
+                raise InvalidParameter(f"{self.label(attribute)} has a protocol of its own")
+            return (together[0].protocol,)
         means = MEANS if self.forever is None else TWO_ROUNDS_OF_MEANS
         known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
         allowed = self.protocols[attribute]
@@ -300,7 +365,7 @@ def kinds_for(d: int) -> tuple[str, ...]:
 
 
 def _checked_kinds(mechanisms: Names | None, d: int, priors: bool) -> tuple[str, ...]:
-    known = kinds_for(max(d, 2))
+    known = (*kinds_for(max(d, 2)), NEAR)
     kinds = None if mechanisms is None else _checked_names(mechanisms, "a record mechanism", known)
     if d == 1:
         return (SINGLE,)

@@ -23,7 +23,7 @@ from deniable.choose.candidate import (
     one_in,
 )
 from deniable.choose.objective import Objective
-from deniable.choose.task import BLOCKS, SINGLE, UNEQUAL, Task, count_reported
+from deniable.choose.task import BLOCKS, NEAR, SINGLE, UNEQUAL, Task, count_reported
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_digits
 from deniable.law.law import ReportLaw
@@ -101,7 +101,9 @@ class Way:
         if task.per == "attribute" or self.faked:
             return task.epsilon
         sharing = task.sharing
-        if self.kind == BLOCKS:
+        if self.kind == NEAR:
+            sharing -= sum(len(members.places) - 1 for members in task.together)
+        elif self.kind == BLOCKS:
             sharing = 1 + sum(j not in task.fixed for j in self.everybody)
         elif self.kind != "SPL":
             sharing = min(count_reported(self.kind) or 1, sharing)
@@ -114,6 +116,8 @@ class Way:
             return Single(parts[0]), order
         if self.kind == "SPL":
             return Split(parts), order
+        if self.kind == NEAR:
+            return self._build_near(task, parts)
         if self.kind == BLOCKS:
             sampled = self.sampled(task)
             before = [j for j in self.everybody if j < sampled[0]]
@@ -125,6 +129,22 @@ class Way:
         if size is None:
             return _build_faked(chosen, task.epsilon), order
         return Sample(parts, size, self._weights(task)), order
+
+    def _build_near(self, task: Task, parts: Sequence[Mechanism]) -> tuple[RecordMechanism, tuple[int, ...]]:
+        """One near report for all attributes that go together, and each other attribute by itself."""
+        budget = self._equal_part(task)
+        members: list[tuple[tuple[int, ...], Mechanism | RecordMechanism]] = [
+            (together.places, together.build(budget)) for together in task.together
+        ]
+        inside = {j for places, _ in members for j in places}
+        members += [((j,), part) for j, part in enumerate(parts) if j not in inside]
+        members.sort(key=lambda member: member[0][0])
+        order = tuple(j for places, _ in members for j in places)
+        if len(members) > 1:
+            return Split(tuple(member for _, member in members)), order
+        only = members[0][1]
+        assert isinstance(only, RecordMechanism), "attributes go together"
+        return only, order
 
 
 def settle_protocols(task: Task, way: Way, among: Sequence[tuple[str, ...]], lean: bool) -> Selection:
@@ -175,6 +195,11 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
                 law = Faked((mechanism,) * task.d).marginal(0)
                 add(name, mechanism, law, one_in(mechanism.part, Fraction(1)), prior)
 
+    together = [members for members in task.together if way.kind == NEAR and attribute in members.places]
+    if together:
+        tick = together[0].build(budget).tick
+        add(together[0].protocol, tick, tick.law, 1.0, prior)
+        return options
     if attribute in task.fixed:
         mechanism = task.fixed[attribute]
         known = None if mechanism.numeric else prior  # a number's guess is about halves of its range

@@ -35,9 +35,12 @@ _KINDS = {
     _BLOCKS: "everybody reports metric questions, maybe numbers, and one of the others, drawn at random",
     "RS+FD": "everybody reports all questions: one is real, and the others are fakes",
     "RS+RFD": "everybody reports all questions: one is real, and the others are fakes from public shares",
+    "NEAR": "everybody reports some options, or all yes/no answers, together, and every other question",
 }
 
-_REPEATED = {
+_OTHER_NAMES = {
+    "near_sets": "some options, probably chosen ones",
+    "near_bits": "yes/no answers, most of them probably true",
     "l_grr": "generalized randomized response with kept answers",
     "l_sue": "symmetric unary encoding with kept answers",
     "l_oue": "optimized unary encoding with kept answers",
@@ -339,8 +342,8 @@ def _name_protocol(name: str) -> str:
 
 def name_protocol_in_full(name: str) -> str:
     """The full name of a protocol of the papers; empty for others, which are words already."""
-    if name in _REPEATED:
-        return _REPEATED[name]
+    if name in _OTHER_NAMES:
+        return _OTHER_NAMES[name]
     row = PROTOCOLS.get(name)
     if row is None or name == "adaptive":
         return ""

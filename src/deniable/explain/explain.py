@@ -29,7 +29,7 @@ from deniable.explain.table_precision import explain_known, warn_groups
 from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
 from deniable.formatting import format_count, shorten_names
-from deniable.plan.attribute import list_questions
+from deniable.plan.attribute import Attribute, find_allowed, list_questions, list_several
 from deniable.plan.document import PlanDocument
 
 _MOST_NAMES = 6
@@ -193,7 +193,9 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
     per = considered[0].per if considered else "record"
     leveled = {level.name for levels in document.levels.values() for level in levels}
     readings = [
-        SHARES if attribute.name in leveled else list_readings(attribute.domain, part.k, attribute.turnout)
+        SHARES
+        if attribute.name in leveled
+        else list_readings(attribute.domain, part.k, attribute.turnout, _find_share(document, attribute))
         for attribute, part in document.pairs
     ]
     row = Considered.of(
@@ -206,6 +208,15 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         readings=readings,
     )
     return anticipate_levels(document.attributes, replace(row, per=per))
+
+
+def _find_share(document: PlanDocument, attribute: Attribute) -> float | None:
+    """The average share of people who have an option, where they choose some of all; None elsewhere."""
+    if attribute.several is None:
+        return None
+    options = list_several(document.attributes)[attribute.several]
+    allowed = find_allowed(options)
+    return None if allowed is None else allowed[-1] / len(options)
 
 
 def _wrap(paragraph: str) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from deniable.domain import Categories, Product
 from deniable.exact import round_up
 from deniable.explain.level_precision import explain_levels
-from deniable.formatting import format_up
-from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_several
+from deniable.formatting import format_allowed, format_up
+from deniable.plan.attribute import NOT_APPLICABLE, Attribute, find_allowed, list_several
 from deniable.plan.document import PlanDocument
 from deniable.plan.metric_losses import loss_to_random
+from deniable.randomness import FULL
+from deniable.records import NearSets
 
 _ALIKE = {
     **dict(zip("авеѕіјкмнорстухһԁԛԝ", "abesijkmhopctyxhdqw", strict=True)),  # Cyrillic
@@ -28,10 +30,7 @@ def explain_questions(document: PlanDocument) -> list[str]:
     lines = []
     for name, options in list_several(document.attributes).items():
         listed = ", ".join(attribute.option for attribute in options)
-        lines.append(
-            f"{name!r} asks for all that apply of {listed}: {len(options)} attributes with yes and no, each "
-            "of which takes its part of the budget, or of the sampling."
-        )
+        lines.append(_explain_options(document, name, options, listed))
     lines += _explain_tables(document)
     lines += explain_levels(document)
     for attribute, part in document.pairs:
@@ -60,6 +59,28 @@ def explain_questions(document: PlanDocument) -> list[str]:
             "round, within the loss of the plan."
         )
     return lines
+
+
+def _explain_options(document: PlanDocument, name: str, options: Sequence[Attribute], listed: str) -> str:
+    """What a question with options asks, and what a report says of it."""
+    allowed = find_allowed(options)
+    many = "all that apply" if allowed is None else format_allowed(allowed)
+    first = document.attributes.index(options[0])
+    for member, start, _ in document.mechanism.members:
+        if start == first and isinstance(member, NearSets):
+            number = "one" if member.size == 1 else f"{member.size}"
+            spare = ""
+            if member.spare:
+                spare = " Options that nobody sees stand for choices that are left free, and are not named."
+            return (
+                f"{name!r} asks for {many} of {listed}. A report names {number} of them, drawn at random: with "
+                f"probability {member.keep / FULL:.3f} from all sets with {member.least} or more chosen "
+                f"options, else from all others.{spare}"
+            )
+    return (
+        f"{name!r} asks for {many} of {listed}: {len(options)} attributes with yes and no, each of which "
+        "takes its part of the budget, or of the sampling."
+    )
 
 
 def _explain_tables(document: PlanDocument) -> list[str]:

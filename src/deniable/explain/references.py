@@ -20,7 +20,9 @@ from deniable.metric import (
     planar_geometric,
     square_wave,
 )
-from deniable.records import RecordMechanism
+from deniable.randomness import FULL
+from deniable.records import RecordMechanism, near_bits, near_sets
+from deniable.records.near import Tick
 from deniable.rounds import (
     BitFlip,
     HashedMemoized,
@@ -54,6 +56,11 @@ def _(part: Memoized) -> str:
         return "l_grr"
     first, second = _unary_kind(part.first), _unary_kind(part.second)
     return f"l_{first if first != second else ''}{second}ue"
+
+
+@name_protocol.register
+def _(part: Tick) -> str:
+    return "near_bits" if part.one + part.zero == FULL else "near_sets"
 
 
 @name_protocol.register
@@ -128,6 +135,8 @@ _OTHERS: Mapping[str, Callable[..., object]] = {
         hybrid,
         linear,
         square_wave,
+        near_sets,
+        near_bits,
     )
 }
 """What makes the mechanisms that are not in the table of protocols."""

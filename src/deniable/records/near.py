@@ -355,10 +355,6 @@ class NearSets(Near):
     def acronym(self) -> str:
         return "NEAR"
 
-    @property
-    def references(self) -> tuple[str, ...]:
-        return ("wang2018",)
-
     def describe_reported(self, names: Sequence[str]) -> str:
         return f"{self.size} of {quote_names(names)}, drawn so that chosen ones are likelier (near sets)"
 
@@ -424,10 +420,6 @@ class NearBits(Near):
     @property
     def acronym(self) -> str:
         return "NEAR"
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        return ("bhowmick2018",)
 
     def describe_reported(self, names: Sequence[str]) -> str:
         return f"{quote_names(names)} together, drawn so that many answers are true (near bits)"

@@ -342,7 +342,21 @@ def settle_record(document: PlanDocument, answers: Mapping[str, Any]) -> dict[st
         # people who say that they did not answer have no answer, and the others have one
         if attribute.answers in settled and settled.get(attribute.name) is not None:
             settled[attribute.name] = "no" if settled[attribute.answers] is None else "yes"
+    for options in list_several(document.attributes).values():
+        _settle_options(options, settled)
     return settled
+
+
+def _settle_options(options: Sequence[Attribute], settled: dict[str, Any]) -> None:
+    """Choose as many options as people may: the first of too many, and the last beside too few."""
+    allowed = find_allowed(options)
+    names = [option.name for option in options]
+    if allowed is None or any(settled.get(name) not in YES_NO.labels for name in names):
+        return
+    chosen = [name for name in names if settled[name] == "yes"][: allowed[-1]]
+    rest = [name for name in reversed(names) if name not in chosen]
+    chosen += rest[: max(allowed[0] - len(chosen), 0)]
+    settled |= {name: "yes" if name in chosen else "no" for name in names}
 
 
 def encode_alone(document: PlanDocument, attribute: Attribute, column: Any) -> Integers:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Never, final, get_args
 
 from deniable.choose import (
     Considered,
+    Limited,
     Objective,
     Question,
     Wanted,
@@ -74,7 +75,7 @@ from deniable.study.toml import list_options
 
 _ANYTHING = Objective()
 _MOST_EPSILON = 44.0  # of one answer: a little more, and no threshold out of 2^64 differs from certainty
-_MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD"}
+_MECHANISMS = {"split": "SPL", "sample": "SMP", "faked": "RS+FD", "near": "NEAR"}
 """What record mechanisms are called in studies, and where they are chosen."""
 _CALLED = {"spl": "split", "smp": "sample", "rsfd": "faked", "rs+fd": "faked"}
 """What a study calls record mechanisms that publications call otherwise."""
@@ -477,7 +478,9 @@ class Inquiry:
         """An attribute as the choice takes it."""
         domain = attribute.domain
         k = domain.k + len(list_extras(attribute))  # a number's is not used
-        readings = list_readings(domain, k, self.turnout(attribute))
+        limited = self._limit(attribute)
+        share = None if limited is None else limited.share
+        readings = list_readings(domain, k, self.turnout(attribute), share)
         importance = weigh_attribute(attribute, self.study.importance)
         if isinstance(domain, Product):
             weights = weigh_pairs(self.together, self.study.importance)
@@ -488,7 +491,17 @@ class Inquiry:
             importance,
             self.metric_mechanisms.get(attribute.name),
             isinstance(domain, Number),
+            limited,
         )
+
+    def _limit(self, attribute: Attribute) -> Limited | None:
+        """The question of an option of which people choose some, if everybody answers it."""
+        question = self.study.attributes.get(attribute.several or "")
+        if not isinstance(question, Several) or question.allowed is None:
+            return None
+        if list_extras(attribute) or attribute.missing == "random":
+            return None
+        return Limited(str(attribute.several), len(question.options), question.allowed)
 
 
 def _find_obstacle(study: Study, name: str) -> str:
