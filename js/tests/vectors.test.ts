@@ -57,7 +57,7 @@ const hostile = all.filter((one): one is Hostile => "refused" in one && !("typed
 
 it("has examples of every record mechanism, and hostile ones", () => {
   const kinds = new Set(sound.map((one) => JSON.parse(one.plan).mechanism.kind));
-  expect([...kinds].sort()).toEqual(["faked", "sample", "single", "split"]);
+  expect([...kinds].sort()).toEqual(["faked", "near-bits", "near-sets", "sample", "single", "split"]);
   expect(hostile.length).toBeGreaterThan(20);
 });
 

@@ -17,7 +17,7 @@ from deniable.engines.parquet import reports_schema, to_batch
 from deniable.reports.reports import Tallies
 from deniable.study import Plan
 from deniable.wire import Report, Wire
-from spec.make import groups, unlisted
+from spec.make import groups, near, unlisted
 from spec.make.vectors import (
     Case,
     answers_of,
@@ -52,6 +52,7 @@ def plans() -> Mapping[str, Plan]:
         "faked": faked()["faked oue-z"],
         **{name: nested()[name] for name in ("a sample last", "two samples", "age and place from everybody")},
         "known groups": groups.plans()["two questions"],
+        **{f"near, {name}": plan for name, plan in near.plans().items() if name != "three of ten"},
         "a name with a dot": of(dn.records.Split((dn.oue(9, 1.0), dn.grr(2, 1.0))), dotted),
         "a known group with a dot": of(dn.oue(5, 1.0)).with_known({"city.0": ["A", "B"]}),
     }

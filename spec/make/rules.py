@@ -20,7 +20,7 @@ from deniable.randomness import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from spec.make import groups, levels, products, questionnaires, unlisted
+from spec.make import groups, levels, near, products, questionnaires, unlisted
 from spec.make.vectors import (
     COLORS,
     INCOME,
@@ -347,6 +347,8 @@ def questions() -> Iterator[Case]:
         yield changed(questionnaires.changed(plan, change), refused, f"known, {name}")
     for name, why, plan, change in unlisted.changes():
         yield changed(questionnaires.changed(plan, change), why, f"text, {name}")
+    for name, reason, plan, change in near.changes():
+        yield changed(questionnaires.changed(plan, change), reason, f"near, {name}")
 
 
 VISIBLE = [
@@ -1019,6 +1021,7 @@ def loss_plans() -> dict[str, Plan]:
     """Every mechanism, fake, record mechanism and number of rounds that has a formula of its own."""
     found = one_of_each() | metric_of_each() | faked()
     found |= {name: plan for name, plan in nested().items() if len(plan.names) < 10}
+    found |= {f"near, {name}": plan for name, plan in near.sizes().items()}
     found |= {
         f"{make.__name__} {k}, {rounds} rounds": of(make(k, 1.0, 2.0), rounds=rounds)
         for make, k, rounds in (

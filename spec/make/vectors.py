@@ -29,7 +29,7 @@ from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
-from spec.make import groups, levels, products, questionnaires, unlisted
+from spec.make import groups, levels, near, products, questionnaires, unlisted
 from spec.make.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -529,6 +529,7 @@ PLANS: dict[str, Callable[[], dict[str, Plan]]] = {
     "levels": levels.plans,
     "known": groups.plans,
     "text": unlisted.plans,
+    "near": near.plans,
 }
 
 
@@ -542,6 +543,10 @@ def answers_of(plan: Plan) -> list[dict[str, Any]]:
         return products.answers_of(plan)
     if any(" by " in name for name in plan.names):
         return levels.answers_of(plan)
+    if any(member.kind.startswith("near") for member, _, _ in plan.mechanism.members) or any(
+        one.several == "dishes" for one in plan.document.attributes
+    ):
+        return near.answers_of(plan)
     if "works" in plan.names:
         return questionnaires.ANSWERS["distant" if "pay" in plan.names else "work"]
     if set(plan.names) == set(QUESTIONS):
@@ -604,6 +609,53 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
             }
 
 
+def near_cases() -> Iterator[dict[str, Any]]:
+    """Reports near the truth, those of special words, and reports that name too many options or too few."""
+    yield from cases("near")
+    plan, answer, words_of_each = near.special()
+    for i, words in enumerate(words_of_each):
+        report = report_from(plan, answer, bytes(32), words, 1, bytes(range(16)))
+        yield {
+            "name": f"three of ten, special words, {i}",
+            "plan": plan.to_json(),
+            "secret": bytes(32).hex(),
+            "round": 1,
+            "id": bytes(range(16)).hex(),
+            "answers": answer,
+            "words": [hex(word) for word in words],
+            "bytes": report.to_bytes().hex(),
+            "json": Wire(plan).to_json(report).decode(),
+        }
+    for name, plan, marked in near.marks():
+        right = report_from(plan, near.answers_of(plan)[0], bytes(32), [0, 0], 1, bytes(range(16)))
+        said = {option: int(j not in marked) for j, option in enumerate(plan.names)}
+        raw = right.to_bytes()[:29] + bytes(said[option] for option in plan.names)
+        known = {"name": name, "plan": plan.to_json(), "refused": "form"}
+        yield known | {"bytes": raw.hex()}
+        yield known | {"json": json_with(json.loads(Wire(plan).to_json(right)), report=said)}
+    for name in ("three of ten", "five answers", "two of five, beside a question"):
+        data = json.loads(near.plans()[name].to_json())
+        for figure in ("record", "attribute"):
+            less = {**data["losses"], figure: data["losses"][figure] - 2}
+            yield refused_plan(f"{name}, states less per {figure}", {**data, "losses": less}, "leaks")
+
+
+def near_device_cases() -> Iterator[dict[str, Any]]:
+    """Reports of near plans from a device's secret, and of answers that change."""
+    for name, plan in near.plans().items():
+        secret = hashlib.sha256(f"near, {name}".encode()).digest()
+        for i, given in enumerate(near.answers_of(plan)):
+            report = dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, 1)
+            yield {
+                "name": f"near, {name}, {i}",
+                "plan": plan.to_json(),
+                "secret": secret.hex(),
+                "round": 1,
+                "answers": given,
+                "report": report.to_bytes().hex(),
+            }
+
+
 def device_plans() -> dict[str, Plan]:
     """A plan of every kind that takes words."""
     some = {name: nested()[name] for name in ("a sample and fakes", "nested, no answer is random")}
@@ -645,6 +697,7 @@ def device_cases() -> Iterator[dict[str, Any]]:
                 "report": report.to_bytes().hex(),
             }
     yield from asked_cases()
+    yield from near_device_cases()
 
 
 def asked_cases() -> Iterator[dict[str, Any]]:
@@ -1123,6 +1176,7 @@ def code_cases() -> Iterator[dict[str, Any]]:
 FILES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{kind: partial(cases, kind) for kind in PLANS},
     "nested": nested_cases,
+    "near": near_cases,
     "hostile-reports": lambda: hostile_reports(
         one_of_each() | {"known": of(dn.grr(5, 1.0)).with_known({"arm": ["A", "B"]})}
     ),
@@ -1167,7 +1221,7 @@ def hostile(what: str, form: str) -> list[tuple[str, Case]]:
     """Hostile "reports" or "plans" of all files that have this form."""
     files = (f"hostile-{what}", f"metric/hostile-{what}")
     found = [one for file in files for one in read_file(file)]
-    for name, case in read_file("nested"):
+    for name, case in (*read_file("nested"), *read_file("near")):
         if "refused" in case and ("bytes" in case or "json" in case) == (what == "reports"):
             found.append((name, case))
     return [(name, case) for name, case in found if form in case]

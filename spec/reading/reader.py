@@ -29,6 +29,8 @@ REPEATED = ("memoized", "hashed-memoized", "memoized-mean", "bit-flip")
 METRIC = ("geometric", "planar-geometric")
 UNLISTED = ("text", "code")
 MEANS = ("duchi", "piecewise", "hybrid", "memoized-mean")
+NEAR = {"near-sets": ("options", "chosen", "spare", "size", "least"), "near-bits": ("answers", "least")}
+KINDS = ("single", "split", "sample", "faked", *NEAR)
 NUMBERS = {
     "direct": ("k", "keep"),
     "unary": ("k", "one", "zero"),
@@ -176,19 +178,20 @@ def check_content(plan: Data) -> None:
     must(len(asked) <= 4096, "attributes")
     sizes = []
     for one in asked:
-        some = ("missing", "only_if", "several", "answers", "answered")
+        some = ("missing", "only_if", "several", "answers", "answered", "exactly", "at_most")
         optional = [name for name in some if name in typed(one, dict)]
         check_text(typed(fields(one, "name", "domain", *optional)["name"], str))
         check_optional(one, plan["missing"])
         sizes.append(check_domain(one["domain"]))
     must(len({one["name"] for one in asked}) == len(asked), "names")
-    parts = [*check_record(plan["mechanism"], ("single", "split", "sample", "faked"))]
+    parts = [*check_record(plan["mechanism"], KINDS)]
     must(len(parts) == len(asked), "parts")
     for one, size, part in zip(asked, sizes, parts, strict=True):
         check_fit(plan, one, size, part)
     check_questions(asked)
     check_levels(asked, plan["missing"])
     check_combined(asked, plan["mechanism"])
+    check_near_sets(asked, plan["missing"], plan["mechanism"])
     cells = [part["noise"] for part in parts if part["kind"] == "planar-geometric"]
     must(sum(len(noise) * len(noise[0]) for noise in cells) <= 1 << 14, "cells")
     repeated = [part["kind"] in REPEATED or "kept" in part for part in parts]
@@ -242,6 +245,10 @@ def check_optional(one: Data, usual: str) -> None:
         typed(condition["name"], str)
         for value in typed(condition["values"], list):
             typed(value, str)
+    for name in ("exactly", "at_most"):
+        typed(one.get(name, 1), int)
+        must("several" in one or name not in one, "questions")
+    must(not {"exactly", "at_most"} <= set(one), "questions")
     if "answered" in one:
         between(one["answered"], 1, 999, "answered")
         policy = one.get("missing", usual)
@@ -289,7 +296,7 @@ def check_combined(asked: Sequence[Data], mechanism: Data) -> None:
     """A report has one level at most; levels of a range are a tree, and those of text leave no long gap."""
     at = 0
     for member in mechanism["parts"] if mechanism["kind"] == "split" else [mechanism]:
-        size = len(member.get("parts", [member]))
+        size = member_size(member)
         is_leveled = any(one["domain"]["kind"] == "coarse" for one in asked[at : at + size])
         must(member.get("reported", 1) == 1 or not is_leveled, "tables")
         at += size
@@ -335,8 +342,9 @@ def check_questions(asked: Sequence[Data]) -> None:
             others = [each for each in asked if each.get("several") == one["several"]]
             must(len(others) > 1 and one["several"] not in by_name, "questions")
             for each in others:
-                same = [each.get(name) == one.get(name) for name in ("missing", "only_if", "answered")]
-                must(all(same), "questions")
+                alike = ("missing", "only_if", "answered", "exactly", "at_most")
+                must(all(each.get(name) == one.get(name) for name in alike), "questions")
+            must(1 <= one.get("exactly", one.get("at_most", 1)) < len(others), "questions")
         if "answers" in one:
             about = by_name.get(one["answers"], {}).get("only_if")
             told = about == {"name": one["name"], "values": ["yes"]}
@@ -581,6 +589,9 @@ def kind_of(data: Any, allowed: Iterable[str]) -> str:
 def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
     """The mechanisms of all attributes, in order."""
     kind = kind_of(data, allowed)
+    if kind in NEAR:
+        yield from check_near(data)
+        return
     if kind == "faked":
         made = typed(fields(data, "kind", "fakes")["fakes"], list)
         must(len(made) > 1, "parts")
@@ -592,14 +603,76 @@ def check_record(data: Any, allowed: Sequence[str]) -> Iterator[Data]:
     parts = typed(fields(data, "kind", "parts", *more)["parts"], list)
     must(len(parts) == 1 if kind == "single" else len(parts) > 1, "parts")
     for part in parts:
-        nested = isinstance(part, dict) and part.get("kind") in ("sample", "faked", "split", "single")
+        nested = isinstance(part, dict) and part.get("kind") in KINDS
         if kind == "split" and nested:
-            yield from check_record(part, ("sample", "faked"))
+            yield from check_record(part, ("sample", "faked", *NEAR))
         else:
             yield check_mechanism(part, NUMBERS)
     if kind == "sample":
         between(data["reported"], 1, len(parts), "reported")
         check_weights(data)
+
+
+def check_near(data: Data) -> list[Data]:
+    """Near sets or near bits, and the attributes that one draw decides."""
+    kind = data["kind"]
+    fields(data, "kind", *NEAR[kind], "keep")
+    for name in NEAR[kind]:
+        typed(data[name], int)
+    keep = threshold(data["keep"])
+    if kind == "near-bits":
+        between(data["answers"], 2, 31, "near")
+        between(data["least"], 1, data["answers"], "near")
+    else:
+        between(data["options"], 2, 100, "near")
+        between(data["chosen"], 1, data["options"] - (data["spare"] == 0), "near")
+        between(data["spare"], 0, data["chosen"], "near")
+        between(data["size"], 1, data["options"] + data["spare"] - 1, "near")
+        between(data["least"], 1, min(data["chosen"], data["size"]), "near")
+    near, far = near_and_far(data)
+    must(near > 0 and far > 0 and near + far < 1 << 32, "near")
+    must(keep * fewest(near) > (F - keep) * most(far), "likelier")
+    return [{"kind": "tick", "k": 2}] * data.get("options", data.get("answers", 0))
+
+
+def near_and_far(data: Data) -> tuple[int, int]:
+    """How many reports are near, and how many are far."""
+    if data["kind"] == "near-bits":
+        counts = [math.comb(data["answers"], i) for i in range(data["answers"] + 1)]
+    else:
+        others = data["options"] + data["spare"] - data["chosen"]
+        counts = [
+            math.comb(data["chosen"], i) * math.comb(others, data["size"] - i)
+            for i in range(data["size"] + 1)
+        ]
+    return sum(counts[data["least"] :]), sum(counts[: data["least"]])
+
+
+def check_near_sets(asked: Sequence[Data], usual: str, mechanism: Data) -> None:
+    """Near sets are of all options of one question, with its limit, none of them drawn at random."""
+    at = 0
+    for member in mechanism["parts"] if mechanism["kind"] == "split" else [mechanism]:
+        size = member_size(member)
+        if member["kind"] == "near-sets":
+            options = asked[at : at + size]
+            name, limit = options[0].get("several"), (member["chosen"] - member["spare"], member["chosen"])
+            must(name is not None and all(one.get("several") == name for one in options), "near")
+            must(sum(one.get("several") == name for one in asked) == size, "near")
+            must(all(limit_of(one) == limit for one in options), "near")
+            must(options[0].get("missing", usual) == "refuse", "near")
+        at += size
+
+
+def member_size(member: Data) -> int:
+    """How many attributes a part of a report has."""
+    many = member.get("options", member.get("answers"))
+    return int(many) if member["kind"] in NEAR else len(member.get("parts", member.get("fakes", [member])))
+
+
+def limit_of(one: Data) -> tuple[int, int] | None:
+    """How many options people choose, at least and at most."""
+    most_of_all = one.get("exactly", one.get("at_most"))
+    return None if most_of_all is None else (one.get("exactly", 0), most_of_all)
 
 
 def check_weights(sample: Data) -> None:
@@ -757,6 +830,8 @@ def cell_meters(grid: Data) -> tuple[float, float]:
 
 def count_words(data: Data) -> int:
     kind = data["kind"]
+    if kind in NEAR:
+        return 2
     if kind == "faked":
         return 1 + sum(max(fake_words(fake), count_words(fake["part"])) for fake in data["fakes"])
     if kind == "sample":
@@ -793,6 +868,9 @@ def fake_words(fake: Data) -> int:
 def ratio(part: Data) -> Fraction:
     kind = part["kind"]
     keep, k = int(part.get("keep", 0)), part.get("k", 0)
+    if kind in NEAR:
+        near, far = near_and_far(part)
+        return Fraction(keep * most(near), (F - keep) * fewest(far))
     if kind == "direct":
         return Fraction(keep * F, (F - keep) * fewest(k - 1))
     if kind in ("hashed", "pooled"):
@@ -1179,7 +1257,7 @@ def largest_sum(data: Data, of: Callable[[Data], Decimal | None]) -> Decimal | N
 def check_losses(plan: Data) -> Data:
     """The true figures; a plan that states less is refused."""
     stated, mechanism, rounds = typed(plan["losses"], dict), plan["mechanism"], plan["rounds"]
-    parts = [*check_record(mechanism, ("single", "split", "sample", "faked"))]
+    parts = [*check_record(mechanism, KINDS)]
     named = zip(plan["attributes"], parts, strict=True)
     units = [(one["name"], part) for one, part in named if part["kind"] in METRIC]
     must(("metric" in stated) == bool(units), "losses")

@@ -113,6 +113,11 @@ class Table:
         for parts, reported in groups_of(self.plan["mechanism"]):
             if sum(here[start : start + len(parts)]) != reported:
                 return "form"
+            if "marked" in parts[0]:
+                columns = [columns[0] for columns in self.columns[start : start + len(parts)]]
+                least, most = parts[0]["marked"]
+                if not least <= sum(row[column] == 0 for column in columns) <= most:
+                    return "form"
             start += len(parts)
         in_group = self.group is None or row[self.group] in range(self.groups)
         return None if in_group and row["id"] is not None else "form"
@@ -141,11 +146,17 @@ def groups_of(mechanism: Data) -> Iterator[tuple[list[Data], int]]:
     """Parts, and how many of them a record reports."""
     if mechanism["kind"] == "faked":
         yield [fake["part"] for fake in mechanism["fakes"]], len(mechanism["fakes"])
+    elif mechanism["kind"] in ("near-sets", "near-bits"):
+        tick: Data = {"kind": "tick", "k": 2}
+        many = mechanism.get("options", mechanism.get("answers", 0))
+        if mechanism["kind"] == "near-sets":
+            tick["marked"] = max(mechanism["size"] - mechanism["spare"], 0), mechanism["size"]
+        yield [tick] * many, many
     elif mechanism["kind"] == "sample":
         yield mechanism["parts"], mechanism["reported"]
     else:
         for part in mechanism["parts"]:
-            if part["kind"] in ("sample", "faked"):
+            if part["kind"] in ("sample", "faked", "near-sets", "near-bits"):
                 yield from groups_of(part)
             else:
                 yield [part], 1

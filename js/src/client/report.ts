@@ -196,9 +196,23 @@ const fromBody = (plan: Plan, body: Uint8Array): Parts => {
     "form",
     () => `such a report has ${at} bytes after its header, got ${body.length}`,
   );
-  return Array.from(starts, (start, j) =>
-    start === undefined ? undefined : about(plan, j, codecOf(plan, j).read(body, start), "form"),
+  return checkedMarks(
+    plan,
+    Array.from(starts, (start, j) =>
+      start === undefined ? undefined : about(plan, j, codecOf(plan, j).read(body, start), "form"),
+    ),
   );
+};
+
+/** Parts of which each is canonical; together, no more and no fewer may say yes than a near report does. */
+const checkedMarks = (plan: Plan, parts: Parts): Parts => {
+  let first = 0;
+  for (const { size, marked } of plan.mechanism.groups) {
+    const yes = parts.slice(first, (first += size)).filter((part) => part === 0).length;
+    const fits = !marked || (yes >= marked[0] && yes <= marked[1]);
+    sound(fits, "form", () => `a report names ${marked?.join(" to ")} options, got ${yes}`);
+  }
+  return parts;
 };
 
 /** How many bytes a report of a plan has after its header: at least, and at most. */
@@ -230,8 +244,11 @@ const fromSaid = (plan: Plan, said: unknown): Parts => {
       () => `a report of this plan holds ${wanted} of ${shown(group)}, got ${present}`,
     );
   }
-  return plan.attributes.map(({ name }, j) =>
-    Object.hasOwn(said, name) ? about(plan, j, said[name]) : undefined,
+  return checkedMarks(
+    plan,
+    plan.attributes.map(({ name }, j) =>
+      Object.hasOwn(said, name) ? about(plan, j, said[name]) : undefined,
+    ),
   );
 };
 

@@ -45,6 +45,8 @@ export class Attribute {
     readonly answers: string | null,
     /** How many people in a thousand are expected to answer, where that is not all of them. */
     readonly answered: number | null,
+    /** How many options of its question people choose, at least and at most; null where any number. */
+    readonly allowed: readonly [least: number, most: number] | null = null,
   ) {
     this.extras = [
       ...(onlyIf && !isFilled ? [NOT_APPLICABLE] : []),
@@ -117,7 +119,7 @@ export class Attribute {
 
 /** An attribute of a plan whose policy for missing answers is `usual`. */
 export const readAttribute = (data: unknown, usual: Missing, isFilled: boolean): Attribute => {
-  const optional = ["missing", "answered", "only_if", "several", "answers"];
+  const optional = ["missing", "answered", "only_if", "several", "answers", "exactly", "at_most"];
   const fields = checkedFields(data, "an attribute", [
     "name",
     "domain",
@@ -151,5 +153,27 @@ export const readAttribute = (data: unknown, usual: Missing, isFilled: boolean):
     must(fits, "answered", () => `${shown(name)} cannot have answers of ${answered} in 1,000 people`);
   }
   const domain = readDomain(fields.domain);
-  return new Attribute(name, domain, missing as Missing, isFilled, onlyIf, several, answers, answered);
+  const allowed = readAllowed(fields);
+  must(!allowed || several !== null, "questions", () => `${shown(name)} is no option of a question`);
+  return new Attribute(
+    name,
+    domain,
+    missing as Missing,
+    isFilled,
+    onlyIf,
+    several,
+    answers,
+    answered,
+    allowed,
+  );
+};
+
+/** How many options people choose, at least and at most. */
+const readAllowed = (fields: Readonly<Record<string, unknown>>): readonly [number, number] | null => {
+  const [exactly, most] = ["exactly", "at_most"].map((name) =>
+    name in fields ? checkedInteger(fields[name], name) : null,
+  ) as [number | null, number | null];
+  must(exactly === null || most === null, "questions", () => "options have one limit on how many are chosen");
+  if (exactly !== null) return [exactly, exactly];
+  return most === null ? null : [0, most];
 };

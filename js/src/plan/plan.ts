@@ -31,7 +31,7 @@ import {
 } from "../strict.js";
 import { type Known, readKnown } from "./known.js";
 import { type PlanMap, readMaps } from "./maps.js";
-import { checkQuestions, encodeAnswers } from "./questions.js";
+import { checkNear, checkQuestions, encodeAnswers } from "./questions.js";
 import { readTexts, type Texts } from "./texts.js";
 import { checkViews } from "./views.js";
 
@@ -123,6 +123,7 @@ export class Plan implements Recipe {
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
     checkViews(this.attributes, this.mechanism.groups);
     if (this.hasQuestions) checkQuestions(this.attributes);
+    checkNear(this.attributes, this.mechanism.groups);
     this.ask = "ask" in data ? checkedAsk(data.ask, this.mechanism.groups, this.hasQuestions) : "all";
     this.maps = "maps" in data ? readMaps(data.maps, this.attributes) : {};
     this.known = "known" in data ? readKnown(data.known, this.attributes) : null;

@@ -4,6 +4,7 @@ import { type Answers, type Attribute, NOT_APPLICABLE } from "../domains/attribu
 import { isMissing, NO_ANSWER } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, shown } from "../errors.js";
 import type { Code } from "../randomness/words.js";
+import type { Group } from "../records/records.js";
 
 const NONE_OF_THESE = "none of these";
 const SEPARATOR = ";";
@@ -12,7 +13,7 @@ const SEPARATOR = ";";
 export const checkQuestions = (attributes: readonly Attribute[]): void => {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   const same = (attribute: Attribute): string =>
-    JSON.stringify([attribute.missing, attribute.onlyIf, attribute.answered]);
+    JSON.stringify([attribute.missing, attribute.onlyIf, attribute.answered, attribute.allowed]);
   for (const attribute of attributes) {
     const { name, several, answers, onlyIf, domain } = attribute;
     const isYesNo = domain.kind === "categories" && String(domain.labels) === "yes,no";
@@ -22,6 +23,9 @@ export const checkQuestions = (attributes: readonly Attribute[]): void => {
       must(fits, "questions", () => `${shown(name)} is no option of ${shown(several)}`);
       const isSame = options.every((each) => same(each) === same(attribute));
       must(isSame, "questions", () => `the options of ${shown(several)} apply to different people`);
+      const most = attribute.allowed?.[1] ?? 1;
+      const isLimit = most > 0 && most < options.length;
+      must(isLimit, "questions", () => `people cannot choose ${most} of ${options.length} options`);
     }
     if (answers !== null) {
       const about = byName.get(answers)?.onlyIf;
@@ -103,5 +107,40 @@ export const encodeAnswers = (attributes: readonly Attribute[], answers: Answers
     const at = attribute.extras.indexOf(NOT_APPLICABLE);
     return at < 0 ? NO_ANSWER : attribute.domain.k + at;
   };
-  return attributes.map(code);
+  const made = attributes.map(code);
+  refuseNumbers(attributes, made);
+  return made;
+};
+
+/** Refuse answers with too few or too many options; those that are missing or do not apply have none. */
+const refuseNumbers = (attributes: readonly Attribute[], codes: readonly Code[]): void => {
+  const limits = new Map(attributes.map(({ several, allowed }) => [several, allowed]));
+  for (const [name, allowed] of limits) {
+    const options = codes.filter((_, j) => attributes[j]?.several === name);
+    if (!allowed || !options.every((value) => value === 0 || value === 1)) continue;
+    const [least, most] = allowed;
+    const chosen = options.filter((value) => value === 0).length;
+    if (chosen < least || chosen > most)
+      throw new InvalidValue(
+        `${shown(name)} takes ${least === most ? "exactly" : "at most"} ${most} options, got ${chosen}`,
+      );
+  }
+};
+
+/** Refuse near sets of anything but all options of one question, with its limit and without missing answers. */
+export const checkNear = (attributes: readonly Attribute[], groups: readonly Group[]): void => {
+  let first = 0;
+  for (const { size, allowed } of groups) {
+    const options = attributes.slice(first, (first += size));
+    if (!allowed) continue;
+    const several = options[0]?.several ?? null;
+    const isWhole = attributes.filter((attribute) => attribute.several === several).length === size;
+    const isSame = options.every(
+      (option) =>
+        option.several === several &&
+        option.missing === "refuse" &&
+        String(option.allowed) === String(allowed),
+    );
+    must(several !== null && isWhole && isSame, "near", () => `near sets are for all options of a question`);
+  }
 };

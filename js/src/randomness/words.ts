@@ -122,12 +122,16 @@ export class Row {
     );
   }
 
-  /** This row with the noise of an attribute and its value; for a fake, of an attribute alone. */
-  async noise(attribute: number, count: number, value: Code = -1): Promise<Row> {
+  /**
+   * This row with the noise of an attribute and its value, or of the bytes of several values; for a fake, of an
+   * attribute alone.
+   */
+  async noise(attribute: number, count: number, value: Code | Uint8Array = -1): Promise<Row> {
     const { memory, start, round } = this;
     if (!round) return this;
     let next = value;
-    const labels = ["noise", round, this.attribute + attribute, ++next]; // which takes a bigint, too
+    if (!(next instanceof Uint8Array)) next++; // which takes a bigint, too
+    const labels = ["noise", round, this.attribute + attribute, next];
     return new Row(await memory(labels, 0, count), memory, start);
   }
 

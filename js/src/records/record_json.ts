@@ -4,6 +4,7 @@ import { must } from "../errors.js";
 import { MECHANISM_KINDS, readMechanism } from "../mechanisms/mechanism_json.js";
 import { checkedFields, checkedKind, checkedList } from "../strict.js";
 import { readFaked } from "./faked.js";
+import { readNearBits, readNearSets } from "./near.js";
 import { checkedSeveral, type RecordMechanism, single, split } from "./records.js";
 import { readSample } from "./weighted.js";
 
@@ -16,7 +17,12 @@ const readSingle: Reader = (data) => {
 };
 
 /** The kinds that can be a part of a split. */
-export const PARTS: Readonly<Record<string, Reader>> = { sample: readSample, faked: readFaked };
+export const PARTS: Readonly<Record<string, Reader>> = {
+  sample: readSample,
+  faked: readFaked,
+  "near-sets": readNearSets,
+  "near-bits": readNearBits,
+};
 
 const readPart: Reader = (data) => {
   const kinds = [...MECHANISM_KINDS, ...Object.keys(PARTS)];

@@ -22,6 +22,10 @@ export interface Group {
   readonly named: number;
   /** How many of their answers are in the report. */
   readonly real: number;
+  /** How many of them a report says yes to, at least and at most, where not every number is possible. */
+  readonly marked?: readonly [least: number, most: number];
+  /** How many of them a person says yes to, at least and at most, where they are options of one question. */
+  readonly allowed?: readonly [least: number, most: number];
   /** How likely the answer of each is, where that differs. */
   chance?(attribute: number): Ratio;
 }

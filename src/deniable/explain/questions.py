@@ -73,8 +73,8 @@ def _explain_options(document: PlanDocument, name: str, options: Sequence[Attrib
             if member.spare:
                 spare = " Options that nobody sees stand for choices that are left free, and are not named."
             return (
-                f"{name!r} asks for {many} of {listed}. A report names {number} of them, drawn at random: with "
-                f"probability {member.keep / FULL:.3f} from all sets with {member.least} or more chosen "
+                f"{name!r} asks for {many} of {listed}. A report names {number} of them, drawn at random: "
+                f"with probability {member.keep / FULL:.3f} from all sets with {member.least} or more chosen "
                 f"options, else from all others.{spare}"
             )
     return (

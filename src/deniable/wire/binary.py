@@ -249,6 +249,10 @@ class Wire:
                 "size", f"no report of this plan holds {' and '.join(map(repr, reported)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
+        for member, first, _ in self.plan.mechanism.members:
+            yes = pieces[first : first + member.d].count(b"\0")
+            if member.marked is not None and yes not in member.marked:
+                raise Refused("form", f"a report of this plan is in another form: {member.form}")
         return group + self.plan.mechanism.join_body(pieces)
 
     def _judge(self, present: tuple[bool, ...]) -> bool:
