@@ -1,50 +1,72 @@
 /** Asks for all that apply, for a number on a scale, and for a month or year. */
 
-import type { Range } from "../../src/index.js";
+import type { Attribute, Range } from "../../src/index.js";
 import { h, quoted } from "../kit/dom.js";
-import { count, spoken, t } from "../kit/messages.js";
+import { count, plural, spoken, t } from "../kit/messages.js";
 import { type About, described, framed, type Question } from "./question.js";
 
 const MONTHS = 12;
 
 type Fields = readonly (HTMLInputElement | HTMLSelectElement)[];
 
-/** Boxes to tick: all that apply, or none of these, which is an answer as well. */
-export function askSeveral(options: readonly string[], shown: readonly string[], about: About): Question {
+/**
+ * Boxes to tick: all that apply, or none of these, which is an answer as well. Where people may choose so many only,
+ * no more can be ticked.
+ */
+export function askSeveral(
+  options: readonly string[],
+  shown: readonly string[],
+  allowed: Attribute["allowed"],
+  about: About,
+): Question {
+  const [least, most] = allowed ?? [0, options.length];
   const box = (label: string, value: string, extra = ""): [HTMLInputElement, HTMLElement] => {
     const field = h("input", {
       type: "checkbox",
       name: `q${about.j}`,
       value,
-      "aria-describedby": described(about),
-      change: () => field.checked && clear(field),
+      "aria-describedby": described(about, true),
+      change: () => {
+        if (field.checked) clear(field);
+        limit();
+      },
     });
     return [field, h("label", { class: `choice ${extra}` }, field, h("span", {}, quoted(label)))];
   };
   const boxes = shown.map((label, i) => box(label, String(i)));
-  const none = box(t("none_of_these"), "none", "none");
+  const none = least ? null : box(t("none_of_these"), "none", "none");
   const silent = about.optional ? box(about.none, "", "none") : null;
-  const alone = [none[0], silent?.[0]];
-  const all = [...boxes, none, ...(silent ? [silent] : [])];
+  const alone = [none?.[0], silent?.[0]];
+  const all = [...boxes, ...(none ? [none] : []), ...(silent ? [silent] : [])];
+  const tally = h("p", { class: "soft hint tally", role: "status" });
+  const chosen = (): string[] => options.filter((_, i) => boxes[i]?.[0].checked);
   /** What excludes the others is ticked alone. */
   const clear = (ticked: HTMLInputElement): void => {
     for (const [field] of all)
       if (field !== ticked && (alone.includes(ticked) || alone.includes(field))) field.checked = false;
   };
+  /** Nobody ticks more boxes than may be chosen. */
+  const limit = (): void => {
+    const { length } = chosen();
+    for (const [field] of boxes) field.disabled = !field.checked && length >= most;
+    if (allowed) tally.textContent = length ? t("chosen_of", { n: length, most }) : "";
+  };
+  const hint = allowed ? plural(least ? "choose_exactly" : "choose_at_most", most) : t("choose_all");
   return {
     element: framed(
       about,
       "several",
-      h("p", { class: "soft hint" }, t("choose_all")),
+      h("p", { class: "soft hint", id: `hint-${about.j}` }, hint),
       ...all.map(([, label]) => label),
+      allowed && tally,
     ),
     complaint: about.complaint,
     fields: all.map(([field]) => field),
+    doubt: () => (silent?.[0].checked || chosen().length >= least ? null : hint),
     read: () => {
       if (silent?.[0].checked) return null;
-      if (none[0].checked) return [];
-      const chosen = options.filter((_, i) => boxes[i]?.[0].checked);
-      return chosen.length ? chosen : undefined;
+      if (none?.[0].checked) return [];
+      return chosen().length ? chosen() : undefined;
     },
   };
 }

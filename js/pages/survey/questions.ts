@@ -164,14 +164,14 @@ function written(answer: string): string {
 }
 
 function question(plan: Plan, { name, attributes, j, optional }: Item): Question {
-  const { domain, several } = attributes[0] as Attribute;
+  const { domain, several, allowed: limit } = attributes[0] as Attribute;
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
   const none = t("no_answer");
   const about = { j, optional, none, complaint, title: asking(plan, name), help: helping(plan, name, j) };
   if (several !== null) {
     const options = attributes.map(({ option }) => option);
     const shown = options.map((option) => optionOf(plan, name, option));
-    return askSeveral(options, shown, about);
+    return askSeveral(options, shown, limit, about);
   }
   if (domain.kind === "grid") return askLocation(domain, plan.maps[name], sentence(allowed(domain)), about);
   if (domain.kind === "text" || domain.kind === "code") return askText(domain, about);

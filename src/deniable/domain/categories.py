@@ -172,7 +172,9 @@ def list_allowed(exactly: int | None, at_most: int | None, options: int) -> rang
     (range(3, 4), range(0, 4), None)
     """
     if exactly is not None and at_most is not None:
-        raise InvalidParameter("people choose exactly so many options, or at most so many; give one of them")
+        raise InvalidParameter(
+            "people choose exactly so many options, or at most so many; give one of them", "questions"
+        )
     for name, number in (("exactly", exactly), ("at_most", at_most)):
         if number is not None:
             most = whole_number(
