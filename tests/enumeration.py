@@ -30,6 +30,8 @@ from deniable.records import (
     Faked,
     Guessed,
     Imitated,
+    NearBits,
+    NearSets,
     Prior,
     RecordMechanism,
     Records,
@@ -410,6 +412,8 @@ def law_of(mechanism: RecordMechanism, record: Record) -> Law:
     """The law of the report of a record: a tuple with an outcome per attribute, None where it is not
     reported.
     """
+    if isinstance(mechanism, NearSets | NearBits):
+        return near_law(mechanism, record)
     parts = [part_law(part, value) for part, value in zip(mechanism.mechanisms, record, strict=True)]
     match mechanism:
         case Single():
@@ -435,6 +439,39 @@ def law_of(mechanism: RecordMechanism, record: Record) -> Law:
     raise AssertionError(f"say how {type(mechanism).__name__} samples")
 
 
+def near_reports(mechanism: NearSets | NearBits, record: Record) -> list[tuple[int, Record]]:
+    """All reports in the order of their ranks, each with the number of places in which it is true."""
+    if isinstance(mechanism, NearBits):
+        d = mechanism.answers
+        return [
+            (i, tuple(value if j in same else 1 - value for j, value in enumerate(record)))
+            for i in range(d + 1)
+            for same in itertools.combinations(range(d), i)
+        ]
+    options, lacking = mechanism.options, mechanism.chosen - record.count(0)
+    chosen = [j for j, value in enumerate(record) if value == 0]
+    chosen += range(options, options + lacking)
+    others = [j for j in range(options + mechanism.spare) if j not in chosen]
+    return [
+        (i, tuple(int(j not in (*some, *more)) for j in range(options)))
+        for i in range(mechanism.size + 1)
+        for some in itertools.combinations(chosen, i)
+        for more in itertools.combinations(others, mechanism.size - i)
+    ]
+
+
+def near_law(mechanism: NearSets | NearBits, record: Record) -> Law:
+    """The first word says whether the report is near, the second which one it is."""
+    reports, kept = near_reports(mechanism, record), Fraction(mechanism.keep, WORDS)
+    sides = [(kept, [one for i, one in reports if i >= mechanism.least])]
+    sides.append((1 - kept, [one for i, one in reports if i < mechanism.least]))
+    return mixture(
+        (weight * cell, {one: Fraction(1)})
+        for weight, side in sides
+        for one, cell in zip(side, cells(len(side)), strict=True)
+    )
+
+
 def _members(mechanism: Split, record: Record) -> Iterator[tuple[RecordMechanism, Record]]:
     """The parts of a split, each with its own answers of a record."""
     first = 0
@@ -446,7 +483,10 @@ def _members(mechanism: Split, record: Record) -> Iterator[tuple[RecordMechanism
 
 def records_of(mechanism: RecordMechanism) -> list[Record]:
     """Every record there can be."""
-    return list(itertools.product(*(values_of(part) for part in mechanism.mechanisms)))
+    records = itertools.product(*(values_of(part) for part in mechanism.mechanisms))
+    if isinstance(mechanism, NearSets):
+        return [record for record in records if record.count(0) in mechanism.allowed]
+    return list(records)
 
 
 def values_of(part: Mechanism) -> Sequence[int]:
@@ -474,7 +514,8 @@ def true_ratio(mechanism: RecordMechanism, per: str) -> Fraction:
     for j, part in enumerate(mechanism.mechanisms):
         for record in laws:
             if record[j] == 0:
-                alike = [laws[(*record[:j], value, *record[j + 1 :])] for value in values_of(part)]
+                neighbors = [(*record[:j], value, *record[j + 1 :]) for value in values_of(part)]
+                alike = [laws[neighbor] for neighbor in neighbors if neighbor in laws]
                 worst = max(worst, worst_ratio(alike))
     return worst
 
@@ -689,6 +730,10 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
                 yield _joined(
                     [[word], *(_padded(some, width) for some, width in zip(made, widths, strict=True))]
                 )
+        case NearSets() | NearBits():
+            near, far = _cut(mechanism.keep)
+            for side, size in zip((near, far), mechanism.sizes, strict=True):
+                yield _joined([[side], _below(size)])
         case _:
             raise AssertionError(f"say which choices {type(mechanism).__name__} makes")
 

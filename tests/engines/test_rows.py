@@ -109,7 +109,7 @@ def test_vectors_have_every_reason_and_every_shape() -> None:
     }
     kinds = {part["kind"] for _, case in TRAVELED for part in Table(json.loads(case["plan"])).parts}
     direct = {"direct", "pooled", "hadamard", "geometric", "planar-geometric", "duchi", "piecewise", "hybrid"}
-    assert kinds == direct | {"unary", "subset", "packed-subset", "hashed", "linear", "bit-flip"}
+    assert kinds == direct | {"unary", "subset", "packed-subset", "hashed", "linear", "bit-flip", "tick"}
 
 
 @pytest.mark.parametrize(
