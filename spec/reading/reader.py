@@ -344,7 +344,7 @@ def check_questions(asked: Sequence[Data]) -> None:
             for each in others:
                 alike = ("missing", "only_if", "answered", "exactly", "at_most")
                 must(all(each.get(name) == one.get(name) for name in alike), "questions")
-            must(1 <= one.get("exactly", one.get("at_most", 1)) < len(others), "questions")
+            must(1 <= (limit_of(one) or (0, 1))[1] < len(others), "questions")
         if "answers" in one:
             about = by_name.get(one["answers"], {}).get("only_if")
             told = about == {"name": one["name"], "values": ["yes"]}
@@ -632,7 +632,7 @@ def check_near(data: Data) -> list[Data]:
     near, far = near_and_far(data)
     must(near > 0 and far > 0 and near + far < 1 << 32, "near")
     must(keep * fewest(near) > (F - keep) * most(far), "likelier")
-    return [{"kind": "tick", "k": 2}] * data.get("options", data.get("answers", 0))
+    return [{"kind": "tick", "k": 2}] * member_size(data)
 
 
 def near_and_far(data: Data) -> tuple[int, int]:
@@ -665,8 +665,9 @@ def check_near_sets(asked: Sequence[Data], usual: str, mechanism: Data) -> None:
 
 def member_size(member: Data) -> int:
     """How many attributes a part of a report has."""
-    many = member.get("options", member.get("answers"))
-    return int(many) if member["kind"] in NEAR else len(member.get("parts", member.get("fakes", [member])))
+    if member["kind"] in NEAR:
+        return int(member["options" if member["kind"] == "near-sets" else "answers"])
+    return len(member["fakes"] if "fakes" in member else member.get("parts", [member]))
 
 
 def limit_of(one: Data) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, final
 
-from spec.reading.reader import Data, check_domain, outputs
+from spec.reading.reader import Data, check_domain, member_size, outputs
 
 PRIME = (1 << 31) - 1
 WORD = 56
@@ -148,7 +148,7 @@ def groups_of(mechanism: Data) -> Iterator[tuple[list[Data], int]]:
         yield [fake["part"] for fake in mechanism["fakes"]], len(mechanism["fakes"])
     elif mechanism["kind"] in ("near-sets", "near-bits"):
         tick: Data = {"kind": "tick", "k": 2}
-        many = mechanism.get("options", mechanism.get("answers", 0))
+        many = member_size(mechanism)
         if mechanism["kind"] == "near-sets":
             tick["marked"] = max(mechanism["size"] - mechanism["spare"], 0), mechanism["size"]
         yield [tick] * many, many

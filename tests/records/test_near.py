@@ -23,8 +23,8 @@ from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
 
 REPORTS = 10**6
-"""The variance that is found has a standard error of 0.4 % of itself at epsilon 1, and of 0.2 % at most above: a
-right sampler fails for one seed in 60 at epsilon 1, and for fewer than one in 10^6 elsewhere.
+"""The variance that is found has a standard error of 0.4 % of itself at epsilon 1, and of at most 0.2 %
+above: a right sampler fails for one seed in 60 at epsilon 1, and for fewer than one in 10^6 elsewhere.
 """
 NEAR = 0.01
 YES_NO = ["yes", "no"]
@@ -112,7 +112,7 @@ def test_known_words_give_known_options() -> None:
 def marked(mechanism: NearSets | NearBits, is_yes: Array, seed: int) -> Array:
     """What reports of these people say yes to."""
     records = mechanism.privatize(np.where(is_yes, 0, 1), dn.seeded(seed))
-    return np.stack(records.columns, axis=1) == 0
+    return np.asarray(np.stack(records.columns, axis=1) == 0)
 
 
 def draw_people(mechanism: NearSets | NearBits, n: int) -> Array:
@@ -299,11 +299,45 @@ def test_a_device_draws_other_noise_for_another_set() -> None:
     assert len(reports) == 2
 
 
+def test_near_bits_show_how_answers_go_together() -> None:
+    n, draws = 100_000, np.random.default_rng(1)
+    first = draws.random(n) < 0.4
+    second = np.where(first, draws.random(n) < 0.7, draws.random(n) < 0.2)
+    people = {f"question {number}": draws.random(n) < 0.3 for number in range(8)}
+    people |= {"first": first, "second": second}
+    plan = dn.Study(dict.fromkeys(people, YES_NO), epsilon=4.0, mechanism="near").plan(n)
+    answers = {name: np.where(is_yes, "yes", "no") for name, is_yes in people.items()}
+    reports = plan.privatize(answers, dn.seeded(2))
+    table = plan.cross(reports, "second", by="first")
+    truth = [[(first & second).mean(), (first & ~second).mean()]]
+    truth.append([(~first & second).mean(), (~first & ~second).mean()])
+    errors = np.sqrt(np.diagonal(table.covariance)).reshape(2, 2)
+    assert (np.abs(table.cells - truth) < 4 * errors).all()  # one seed in 4,000
+    # the product of two signs has the mean square 1 / r2^2 = 14.1
+    signs = np.array([1.0, -1.0, -1.0, 1.0])
+    square = n * signs @ table.covariance @ signs + (signs @ table.cells.ravel()) ** 2
+    assert square == pytest.approx(14.1, rel=0.001)
+    assert plan.cross(reports, "question 1", by="question 0").test().p > 1e-6
+    assert table.test().p < 1e-9
+
+
+def test_options_of_near_sets_have_tables_where_a_report_names_two() -> None:
+    people = {"dishes": [OPTIONS[:3], OPTIONS[3:6], [*OPTIONS[:4:3], OPTIONS[6]], OPTIONS[7:]] * 10_000}
+    plan = choose(dn.Several(OPTIONS, exactly=3), 4.0)
+    reports = plan.privatize(people, dn.seeded(2))
+    table = plan.cross(reports, "dishes: option 1", by="dishes: option 0")
+    errors = np.sqrt(np.diagonal(table.covariance)).reshape(2, 2)
+    assert (np.abs(table.cells - [[0.25, 0.25], [0, 0.5]]) < 4 * errors).all()  # one seed in 4,000
+    single = choose(dn.Several(OPTIONS, exactly=3), 1.0)
+    with pytest.raises(dn.InvalidParameter, match="names one option at most"):
+        single.cross(single.privatize(people, dn.seeded(2)), "dishes: option 1", by="dishes: option 0")
+
+
 def test_the_attack_and_the_audit_agree_with_the_law() -> None:
     plan = choose(dn.Several(OPTIONS[:5], exactly=2), 2.0)
     attacked = dn.attack.success(plan, collections=2)
-    law = plan.mechanism.marginal(0)
-    assert attacked.attributes[0].report == pytest.approx(0.5 + law.gain / 2)
+    tick = near_sets(5, 2, 2.0).tick
+    assert attacked.attributes[0].report == pytest.approx(0.5 + (tick.one - tick.zero) / FULL / 2)
     assert all(profile.bound for profile in attacked.profiles)
     audited = dn.audit.lower_bound(plan, trials=20_000, words=dn.seeded(4))
     assert audited.passed

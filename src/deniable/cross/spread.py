@@ -116,6 +116,35 @@ class TwoReports:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class NamedPair:
+    """One report that names an answer to each of two questions, which one draw decides together.
+
+    `table` has how likely each pair of answers is named, by rows of true pairs.
+    """
+
+    table: Floats
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """What each pair that is named adds to the shares of all pairs, by rows."""
+        return np.asarray(np.linalg.inv(self.table))
+
+    def covariance(self, cells: Floats, sums: Floats) -> Floats:
+        return sampling_covariance(cells @ self.table, sums @ self.inverse.T)
+
+    def sampling(self, cells: Floats, sums: Floats) -> Floats:
+        return sampling_covariance(cells, sums)
+
+    def draw(self, cells: Floats, n: int, runs: int, generator: np.random.Generator) -> Floats:
+        named = _multinomial(cells.clip(0.0, None) @ self.table, n, runs, generator) / n
+        return fix_total(named @ self.inverse)
+
+    def count_supports(self, cells: Floats, n: int) -> float:
+        return n * float((cells @ self.table).min())
+
+
+@final
 @dataclass(frozen=True)
 class GroupedReport:
     """One report of a person whose group is known, about the other question.

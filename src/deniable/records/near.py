@@ -142,6 +142,11 @@ class Near(RecordMechanism):
     def tick(self) -> Tick:
         """What a report says of one answer."""
 
+    @property
+    @abstractmethod
+    def tells_pairs(self) -> bool:
+        """Whether a report says something about two answers together."""
+
     @abstractmethod
     def pair_chances(self) -> Floats:
         """How likely a report says yes or no of two answers: rows by the true answers, yes and yes, yes and
@@ -303,6 +308,10 @@ class NearSets(Near):
             round(FULL * mean / self.chosen), round(FULL * (self.size - mean) / (self.places - self.chosen))
         )
 
+    @property
+    def tells_pairs(self) -> bool:
+        return self.size > 1 and self.chosen > 1
+
     def pair_chances(self) -> Floats:
         m, others, size = self.chosen, self.places - self.chosen, self.size
         one, zero = self.tick.one / FULL, self.tick.zero / FULL
@@ -399,6 +408,10 @@ class NearBits(Near):
     def tick(self) -> Tick:
         one = round(FULL * self.mean(group.places for group in self.agreeing) / self.answers)
         return Tick(one, FULL - one)
+
+    @property
+    def tells_pairs(self) -> bool:
+        return True
 
     def pair_chances(self) -> Floats:
         i, d = [group.places for group in self.agreeing], self.answers

@@ -15,7 +15,7 @@ from deniable.cross import CrossTable, Source
 from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
 from deniable.cross.independence import Evidence
 from deniable.cross.source import Agreed, agree
-from deniable.cross.spread import GroupedReport, OneReport, Supports, TwoReports, fix_total
+from deniable.cross.spread import GroupedReport, NamedPair, OneReport, Supports, TwoReports, fix_total
 from deniable.cross.table import LikelyTable, Repeats
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import nearest_with_total, simplex
@@ -35,6 +35,7 @@ from deniable.mechanisms import Mechanism, Tally
 from deniable.plan.attribute import Attribute
 from deniable.plan.known_groups import Known
 from deniable.records import Records
+from deniable.records.near import Near
 from deniable.results.likely_tables import show_likely_table
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ def cross_reports(
     if document.mechanism.fake(0) is not None or not {of, by} <= set(document.names):
         raise InvalidParameter(_explain_separate_answers(document, of, by))
     places = [document.names.index(name) for name in (by, of)]
+    pair = find_pair(document, *places)
+    if pair is not None:
+        return _cross_pair(document, blocks, places, pair, level)
     first, second = (document.mechanism.marginal(j) for j in places)
     if not isinstance(first, Law) or not isinstance(second, Law):
         raise InvalidParameter(f"{of!r} and {by!r} must be questions with values, each reported alone")
@@ -133,6 +137,37 @@ def cross_reports(
     if document.rounds is not None:
         again = "tied"
     return replace(table, plan_id=document.id, repeats=again)
+
+
+def find_pair(document: PlanDocument, first: int, second: int) -> NamedPair | None:
+    """How a near report names the answers to two attributes together; None where it is not about both."""
+    for member, start, _ in document.mechanism.members:
+        if isinstance(member, Near) and {first, second} <= set(range(start, start + member.d)):
+            if not member.tells_pairs:
+                raise InvalidParameter(
+                    "a report names one option at most, so that it says nothing about two of them together; "
+                    "with a larger epsilon it names more"
+                )
+            return NamedPair(member.pair_chances())
+    return None
+
+
+def _cross_pair(
+    document: PlanDocument, blocks: Iterable[Records], places: Sequence[int], pair: NamedPair, level: float
+) -> CrossTable:
+    """The table of two answers that near reports name together."""
+    named = np.zeros((2, 2))
+    for records in blocks:
+        for supports in _list_supports(records, places, [document.mechanism.mechanisms[j] for j in places]):
+            named += supports[0].T @ supports[1]
+    by, of = (document.names[j] for j in places)
+    n = int(named.sum())
+    if not n:
+        raise InvalidParameter(_explain_separate_answers(document, of, by))
+    cells = named.ravel() / n @ pair.inverse
+    source = Source((by, of), (2, 2), n, fix_total(cells), pair)
+    table = _read_table(document, agree([source]), of, by, level)
+    return replace(table, plan_id=document.id, repeats="fresh")
 
 
 def _list_supports(
