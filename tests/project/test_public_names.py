@@ -78,8 +78,8 @@ ROOMS = {
     ),
     "records": names(
         """
-        Blank Calibration Fake Faked Guessed Imitated Prior RecordMechanism Records Sample Single Split
-        equal_part rsfd rsrfd smp spl
+        Blank Calibration Fake Faked Guessed Imitated NearBits NearSets Prior RecordMechanism Records
+        Sample Single Split equal_part near_bits near_sets rsfd rsrfd smp spl
         """
     ),
     "rounds": names(
