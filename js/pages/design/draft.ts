@@ -61,7 +61,7 @@ const SIDES = ["south", "west", "north", "east"];
 const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   choice: ["values"],
   yesno: ["values", "yes_no"],
-  several: ["several"],
+  several: ["several", "exactly", "at_most"],
   scale: ["scale", "ends", "privacy", "epsilon"],
   date: ["dates", "by", "privacy", "epsilon"],
   range: [...ENDS, "step", "queries", "privacy", "epsilon"],

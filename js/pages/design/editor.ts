@@ -282,6 +282,12 @@ function ofKind(
     const key = kind === "several" ? "several" : "values";
     return [
       listOf(question, key, "Answers, one per line", changed),
+      ...(kind === "several"
+        ? [
+            field("exactly", "Everybody chooses exactly", "A limit makes reports more precise."),
+            field("at_most", "People choose at most"),
+          ]
+        : []),
       ...labelsOf(question, key, language, changed),
     ];
   }

@@ -88,6 +88,7 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         ]
         for memoized in (True, False)
     )
+    fresh = _bound_joined(plan, fresh)
     attributes = list(_attributes(plan, kept, fresh, believed, seed))
     alone: list[str] = []
     if isinstance(plan, Plan):
@@ -107,6 +108,19 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         ]
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
     return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone), left_out)
+
+
+def _bound_joined(source: Source, fresh: Sequence[tuple[Chance, ...]]) -> list[tuple[Chance, ...]]:
+    """The chances after fresh reports, of near reports as bounds from the second one on: what they say of all
+    attributes together tells more about each than its own reports do.
+    """
+    bounded = list(fresh)
+    for member, first, _ in members_of(source):
+        for j in range(first, first + member.d) if isinstance(member, Near) else ():
+            blind, ratio = fresh[j][0].value, float(member.ratio())
+            odds = (ratio**reports * blind / (1 - blind) for reports in range(2, len(fresh[j])))
+            bounded[j] = (*fresh[j][:2], *(Chance(each / (1 + each), bound=True) for each in odds))
+    return bounded
 
 
 _Chances = Sequence[Sequence[Chance]]

@@ -17,7 +17,7 @@ from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, not_among
 from deniable.explain import question_pairs
 from deniable.plan import Attribute
-from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
+from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, find_allowed, list_several
 from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.reports import Reports
 from deniable.results.estimates import bins_of, find_condition
@@ -208,6 +208,7 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
     }
     alone = [attribute for attribute in plan.document.attributes if attribute.name not in views]
     answers = {attribute.name: _draw(plan, attribute, truth, people, seed) for attribute in alone}
+    _limit_options(plan, answers, seed)
     _skip_questions(plan, answers)
     known = plan.document.known
     factors = dict(() if known is None else known.factors)
@@ -231,6 +232,22 @@ def draw_answers(plan: Plan, truth: str, people: int, seed: int) -> dict[str, In
             np.ravel_multi_index([factor_codes[name] for name in known.names], known.shape), dtype=np.int64
         )
     return answers
+
+
+def _limit_options(plan: Plan, answers: dict[str, Integers], seed: int) -> None:
+    """Let people choose as many options as they may: of too many some stay, and to too few some are added."""
+    for question, options in list_several(plan.document.attributes).items():
+        allowed = find_allowed(options)
+        codes = np.stack([answers[option.name] for option in options])
+        if allowed is None:
+            continue
+        is_chosen = codes == YES_NO.labels.index("yes")
+        numbers = np.clip(is_chosen.sum(axis=0), allowed[0], allowed[-1])
+        ranks = numbers_from(seed, "preview", question, "options").random(codes.shape) - is_chosen
+        is_chosen = ranks.argsort(axis=0).argsort(axis=0) < numbers
+        for option, chosen, drawn in zip(options, is_chosen, codes, strict=True):
+            is_answer = drawn < YES_NO.k
+            answers[option.name] = np.where(is_answer, np.where(chosen, 0, 1), drawn).astype(np.int64)
 
 
 def _draw_factor(name: str, domain: Domain, truth: str, people: int, seed: int) -> Integers:

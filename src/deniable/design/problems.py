@@ -21,6 +21,7 @@ from deniable.study.toml import list_options
 _FIELDS = (
     *("low", "high", "step", "open_low", "open_high", "privacy", "epsilon", "level", "radius"),
     *("south", "west", "north", "east", "rows", "columns", "alphabet", "longest", "queries"),
+    *("exactly", "at_most"),
 )
 """What a question of numbers, places or text may lack; others name a field only where the question has it."""
 _LISTED = ("values", "several", "scale", "dates", "yes_no")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
-from deniable.formatting import format_count, format_digits, format_percent
-from deniable.plan.attribute import Attribute, list_several
+from deniable.formatting import format_allowed, format_count, format_digits, format_percent
+from deniable.plan.attribute import Attribute, find_allowed, list_several
 from deniable.results.estimates import MEAN
 from deniable.results.findings import MOVED, WORST, Findings, name_quantile
 from deniable.results.possible_shares import Method, describe_move
@@ -47,7 +47,7 @@ def write_text(
     lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
     for question, options in _list_several(findings).items():
         rows = _option_rows(findings, options)
-        lines += ["", f"{question}, all that apply: who chose each", *_share_lines(rows, unbiased)]
+        lines += ["", f"{question}, {_name_limit(options)}: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
         lines += (
             [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(findings, options)]
@@ -129,6 +129,12 @@ def _count_reports(findings: Findings, name: str) -> str:
     if name in findings.respondents:
         return str(findings.respondents[name])
     return format_count(findings.estimates[name].n, "report")
+
+
+def _name_limit(options: Sequence[Attribute]) -> str:
+    """How many options people choose, in words."""
+    allowed = find_allowed(options)
+    return "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
 
 
 def _list_several(findings: Findings) -> dict[str, list[Attribute]]:
