@@ -56,6 +56,12 @@ STUDIES = {
     ),
     "long": dn.Study({f"Question {i}": ["a", "b"] for i in range(8)}, 1.0, mechanism="sample", title="Long"),
     "drinks": dn.Study({"Coffee": ["none", "one", "two", "<b>many"], "Tea": YES_NO}, 2.0, title="Drinks"),
+    "lunch": dn.Study(
+        {"dishes": dn.Several(COLORS, at_most=3), "drinks": dn.Several(COLORS[:4], exactly=2)},
+        4.0,
+        title="Lunch",
+        mechanism="near",
+    ),
     "bins": dn.Study(
         {
             "Age": dn.Range(0, 100, step=5, privacy="metric", epsilon=0.5),

@@ -425,3 +425,25 @@ it("leads back by one button from a part with pages", async () => {
   await page.click("button", /^Back$/);
   await page.find("h2, h3", "Page 1 of 2");
 });
+
+it("lets nobody choose more options than may be, or fewer", async () => {
+  const page = await openPage("survey", link("lunch"), collecting("lunch"));
+  await page.find("fieldset .hint", "Choose at most 3 answers");
+  await page.find("fieldset .hint", "Choose exactly 2 answers");
+  const [dishes, drinks] = page
+    .all("form fieldset")
+    .map((group) => [...group.querySelectorAll<HTMLInputElement>("input[type=checkbox]")]);
+  const states = (): string => (dishes ?? []).map(({ disabled }) => Number(disabled)).join("");
+  for (const box of dishes?.slice(0, 3) ?? []) box.click();
+  expect(states()).toBe("000111110"); // none of these can be chosen still
+  await page.find(".tally", "3 of 3 chosen");
+  dishes?.[1]?.click();
+  expect(states()).toBe("000000000");
+  drinks?.[0]?.click();
+  expect(drinks?.length).toBe(4); // exactly two are not none
+  await page.click("button", REVIEW);
+  await page.find(".complaint", "Choose exactly 2 answers");
+  drinks?.[3]?.click();
+  await make(page);
+  await send(page);
+});

@@ -200,8 +200,8 @@ export const readNearBits = (data: unknown): RecordMechanism => {
   const draw = { agreeing, least, keep: threshold(fields.keep) };
   const ratio = checkedRatio(draw);
   const [n, d] = meanPlaces(draw);
-  const one = rounded([n, d * BigInt(answers)]);
-  return together(answers, tick(one, FULL - one, ratio), {}, (isYes, words) => {
+  const isTrue = rounded([n, d * BigInt(answers)]);
+  return together(answers, tick(isTrue, FULL - isTrue, ratio), {}, (isYes, words) => {
     const [hits, rank] = drawReport(draw, words);
     const agrees = new Set(pickSubset(answers, hits, rank));
     return new Set(isYes.flatMap((said, j) => (said === agrees.has(j) ? [j] : [])));
