@@ -150,6 +150,12 @@ FORMS: dict[str, dict[str, dict[str, Any]]] = {
         "two attributes": {"color.0": 1, "age.0": 1},
     },
     "known groups": {"a group beyond the last": {"arm": 2}, "no group": {"arm": None}},
+    "near, two of five, beside a question": {
+        "all options": {f"dishes: dish {number}": 0 for number in range(5)},
+        "no option": {f"dishes: dish {number}": 1 for number in range(5)},
+        "a value beyond the last": {"dishes: dish 3": 2},
+        "an option is missing": {"dishes: dish 0": None},
+    },
 }
 """What is changed in the last row, so that it is not in canonical form."""
 
