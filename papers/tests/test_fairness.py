@@ -13,6 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from deniable.errors import InvalidParameter
+from deniable_papers import data
+from deniable_papers.data import published as published_files
+from deniable_papers.reproduce import fairness as reproduce_fairness
 from deniable_papers.reproduce import reproduce_paper
 from deniable_papers.studies.applications import fairness
 from deniable_papers.studies.applications.fairness import attribute, model
@@ -180,3 +183,18 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path) -> None:
 def test_wrong_options_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         fairness.reproduce(**given)
+
+
+def test_tables_whose_files_are_missing_are_left_out(
+    alone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("deniable_papers.studies.applications.fairness.cases._load", data.load)  # not kept
+    carried = Path(published_files.__file__).parent / "files" / "lsac.csv.xz"
+    (alone / carried.name).write_bytes(carried.read_bytes())
+    [tables, *_] = reproduce_fairness.EXPERIMENT.sizes
+    assert tables.choose({}, is_quick=False) == ["lsac"]
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(" is not here")[0] for line in told] == [
+        "left out, adult: adult-26k.csv",
+        "left out, acs: acs-coverage.csv",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable_papers.data import Dataset
     from deniable_papers.studies.sweep import Point
 
+_Loaded = TypeVar("_Loaded")
 QUICK_RUNS = 5
 QUICK_TEXT = f"Make only {QUICK_RUNS} runs, on datasets that need no files."
 
@@ -43,19 +44,25 @@ def load_datasets(names: Sequence[str], known: Mapping[str, str] | None = None) 
     for name in names:
         if name not in ours:
             raise InvalidParameter(not_among(name, "a dataset of this study", ours))
-    loaded, missing = [], list[str]()
-    for name in dict.fromkeys(names):
-        try:
-            loaded.append(data.load(ours[name]))
-        except data.DataUnavailable as problem:
-            missing.append(f"left out, {name}: {problem}")
-    if not loaded:
-        raise data.DataUnavailable("\n  ".join(["no dataset of this study is here", *missing]))
-    for sentence in missing:
-        click.echo(sentence, err=True)
+    loaded = list(load_present(names, lambda name: data.load(ours[name])).values())
     for people in loaded:
         if "(" in people.name:
             click.echo(f"warning: {people.name} stands in for the whole: {people.source}", err=True)
+    return loaded
+
+
+def load_present(names: Sequence[str], load: Callable[[str], _Loaded]) -> dict[str, _Loaded]:
+    """What is loaded by each name; one whose file is missing is left out, unless no other is left."""
+    loaded, missing = dict[str, _Loaded](), list[str]()
+    for name in dict.fromkeys(names):
+        try:
+            loaded[name] = load(name)
+        except data.DataUnavailable as problem:
+            missing.append(f"left out, {name}: {problem}")
+    if missing and not loaded:
+        raise data.DataUnavailable("\n  ".join(["no dataset of this study is here", *missing]))
+    for sentence in missing:
+        click.echo(sentence, err=True)
     return loaded
 
 
