@@ -94,7 +94,7 @@ class Study(Printed):
     >>> plan.loss.record <= 1.0
     True
 
-    Everything else is chosen by the least error, or named: `mechanism` ("split", "sample", "faked"),
+    Everything else is chosen by the least error, or named: `mechanism` ("split", "sample", "faked", "near"),
     `protocol` (for all, or by attribute), `objective` (caps on an attacker's guess and on bytes). For asking
     again and again give `epsilon_first`, for one report, and `epsilon_forever`, for any number of reports of
     one value, instead of epsilon.
@@ -122,7 +122,7 @@ class Study(Printed):
     per: Per = "record"
     """Whether epsilon bounds what a report says about the whole record, or about one attribute of it."""
     mechanism: str | None = None
-    """How a record is reported: "split", "sample" or "faked"."""
+    """How a record is reported: "split", "sample", "faked" or "near"."""
     protocol: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
     """Its name, or several to choose among; or that by attribute."""
     objective: Objective = _ANYTHING
