@@ -164,6 +164,7 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
             split: "All answers",
             sample: "One answer, sampled",
             faked: "One answer, and fake ones",
+            near: "Options or yes/no answers together, near the truth",
           },
           "",
         ),
