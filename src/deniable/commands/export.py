@@ -58,7 +58,11 @@ def export_reports(
         _export_file(store, plan_file, number, out)
         return
     if out.is_file() or out.suffix.lower() in (".csv", ".tsv", ".json"):
-        raise InvalidParameter(f"{out} is no folder; reports go to a folder, or to a file ending in .parquet")
+        raise InvalidParameter(
+            f"{out} is a file; reports go to a folder, or to a file ending in .parquet"
+            if out.is_file()
+            else f"{out} is no folder's name; reports go to a folder, or to a file ending in .parquet"
+        )
     with open_existing(store) as opened:
         if plan_file is None:
             plans = [stored.plan for stored in opened.plans()]

@@ -183,9 +183,7 @@ def make_tokens(request: TokensRequest) -> None:
     for plan, unused in zip(read, left, strict=True):
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.document.title or plan.id[:12]}" if len(read) > 1 else ""
-        click.echo(
-            f"{_format_unused(unused, which)}; they are for a plan that is served with {how}", err=True
-        )
+        click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
 
 
 def _refuse_conflicts(request: TokensRequest) -> None:
