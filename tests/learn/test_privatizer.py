@@ -229,14 +229,14 @@ def test_scikit_learns_own_checks_pass(output: Any) -> None:
     numbers = dn.Range(-100, 100, step=50, open_low=True, open_high=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks report the same table again and again
-        found = check_estimator(
+        checks = check_estimator(
             Privatizer({0: numbers}, 1.0, output=output),
             expected_failed_checks=EXPECTED_FAILURES,
             on_skip=None,
         )
-    failed = {one["check_name"] for one in found if one["status"] == "xfail"}
+    failed = {check["check_name"] for check in checks if check["status"] == "xfail"}
     assert failed == set(EXPECTED_FAILURES)  # an entry that is no longer needed is taken out
-    assert sum(one["status"] == "passed" for one in found) >= 36
+    assert sum(check["status"] == "passed" for check in checks) >= 36
 
 
 WHOLE = pd.DataFrame({"a": [1, 2, 3], "b": [7, 8, 9]})

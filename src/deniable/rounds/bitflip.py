@@ -85,7 +85,7 @@ class BitFlip(Repeated):
 
     @property
     def nobody(self) -> Nobody:
-        """The same values are asked about, and none of them is true."""
+        """The report of nobody: bits for as many sampled values as a person's, all drawn as if false."""
         return Nobody(self.words, self.law.exact_q, self.law.exact_q**2)
 
     def encode_nobody(self, rows: Rows) -> Array:
