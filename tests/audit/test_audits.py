@@ -8,7 +8,6 @@ import os
 import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from deniable.audit.observations import HEADER, NEITHER
 from deniable.audit.run import Run
 from deniable.audit.setting import make_named_pairs, make_setting
 from deniable.commands.audit import audit_client
-from deniable.mechanisms import SubsetShape
 from deniable.mechanisms.base import Per
 from deniable.records.reports import cut_evenly
 from deniable.study import Plan
@@ -206,17 +204,6 @@ def test_ids_are_compared_in_all_their_bits() -> None:
     assert ids.repeated() == 1
 
 
-def test_bound_holds_as_often_as_it_says() -> None:
-    """Right guesses with exactly the claimed chance: above the claim at most alpha of the time, and not
-    never.
-    """
-    epsilon, guesses, alpha = 1.0, 1000, 0.1
-    right = np.random.default_rng(3).binomial(guesses, math.e / (1 + math.e), 20_000)
-    wrong = int((lower_epsilon(right, guesses, alpha) > epsilon).sum())
-    statistics.at_least(20_000 - wrong, 20_000, 1 - alpha, "audit bound")
-    assert wrong > 0.08 * 20_000
-
-
 ODDS = ((1 / 9, 300), (3 / 7, 500), (4.0, 200))
 
 
@@ -272,16 +259,7 @@ def test_what_is_noticeable_of_many_is_noticed_19_times_in_20() -> None:
 @pytest.mark.parametrize("k", [5, 40])
 @pytest.mark.parametrize("name", ["grr", "oue", "sue", "olh", "blh", "plh", "ss", "hr", "the"])
 def test_support_of_one_value_is_that_of_the_mechanism(name: str, k: int) -> None:
-    m = dn.PROTOCOLS[name].make(k, 1.0)
-    assert isinstance(
-        m,
-        dn.mechanisms.Direct
-        | dn.mechanisms.Unary
-        | SubsetShape
-        | dn.mechanisms.Hashed
-        | dn.mechanisms.Pooled
-        | dn.mechanisms.Hadamard,
-    )
+    m: Any = dn.PROTOCOLS[name].make(k, 1.0)
     reports = m.privatize(np.arange(2000) % k, dn.seeded(1))
     values = (np.arange(2000) * 7) % (k + 1) - 1
     table = np.hstack([np.zeros((2000, 1), dtype=bool), m.support(reports)])
@@ -617,11 +595,6 @@ def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
     found = audited(report, trials=100, plan=plan)
     assert not found.passed
     assert "its randomness is seeded or kept in its memory" in found.summary
-
-
-def test_a_function_that_draws_from_the_system_is_no_fault() -> None:
-    plan = one(dn.grr(40, 1.0))
-    assert audited(dn.audit.client_of(plan), trials=100, plan=plan, level=SURE).passed
 
 
 COPIES = {
@@ -1024,20 +997,6 @@ def test_progress_is_reported() -> None:
     assert seen == [(done, 3300) for done in (500, 1000, 2000, 3000, 3050, 3100, 3200, 3300)]
 
 
-def test_pairs_by_name() -> None:
-    plan = many(dn.smp([3, 2], 1.0, "grr"))
-    counts = {
-        (name, per): len(audited(Seeded(plan, 2), trials=100, pairs=name, per=per).setting.pairs)
-        for name, per in product(("ends", "every"), ("record", "attribute"))
-    }
-    assert counts == {
-        ("ends", "record"): 1 + 2,
-        ("ends", "attribute"): 2,
-        ("every", "record"): 3 + 2,
-        ("every", "attribute"): 5,
-    }
-
-
 def test_numbers_and_missing_answers_are_audited() -> None:
     study = dn.Study(
         {"age": dn.Range(0, 100, step=10, open_high=True), "smokes": ["yes", "no"]},
@@ -1067,7 +1026,10 @@ def test_changing_answers_have_a_claim_of_their_own() -> None:
         ({"pairs": [({"x": "0"},)]}, "a pair is two records"),
         ({"pairs": [([{"x": "0"}, {"x": "1"}], {"x": "1"})]}, "a side is a record"),
         ({"pairs": [({"x": "0"}, {"x": "9"})]}, "row 1, .* the answer to 'x' is not in its domain"),
+        ({"pairs": 7}, "pairs are 'ends', 'every', a list of two records each, or a table of people, got 7"),
+        ({"pairs": {"x": "0"}}, "the column 'x' must be a list of values, got '0'"),
         ({"trials": 10}, "at least 100"),
+        ({"trials": 1000.5}, "trials, the number of devices for each answer, must be an integer"),
         ({"level": 1.0}, "level is how sure"),
         ({"claim": -1.0}, "a claim is an epsilon"),
         ({"claim": "1"}, "a claim is an epsilon, a number from 0 on, got '1'"),
@@ -1106,26 +1068,6 @@ def test_the_values_of_one_attribute_are_as_good_as_records(pairs: object) -> No
     found = audited(Seeded(one(dn.oue(10, 1.0)), 2), trials=1000, pairs=pairs)
     assert found.to_dict()["pairs"] in ([[[{"x": 0}], [{"x": 9}]]], [[[{"x": "0"}], [{"x": "9"}]]])
     assert found.setting.compared.startswith("x 0 and 9")
-
-
-def test_values_of_several_rounds() -> None:
-    plan = one(dn.rounds.l_grr(3, 1.0, 2.0), rounds=2)
-    found = audited(Seeded(plan, 2), trials=1000, pairs=[(["0", "1"], ["2", "1"])])
-    assert found.setting.pairs == ((({"x": "0"}, {"x": "1"}), ({"x": "2"}, {"x": "1"})),)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        (7, "pairs are 'ends', 'every', a list of two records each, or a table of people, got 7"),
-        ({"x": "0"}, "the column 'x' must be a list of values, got '0'"),
-        ([(0, 1, 2)], "a pair is two records"),
-        ([(0, 77)], "row 1, .* the answer to 'x' is not in its domain"),
-    ],
-)
-def test_other_pairs_are_refused(pairs: object, message: str) -> None:
-    with pytest.raises(dn.DeniableError, match=message):
-        audited(one(dn.grr(4, 1.0)), trials=100, pairs=pairs)
 
 
 def test_of_several_attributes_a_value_is_no_record() -> None:
@@ -1285,25 +1227,6 @@ def test_a_function_may_return_the_report_itself() -> None:
         lambda answers, secret, _: dn.Client(plan, secret=secret).report(answers), plan=plan, trials=100
     )
     assert found.faults == ()
-
-
-def test_without_a_plan_a_value_is_the_only_answer() -> None:
-    draw = random.Random(6)
-    found = audited(
-        lambda answers, *_: bytes([answers["value"] if draw.random() < 0.9 else 1]),
-        trials=5000,
-        pairs=(0, 1),
-        claim=1,
-    )
-    assert found.lower_bound > 1
-
-
-@pytest.mark.parametrize("trials", [1000.5, 1e1, float("nan"), float("inf"), True, "many"])
-def test_trials_are_a_whole_number(trials: object) -> None:
-    with pytest.raises(
-        dn.InvalidParameter, match="trials, the number of devices for each answer, must be an integer"
-    ):
-        audited(one(dn.grr(4, 1.0)), trials=trials)  # type: ignore[arg-type]
 
 
 def test_without_a_plan_only_bytes_are_seen() -> None:

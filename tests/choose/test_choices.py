@@ -234,14 +234,6 @@ def test_a_cap_that_binds_brings_in_the_robust_protocols() -> None:
     assert best.errors[0] == pytest.approx(least)
 
 
-def test_a_guess_below_chance_cannot_be_kept() -> None:
-    rows = consider([2, 9], 1.0, 100, Objective(success_cap=0.5))
-    assert not possible(rows)
-    assert rows[0].mechanism is not None  # what it would have been is still shown
-    with pytest.raises(dn.InvalidParameter, match="nothing meets the objective"):
-        people_needed([2, 9], 0.01, 1.0, Objective(success_cap=0.5))
-
-
 def test_a_cap_holds_for_who_knows_the_public_priors() -> None:
     """As it was, rows were said to keep a cap that a guess without any report is above."""
     priors = [[0.7, 0.1, 0.1, 0.1], [0.4, 0.3, 0.3]]

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -439,22 +440,17 @@ def test_threads_of_a_device_give_one_report(kept: str, tmp_path: Path) -> None:
     """The plan is drawn from slowly, so that whoever does not wait for the first is caught."""
     ledger = Ledger(None if kept == "memory" else tmp_path / "ledger.json")
     plan, began = once(), threading.Barrier(4)
-    found = []
 
     def draw(secret: bytes) -> bytes:
         time.sleep(0.02)
         return secrets.token_bytes(29)
 
-    def work() -> None:
+    def work(_: int) -> object:
         began.wait()
-        found.append(ledger.once(plan, 1, draw))
+        return ledger.once(plan, 1, draw)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(found), len(set(found))) == (4, 1)
+    with ThreadPoolExecutor(4) as pool:
+        assert len({*pool.map(work, range(4))}) == 1
 
 
 @pytest.mark.parametrize(

@@ -500,23 +500,10 @@ def test_what_is_harmless_stays_as_it_is() -> None:
 
 
 def test_a_round_can_be_scheduled(run: Run, plan_file: str) -> None:
-    outcome = run(
-        "rounds",
-        plan_file,
-        "--open",
-        "1",
-        "--from",
-        "2100-03-01T08:00+00:00",
-        "--until",
-        "2100-03-08T08:00Z",
-        "--json",
-    )
-    [one] = json.loads(outcome.out)
-    assert (one["open"], one["opens"], one["closes"]) == (
-        False,
-        "2100-03-01T08:00:00Z",
-        "2100-03-08T08:00:00Z",
-    )
+    times = "--from 2100-03-01T08:00+00:00 --until 2100-03-08T08:00Z"
+    [one] = json.loads(run(*f"rounds {plan_file} --open 1 {times} --json".split()).out)
+    opens, closes = "2100-03-01T08:00:00Z", "2100-03-08T08:00:00Z"
+    assert (one["open"], one["opens"], one["closes"]) == (False, opens, closes)
     assert "such as 2027-03-01T08:00" in run("rounds", plan_file, "--open", "1", "--from", "soon").err
     assert "name it with --open" in run("rounds", plan_file, "--until", "2100-03-08").err
     assert (

@@ -724,16 +724,6 @@ def test_dense_batches_take_little_memory(flooded: Running, unit: bytes) -> None
     assert peak < 400 << 10, f"{peak:,} KiB at the most"
 
 
-def test_many_idle_connections_do_not_keep_others_out(tmp_path: Path) -> None:
-    with collecting(tmp_path, [PLAN]) as running:
-        held = [connect(running) for _ in range(300)]
-        try:
-            assert HTTP.get(f"{running.url}/ready").status_code == 200
-        finally:
-            for raw in held:
-                raw.close()
-
-
 def test_one_sender_may_not_ask_without_end(tmp_path: Path) -> None:
     with collecting(tmp_path, [PLAN], "--rate", "2") as running:
         answers = [HTTP.get(f"{running.url}/plans") for _ in range(40)]
@@ -966,13 +956,6 @@ def test_nothing_is_kept_of_who_sent(tmp_path: Path) -> None:
         assert trace not in written
 
 
-@pytest.fixture
-def tokens(tmp_path: Path, run: Run) -> list[str]:
-    """Three invitations to the plan, made as an operator makes them."""
-    plan = PLAN.write(tmp_path / "plan.json")
-    return [line.split(",")[0] for line in run("tokens", str(plan), "--count", "3").out.splitlines()[1:]]
-
-
 def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> None:
     plan = PLAN.write(tmp_path / "plan.json")
     made = run("tokens", str(plan), "--count", "3", "--url", "https://survey.example/")
@@ -986,7 +969,9 @@ def test_invitations_are_written_with_their_links(tmp_path: Path, run: Run) -> N
     assert all(len(token) >= 22 and token.replace("-", "").replace("_", "").isalnum() for token in found)
 
 
-def test_invitations_are_kept_from_others(tmp_path: Path, run: Run, tokens: list[str]) -> None:
+def test_invitations_are_kept_from_others(tmp_path: Path, run: Run) -> None:
+    plan = str(PLAN.write(tmp_path / "plan.json"))
+    tokens = [line.split(",")[0] for line in run("tokens", plan, "--count", "3").out.splitlines()[1:]]
     outcome = run("tokens", "plan.json", "--count", "1e2", "-o", "list.csv")
     assert "103 invitations are unused" in outcome.err
     assert stat.S_IMODE((tmp_path / "list.csv").stat().st_mode) == 0o600
@@ -995,35 +980,12 @@ def test_invitations_are_kept_from_others(tmp_path: Path, run: Run, tokens: list
     assert not any(token.encode() in stored for token in tokens)
 
 
-def test_an_invitation_lets_in_one_report(tmp_path: Path, tokens: list[str]) -> None:
-    """Once there are invitations they are needed, with or without --invited."""
-    reports = some_reports(PLAN, 3)
-    with collecting(tmp_path, [PLAN]) as running:
-        assert "by invitation" in running.said
-        assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
-
-        def send(report: Report, token: str | None) -> tuple[int, str]:
-            headers = BINARY if token is None else BINARY | {"Authorization": f"Invitation {token}"}
-            answer = HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=headers)
-            return answer.status_code, answer.json().get("outcome") or answer.json()["reason"]
-
-        assert send(reports[0], None) == (403, "invitation")
-        assert send(reports[0], "unknown") == (403, "invitation")
-        assert send(reports[0], "x" * 300) == (403, "invitation")
-        assert send(reports[0], tokens[0]) == (201, "counted")
-        assert send(reports[0], tokens[0]) == (200, "counted before")
-        assert send(reports[1], tokens[0]) == (403, "invitation"), "it was used"
-        batch = BINARY | {"Authorization": f"Invitation {tokens[1]}"}
-        answer = HTTP.post(f"{running.url}/reports/batch", content=to_batch(reports), headers=batch)
-        assert answer.json()["outcomes"] == ["counted before", "counted", "invitation"]
-        assert dn.Client(PLAN, fresh=True).send(running.url, reports[2], invitation=tokens[2]) == "counted"
-
-
 def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) -> None:
-    """They are needed from then on, and let people in."""
+    """They are needed from then on, and let people in; after another start too, with or without --invited."""
     plan = PLAN.write(tmp_path / "plan.json")
     report, other = some_reports(PLAN, 2)
     with collecting(tmp_path, [PLAN]) as running:
+        assert "by invitation" not in running.said
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is False
         token = run("tokens", str(plan), "--count", "1").out.split()[1]
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
@@ -1031,6 +993,9 @@ def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) ->
             HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
         )
         assert dn.Client(PLAN, fresh=True).send(running.url, report, invitation=token) == "counted"
+        running.stop()
+        running.start()
+        assert "by invitation" in running.said
 
 
 def test_the_newest_open_round_is_offered(tmp_path: Path, run: Run) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count
@@ -64,20 +65,23 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def store(make: Make) -> Iterator[Store]:
-    with_plans = prepared(make())
-    yield with_plans
-    with_plans.close()
+def store(make: Make) -> Store:
+    return prepared(make())
 
 
 def prepared(url: str, invited: bool = False) -> Store:
     """A store with all plans, and round 1 open."""
-    store = open_store(url)
-    PREPARED.append(store)
+    store = opened(url)
     for plan in PLANS:
         store.register(plan, invited)
         store.set_round(plan.id, 1)
     return store
+
+
+def opened(url: str) -> Store:
+    """A store that is closed when the test ends."""
+    PREPARED.append(open_store(url))
+    return PREPARED[-1]
 
 
 def counted(plan: Plan, some: Sequence[bytes], number: int | None = 1) -> Tallies:
@@ -97,11 +101,8 @@ def test_reports_are_counted_once(store: Store, plan: Plan) -> None:
     twice = arrivals(plan, 2, 2)
     changed = twice[0]._replace(bodies=bodies(plan, 1, 3))
     assert store.add([*twice, changed, some[5], *twice], 0.0) == ["counted"] * 2 + ["counted before"] * 4
-    assert (
-        store.tallies(plan.id, 1)
-        == store.tallies(plan.id)
-        == counted(plan, [one.bodies[0] for one in some + twice])
-    )
+    wanted = counted(plan, [one.bodies[0] for one in some + twice])
+    assert store.tallies(plan.id, 1) == store.tallies(plan.id) == wanted
     assert store.counted(plan.id) == store.counted(plan.id, 1) == 302
     blocks = list(store.bodies(plan.id, 1, block=100))
     assert [len(block) for block in blocks] == [100, 100, 100, 2]
@@ -173,37 +174,30 @@ def test_rounds_that_a_plan_has_not_are_refused(store: Store) -> None:
 def test_a_round_that_was_closed_stays_as_it_is(make: Make) -> None:
     """Whoever waited while it was closed came too late, whatever time it was when they began to wait."""
     url = make()
-    store, other, ends = prepared(url), open_store(url), threading.Event()
+    store, other, closer, ends = prepared(url), opened(url), opened(url), threading.Event()
     some = arrivals(SPLIT, 4000, 1)
 
     def work(mine: list[Arrival], into: Store) -> None:
         while mine and not ends.is_set():
             into.add([mine.pop() for _ in range(2)], time.time)
 
-    threads = [
-        threading.Thread(target=work, args=(some[at::4], each)) for at, each in enumerate([store, other] * 2)
-    ]
-    closer = open_store(url)
-    for thread in threads:
-        thread.start()
-    for _ in range(10):
-        time.sleep(0.02)
-        closer.set_round(SPLIT.id, 1, None, time.time())
-        then = closer.tallies(SPLIT.id)
-        time.sleep(0.02)
-        assert closer.tallies(SPLIT.id) == then
-        closer.set_round(SPLIT.id, 1)
-    ends.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        working = pool.map(work, (some[at::4] for at in range(4)), [store, other] * 2)
+        for _ in range(10):
+            time.sleep(0.02)
+            closer.set_round(SPLIT.id, 1, None, time.time())
+            then = closer.tallies(SPLIT.id)
+            time.sleep(0.02)
+            assert closer.tallies(SPLIT.id) == then
+            closer.set_round(SPLIT.id, 1)
+        ends.set()
+    assert [*working] == [None] * 4
     assert closer.counted(SPLIT.id) > 0
-    for each in (store, other, closer):
-        each.close()
 
 
 def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
     url = make()
-    store, other = prepared(url), open_store(url)
+    store, other = prepared(url), opened(url)
     now, found, began = 50.0, list[str](), threading.Event()
 
     def work() -> None:
@@ -220,8 +214,6 @@ def test_the_clock_is_read_behind_the_lock(make: Make) -> None:
         now = 100.0
     thread.join()
     assert found == ["closed"], "it was on its way when the round was closed"
-    store.close()
-    other.close()
 
 
 def check_waits(busy: Store, work: Callable[[], object]) -> None:
@@ -237,10 +229,8 @@ def check_waits(busy: Store, work: Callable[[], object]) -> None:
 
 def test_closing_waits_for_what_is_being_counted(make: Make) -> None:
     url = make()
-    store, other = prepared(url), open_store(url)
+    store, other = prepared(url), opened(url)
     check_waits(other, partial(store.set_round, SPLIT.id, 1, None, 100.0))
-    store.close()
-    other.close()
 
 
 def test_what_is_offered_is_read_without_tallies(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,35 +249,22 @@ def test_an_invitation_lets_in_one_report(make: Make) -> None:
     one, two, three, four = (
         each._replace(invitation=hashed(n)) for n, each in enumerate(arrivals(SPLIT, 4, 1))
     )
-    assert store.add([one._replace(invitation=None), one._replace(invitation=hashed(99)), one], 0.0) == [
-        *("invitation", "invitation", "counted")
-    ]
-    assert store.add([one, two._replace(invitation=hashed(0)), two], 0.0) == [
-        "counted before",
-        "invitation",
-        "counted",
-    ]
-    assert store.add([three, four._replace(invitation=three.invitation), four], 0.0) == [
-        "counted",
-        "invitation",
-        "counted",
-    ]
+    none, unknown = one._replace(invitation=None), one._replace(invitation=hashed(99))
+    used, foreign = (each._replace(invitation=hashed(0)) for each in (two, *arrivals(SAMPLED, 1, 1)))
+    assert store.add([none, unknown, one], 0.0) == ["invitation", "invitation", "counted"]
+    assert store.add([one, used, two], 0.0) == ["counted before", "invitation", "counted"]
+    again = four._replace(invitation=three.invitation)
+    assert store.add([three, again, four], 0.0) == ["counted", "invitation", "counted"]
     assert store.invitations_left(SPLIT.id) == 0
-    assert store.add([arrivals(SAMPLED, 1, 1)[0]._replace(invitation=hashed(3))], 0.0) == ["invitation"], (
-        "of another plan"
-    )
+    assert store.add([foreign], 0.0) == ["invitation"]
     assert store.check() == []
     with pytest.raises(InvalidParameter, match="32 bytes"):
         store.invite(SPLIT.id, [b"token"])
     with pytest.raises(InvalidParameter, match="takes invitations and has counted"):
         store.register(SPLIT, invited=False)
     store.register(SAMPLED, invited=False)
-    assert {each.plan.id: each.invited for each in store.plans()} == {
-        SPLIT.id: True,
-        SAMPLED.id: False,
-        FLIPPED.id: True,
-    }
-    store.close()
+    invited = {each.plan.id: each.invited for each in store.plans()}
+    assert invited == {SPLIT.id: True, SAMPLED.id: False, FLIPPED.id: True}
 
 
 def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None:
@@ -306,7 +283,7 @@ def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None
     def send(invitation: bytes, *some: bytes) -> Arrival:
         return Arrival(plan.id, 1, [hashed(next(names))[:16] for _ in some], some, invitation)
 
-    store = open_store(url)
+    store = opened(url)
     store.set_round(plan.id, 1)
     assert store.add([send(ada, in_b), send(bob, in_a)], 0.0) == ["invitation"] * 2
     assert store.add([send(ada, in_b, in_a), send(bob, in_b)], 0.0) == ["invitation", "counted", "counted"]
@@ -314,7 +291,6 @@ def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None
     assert store.add([send(eve, in_b), send(eve, in_a)], 0.0) == ["counted", "invitation"], "of any group"
     assert store.invitations_left(plan.id) == 0
     assert store.check() == []
-    store.close()
 
 
 def test_unused_invitations_can_be_withdrawn(make: Make) -> None:
@@ -334,17 +310,14 @@ def test_unused_invitations_can_be_withdrawn(make: Make) -> None:
     assert store.check() == []
     with pytest.raises(InvalidParameter, match="not registered"):
         store.withdraw("0" * 64)
-    store.close()
 
 
 def test_withdrawing_waits_for_what_is_being_counted(make: Make) -> None:
     url = make()
-    store, other = prepared(url, invited=True), open_store(url)
+    store, other = prepared(url, invited=True), opened(url)
     store.invite(SPLIT.id, [hashed(0)])
     check_waits(other, partial(store.withdraw, SPLIT.id))
     assert other.invitations_left(SPLIT.id) == 0
-    store.close()
-    other.close()
 
 
 def test_a_history_is_of_random_reports_and_not_of_the_first_ones(
@@ -413,7 +386,6 @@ def test_who_scrubs_is_warned_of_traces_that_remain(tmp_path: Path, monkeypatch:
     assert store.rounds(SPLIT.id)[0].scrubbed == 100
     log = Path(f"{path}-wal")
     assert not log.exists() or log.stat().st_size == 0
-    store.close()
 
 
 def test_scrubbed_reports_are_still_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -666,7 +638,6 @@ def test_store_commands(run: Run, tmp_path: Path) -> None:
     assert broken.code == 1
     assert '"counted": 500' in broken.out
     assert run("store", "check", "--store", "sqlite:///none.db").code == 2
-    store.close()
 
 
 PLAN = dn.Plan.of({"town": list("abcdefghij"), "job": list("klmno")}, Split((plh(10, 1.0), hr(5, 1.0))), 300)
@@ -699,9 +670,7 @@ def test_batches_are_counted_without_hashing_all_values(monkeypatch: pytest.Monk
 def test_many_reports_at_once_find_those_that_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some are among the arrivals, some among the older reports, in any mixture."""
     url = services.cluster().url()
-    store = open_store(url)
-    store.register(SPLIT)
-    store.set_round(SPLIT.id, 1)
+    store = prepared(url)
     some = [Arrival(*one[:4]) for one in arrivals(SPLIT, 5 * _MANY, 1)]
     older, newer, *fresh = (some[_MANY * i : _MANY * (i + 1)] for i in range(5))
     sql: list[str] = []
@@ -738,9 +707,7 @@ def test_many_reports_need_no_function() -> None:
     cluster.sql(f"CREATE ROLE {name} LOGIN")
     cluster.sql(f"GRANT ALL ON SCHEMA {name} TO {name}")
     try:
-        store = open_store(url.replace("postgres@", f"{name}@"))
-        store.register(SPLIT)
-        store.set_round(SPLIT.id, 1)
+        store = prepared(url.replace("postgres@", f"{name}@"))
         some = [Arrival(*one[:4]) for one in arrivals(SPLIT, 2 * _MANY, 1)]
         assert store.add(some, 0.0) == ["counted"] * len(some)
         assert store.add(some, 0.0) == ["counted before"] * len(some)

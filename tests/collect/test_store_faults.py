@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,10 @@ from deniable.collect.database import Cleared, Database
 from deniable.collect.postgres import Postgres
 from deniable.collect.sqlite import Sqlite
 from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
-from deniable.errors import DeniableError
 from deniable.study import Plan
 from tests import services
 from tests.cases import by_night
-from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, prepared, store
+from tests.collect.test_store import Make, _close_prepared, counted, hashed, make, opened, prepared, store
 from tests.collector import collecting
 from tests.forking import FORKS
 from tests.store_worker import SAMPLED, SPLIT, add_until_killed, arrivals, deliver
@@ -56,32 +56,20 @@ def test_a_crowd_delivers_the_same_batches(make: Make) -> None:
         ours.close()
     assert store.tallies(SPLIT.id) == counted(SPLIT, [one.bodies[0] for one in some])
     assert store.check() == []
-    store.close()
 
 
 def test_collectors_that_start_at_once_come_up() -> None:
     """All of them have seen an empty database before the first makes tables."""
     cluster = services.cluster()
-    url, found = cluster.url(), list[object]()
-
-    def start() -> None:
-        try:
-            open_store(url).close()
-            found.append("up")
-        except DeniableError as problem:
-            found.append(problem)
-
-    threads = [threading.Thread(target=start) for _ in range(4)]
+    url = cluster.url()
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with psycopg.connect(cluster.address, autocommit=True) as holder:
+    with ThreadPoolExecutor(4) as pool, psycopg.connect(cluster.address, autocommit=True) as holder:
         holder.execute("SELECT pg_advisory_lock(%s)", [postgres._MIGRATING])
-        for thread in threads:
-            thread.start()
+        starts = [pool.submit(open_store, url) for _ in range(4)]
         while cluster.sql(waiting) != [(4,)]:
             time.sleep(0.01)
-    for thread in threads:
-        thread.join()
-    assert found == ["up"] * 4
+    for start in starts:
+        start.result().close()
 
 
 def at_commit(monkeypatch: pytest.MonkeyPatch, store: Store, work: Callable[[], object]) -> None:
@@ -99,18 +87,15 @@ def at_commit(monkeypatch: pytest.MonkeyPatch, store: Store, work: Callable[[], 
 def test_collectors_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are in the middle of a transaction at once; their tallies are added when they are read."""
     url = services.cluster().url()
-    one, other, some = prepared(url), open_store(url), arrivals(SPLIT, 40, 1)
+    one, other, some = prepared(url), opened(url), arrivals(SPLIT, 40, 1)
     outcomes = list[str]()
     at_commit(monkeypatch, one, lambda: outcomes.extend(other.add(some[20:], 0.0)))
     assert one.add(some[:20], 0.0) == ["counted"] * 20
     assert outcomes == ["counted"] * 20
-    assert (
-        one.tallies(SPLIT.id) == other.tallies(SPLIT.id) == counted(SPLIT, [each.bodies[0] for each in some])
-    )
+    wanted = counted(SPLIT, [each.bodies[0] for each in some])
+    assert one.tallies(SPLIT.id) == other.tallies(SPLIT.id) == wanted
     assert one.counted(SPLIT.id) == one.rounds(SPLIT.id)[0].counted == 40
     assert one.check() == []
-    one.close()
-    other.close()
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -118,7 +103,7 @@ def test_a_report_that_moves_is_not_counted_again(monkeypatch: pytest.MonkeyPatc
     """It is sent again in the middle of the transaction that takes it out of the arrivals."""
     cluster = services.cluster()
     url = cluster.url()
-    one, other, some = prepared(url), open_store(url), arrivals(SPLIT, 10, 1)
+    one, other, some = prepared(url), opened(url), arrivals(SPLIT, 10, 1)
     one.add(some, 0.0)
     monkeypatch.setattr(sweeping, "POOL", 0)
     if not locked:  # a planted fault
@@ -138,8 +123,6 @@ def test_a_report_that_moves_is_not_counted_again(monkeypatch: pytest.MonkeyPatc
     assert (outcomes == ["counted before"] * 10) is locked
     twice = f"plan {SPLIT.id[:12]}, round 1: 10 reports stored twice"
     assert one.check() == ([] if locked else [twice])
-    one.close()
-    other.close()
 
 
 def test_reports_leave_a_full_pool_at_random(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +140,6 @@ def test_reports_leave_a_full_pool_at_random(make: Make, monkeypatch: pytest.Mon
     assert set(gone) not in (set(ids[:160]), set(sorted(ids)[:160]), set(sorted(ids)[40:]))
     assert store.add(some, 0.0) == ["counted before"] * 200
     assert store.check() == []
-    store.close()
 
 
 @pytest.mark.parametrize(("bytes_", "left"), [(1 << 20, 120), (590, 59)])
@@ -172,7 +154,6 @@ def test_a_pool_is_bounded_in_bytes(
     assert store.sweep()
     with store._database.transaction():
         assert store._database.run("SELECT COUNT(*) FROM arrivals") == [(left,)]
-    store.close()
 
 
 def test_a_closed_connection_leaves_its_tallies_to_the_next() -> None:
@@ -185,7 +166,6 @@ def test_a_closed_connection_leaves_its_tallies_to_the_next() -> None:
     with store._database.transaction():
         assert store._database.run("SELECT collector FROM tallies") == [(0,)]
     assert store.counted(SPLIT.id) == 30
-    store.close()
 
 
 def test_a_sweep_on_a_busy_machine_ends_in_time_and_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,30 +194,23 @@ def test_tallies_that_two_connections_share_are_not_lost(monkeypatch: pytest.Mon
     """With more collectors than numbers, or a pool of connections between them and the database."""
     monkeypatch.setattr(Postgres, "collector_number", lambda _: 0)
     url = services.cluster().url()
-    stores, some = [prepared(url), *(open_store(url) for _ in range(3))], arrivals(SPLIT, 400, 1)
+    stores, some = [prepared(url), *(opened(url) for _ in range(3))], arrivals(SPLIT, 400, 1)
     assert stores[0].add(some[:40], 0.0) == ["counted"] * 40  # there is a row now
 
     def work(store: Store, mine: list[Arrival]) -> None:
         for each in mine:
             store.add([each], 0.0)
 
-    threads = [
-        threading.Thread(target=work, args=(store, some[40 + at :: 4])) for at, store in enumerate(stores)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(work, stores, (some[40 + at :: 4] for at in range(4)))] == [None] * 4
     assert (stores[0].counted(SPLIT.id), stores[0].check()) == (400, [])
-    for each in stores:
-        each.close()
 
 
 def test_an_invitation_that_two_collectors_use_at_once_lets_in_one_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url = services.cluster().url()
-    one, other = prepared(url, invited=True), open_store(url)
+    one, other = prepared(url, invited=True), opened(url)
     one.invite(SPLIT.id, [hashed(n) for n in range(4)])
     first, second, again = arrivals(SPLIT, 3, 1)
     outcomes = list[str]()
@@ -258,8 +231,6 @@ def test_an_invitation_that_two_collectors_use_at_once_lets_in_one_report(
     thread.join()
     assert outcomes == ["invitation", "counted before", "counted"]
     assert (one.invitations_left(SPLIT.id), one.counted(SPLIT.id), one.check()) == (2, 2, [])
-    one.close()
-    other.close()
 
 
 def test_threads_take_turns(store: Store) -> None:
@@ -270,11 +241,8 @@ def test_threads_take_turns(store: Store) -> None:
             found.extend(store.add([one], 0.0))
             store.tallies(SPLIT.id)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(CROWD)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(CROWD) as pool:
+        assert [*pool.map(work, range(CROWD))] == [None] * CROWD
     assert len(found) == CROWD * 60
     assert found.count("counted") == store.counted(SPLIT.id)
     assert store.check() == []
@@ -306,7 +274,6 @@ def test_nothing_acknowledged_is_lost_by_a_kill(make: Make) -> None:
         assert (found[0] | found[1], found[0] & found[1]) == (acknowledged, set())
     assert store.counted(SPLIT.id) >= len(acknowledged) >= KILLS
     assert store.check() == []
-    store.close()
 
 
 def fills_and_recovers(store: Store, make_room: Callable[[], None]) -> None:
@@ -330,7 +297,6 @@ def fills_and_recovers(store: Store, make_room: Callable[[], None]) -> None:
     assert store.add(some[added - 1], 0.0) == ["counted before"] * 500
     assert store.add(some[added], 0.0) == ["counted"] * 500
     assert store.check() == []
-    store.close()
 
 
 def test_the_disk_is_full_sqlite() -> None:
@@ -370,7 +336,6 @@ def test_another_process_keeps_it_locked(tmp_path: Path, monkeypatch: pytest.Mon
     assert store.counted(SPLIT.id) == 0, "it can be read all the same"
     other.close()
     assert store.add(some, 0.0) == ["counted"] * 10
-    store.close()
 
 
 def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path) -> None:
@@ -461,27 +426,34 @@ class Broken:
         return getattr(self._database, name)
 
 
+def count_failures(store: Store, work: Callable[[], object], show: Callable[[], object]) -> int:
+    """Lose the database at each statement of some work: nothing of it remains until all of it is done."""
+    whole, before, failures = store._database, show(), 0
+    while True:
+        store._database = store._registry._database = Broken(whole, failures)  # type: ignore[assignment]
+        try:
+            work()
+            return failures
+        except StoreUnavailable:
+            failures += 1
+        finally:
+            store._database = store._registry._database = whole
+        assert (show(), store.check()) == (before, [])
+
+
 def lost_at_any_statement(url: str) -> None:
-    """Whichever statement of a transaction is the last, nothing of it remains."""
-    with closing(prepared(url, invited=True)) as store:
-        store.invite(SPLIT.id, [hashed(n) for n in range(200)])
-        some = [one._replace(invitation=hashed(n)) for n, one in enumerate(arrivals(SPLIT, 100, 1))]
-        whole, failures = store._database, 0
-        while True:
-            store._database = store._registry._database = Broken(whole, failures)  # type: ignore[assignment]
-            try:
-                store.add(some, 0.0)
-                break
-            except StoreUnavailable:
-                failures += 1
-            finally:
-                store._database = store._registry._database = whole
-            assert (store.counted(SPLIT.id), store.invitations_left(SPLIT.id)) == (0, 200)
-            assert store.history(SPLIT.id, 1) == []
-            assert store.check() == []
-        assert failures >= 7
-        assert (store.counted(SPLIT.id), store.invitations_left(SPLIT.id)) == (100, 100)
-        assert store.check() == []
+    store = prepared(url, invited=True)
+    store.invite(SPLIT.id, [hashed(n) for n in range(200)])
+    some = [one._replace(invitation=hashed(n)) for n, one in enumerate(arrivals(SPLIT, 100, 1))]
+
+    def show() -> tuple[int, int, int]:
+        history = store.history(SPLIT.id, 1)
+        return store.counted(SPLIT.id), store.invitations_left(SPLIT.id), len(history)
+
+    assert show() == (0, 200, 0)
+    assert count_failures(store, lambda: store.add(some, 0.0), show) >= 7
+    assert show()[:2] == (100, 100)
+    assert store.check() == []
 
 
 def test_nothing_is_half_written(make: Make) -> None:
@@ -502,24 +474,18 @@ def test_tallies_outside_the_transaction_are_found(make: Make, monkeypatch: pyte
         lost_at_any_statement(make())
 
 
-@pytest.mark.parametrize("kind", [Sqlite, Postgres])
-def test_duplicates_that_are_counted_are_found(
-    kind: type[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_duplicates_that_are_counted_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault."""
-    right = kind.insert
+    right, some = store._database.insert, arrivals(SPLIT, 30, 1)
 
-    def wrong(database: Any, plan: int, number: int, ids: list[bytes], bodies: list[bytes]) -> set[bytes]:
-        right(database, plan, number, ids, bodies)
+    def wrong(*given: Any) -> set[bytes]:
+        right(*given)
         return set()  # as if none had been there
 
-    monkeypatch.setattr(kind, "insert", wrong)
-    store = prepared(f"sqlite:///{tmp_path}/a.db" if kind is Sqlite else services.cluster().url())
-    some = arrivals(SPLIT, 30, 1)
+    monkeypatch.setattr(store._database, "insert", wrong)
     store.add(some, 0.0)
     store.add(some[:7], 0.0)
     assert store.check() == [f"plan {SPLIT.id[:12]}, round 1: the tallies say 37 reports, but there are 30"]
-    store.close()
 
 
 def spend(store: Store, n: int) -> list[bytes]:
@@ -538,60 +504,30 @@ def traces(files: Iterable[Path], hashes: Iterable[bytes]) -> int:
     return sum(each in found for each in hashes)
 
 
-@pytest.mark.parametrize("secure", [True, False])
-def test_used_invitations_leave_no_trace_in_sqlite(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool
-) -> None:
-    if not secure:  # a planted fault
-        monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
-    store = prepared(f"sqlite:///{tmp_path}/a.db", invited=True)
-    used = spend(store, 400)
-    kept = [hashed(2 * n + 1) for n in range(400)]
-    store.sweep()
-    assert (traces(tmp_path.iterdir(), used) == 0) is secure, "while it is open, once it is swept"
-    store.close()
-    assert (traces(tmp_path.iterdir(), used) == 0) is secure
-    assert traces(tmp_path.iterdir(), kept) == 400, "this is where they are"
-
-
 @pytest.mark.parametrize("swept", [True, False])
-def test_used_invitations_leave_no_trace_in_postgres(monkeypatch: pytest.MonkeyPatch, swept: bool) -> None:
-    cluster = services.cluster()
-    url = cluster.url()
-    if not swept:  # a planted fault
-        monkeypatch.setattr(Postgres, "clear", lambda *_: Cleared(True, True))
-    store = prepared(url, invited=True)
-    used = spend(store, 400)
-    store.close()
-    files = files_of(cluster, url)
-    assert (traces(files, used) == 0) is swept
-    assert traces(files, [hashed(2 * n + 1) for n in range(400)]) == 400
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-@pytest.mark.parametrize("swept", [True, False])
-def test_withdrawn_invitations_leave_no_trace(
-    kind: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_used_and_withdrawn_invitations_leave_no_trace(
+    make: Make, swept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else services.cluster().url()
-
-    def files() -> Iterable[Path]:
-        return tmp_path.iterdir() if kind == "sqlite" else files_of(services.cluster(), url)
-
     if not swept:  # a planted fault
         monkeypatch.setattr(Store, "sweep", lambda *_, **__: False)
+    url, kept = make(), [hashed(n) for n in range(800, 900)]
     store = prepared(url, invited=True)
-    withdrawn = [hashed(n) for n in range(200)]
-    store.invite(SPLIT.id, withdrawn)
-    store.invite(SAMPLED.id, [hashed(n) for n in range(200, 300)])
-    assert store.withdraw(SPLIT.id) == 200
-    assert (traces(files(), withdrawn) == 0) is swept
+    used = spend(store, 400)
+    store.invite(SAMPLED.id, kept)
+    store.sweep()
+    assert (traces(files_of(url), used) == 0) is swept
+    assert store.withdraw(SPLIT.id) == 400
+    assert (traces(files_of(url), [hashed(2 * n + 1) for n in range(400)]) == 0) is swept
     store._database.close()
-    assert traces(files(), [hashed(n) for n in range(200, 300)]) == 100, "this is where they are"
+    assert traces(files_of(url), kept) == 100, "this is where they are"
 
 
-def files_of(cluster: services.Cluster, url: str) -> list[Path]:
-    """The files of a store's tables, as they are on the disk."""
+def files_of(url: str) -> list[Path]:
+    """The files of a store, as they are on the disk; in PostgreSQL, those of its tables."""
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///"))
+        return sorted(path.parent.glob(f"{path.name}*"))
+    cluster = services.cluster()
     cluster.sql("CHECKPOINT")
     where = f"relnamespace = '{url.partition('search_path%3D')[2]}'::regnamespace AND relkind IN ('r', 'i')"
     tables = cluster.sql(f"SELECT pg_relation_filepath(oid) FROM pg_class WHERE {where}")
@@ -599,14 +535,13 @@ def files_of(cluster: services.Cluster, url: str) -> list[Path]:
 
 
 def test_a_start_clears_away_what_a_killed_collector_left(tmp_path: Path) -> None:
-    cluster = services.cluster()
-    url = cluster.url()
+    url = services.cluster().url()
     killed = prepared(url, invited=True)
     used = spend(killed, 100)
     killed._database.close()  # without anything that is done at an end
-    assert traces(files_of(cluster, url), used) == 100
+    assert traces(files_of(url), used) == 100
     with collecting(tmp_path, [SPLIT], "--store", url):
-        assert traces(files_of(cluster, url), used) == 0
+        assert traces(files_of(url), used) == 0
 
 
 def test_traces_that_a_reader_keeps_are_cleared_away_later(tmp_path: Path) -> None:
@@ -620,12 +555,10 @@ def test_traces_that_a_reader_keeps_are_cleared_away_later(tmp_path: Path) -> No
         assert store.traces.unswept == 100
     store.tidy()
     assert (store.traces.unswept, traces(tmp_path.iterdir(), used)) == (0, 0)
-    store.close()
 
 
 def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None:
-    cluster = services.cluster()
-    url = cluster.url()
+    url = services.cluster().url()
     store = prepared(url, invited=True)
     with psycopg.connect(url) as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -634,13 +567,12 @@ def test_traces_that_a_reader_keeps_in_postgres_are_cleared_away_later() -> None
         )  # it never looked at invitations, and yet sees those of that time
         used = spend(store, 100)
         store.tidy()
-        assert (store.traces.unswept, traces(files_of(cluster, url), used)) == (100, 100)
+        assert (store.traces.unswept, traces(files_of(url), used)) == (100, 100)
     store.tidy()
-    assert (store.traces.unswept, traces(files_of(cluster, url), used)) == (0, 0)
+    assert (store.traces.unswept, traces(files_of(url), used)) == (0, 0)
     with psycopg.connect(url) as reader:
         reader.execute("LOCK TABLE invitations IN ACCESS SHARE MODE")
         assert not store.sweep()
-    store.close()
 
 
 WORDS = Plan.of({"word": [f"word {v}" for v in range(1000)]}, dn.olh(1000, 3.0), people=1000)
@@ -656,25 +588,19 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
         monkeypatch.setattr(
             Postgres, "clear", lambda database, _: plain if database.run("VACUUM arrivals") == [] else None
         )
-    store = open_store(url)
+    store = opened(url)
     store.register(WORDS)
     store.set_round(WORDS.id, 1)
     some = arrivals(WORDS, 3000, 1)
     for at in range(0, 3000, 300):
         store.add(some[at : at + 300], 0.0)
     assert store.scrub(WORDS.id) == 3000
-    path = Path(url.removeprefix("sqlite:///"))
-    files = (
-        sorted(path.parent.glob(f"{path.name}*"))
-        if url.startswith("sqlite")
-        else files_of(services.cluster(), url)
-    )
+    files = files_of(url)
     left = traces(files, [one.bodies[0] for one in some])
     assert (left == 0) is whole
     assert traces(files, [one.ids[0] for one in some]) > 2900, (
         "this is where they were; a page may end within an id"
     )
-    store.close()
 
 
 def test_who_scrubs_during_a_read_of_postgres_is_warned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -689,7 +615,6 @@ def test_who_scrubs_during_a_read_of_postgres_is_warned(monkeypatch: pytest.Monk
         with pytest.raises(StoreUnavailable, match="somebody has been reading"):
             store.scrub(SPLIT.id)
     assert store.scrub(SPLIT.id) == 0
-    store.close()
 
 
 def test_a_store_that_replaces_another_is_not_mistaken_for_it(tmp_path: Path) -> None:
@@ -700,7 +625,7 @@ def test_a_store_that_replaces_another_is_not_mistaken_for_it(tmp_path: Path) ->
             for plan in plans:
                 made.register(plan)
                 made.set_round(plan.id, 1)
-    store, reader = open_store(f"sqlite:///{path}"), open_store(f"sqlite:///{path}")
+    store, reader = opened(f"sqlite:///{path}"), opened(f"sqlite:///{path}")
     some = arrivals(SPLIT, 20, 1)
     assert store.add(some[:5], 0.0).count("counted") == 5
     assert reader.counted(SPLIT.id) == 5
@@ -714,8 +639,6 @@ def test_a_store_that_replaces_another_is_not_mistaken_for_it(tmp_path: Path) ->
     with pytest.raises(StoreUnavailable):
         reader.counted(SPLIT.id)
     assert (reader.counted(SPLIT.id), reader.counted(SAMPLED.id), reader.check()) == (20, 0, [])
-    store.close()
-    reader.close()
 
 
 def test_no_column_relates_an_invitation_or_a_time_to_a_report(store: Store) -> None:

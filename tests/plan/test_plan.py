@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ from deniable.rounds import named as again
 from deniable.study import Plan
 from deniable.study.study import Study
 from spec.make import vectors
-from tests.cases import check_each
+from tests.cases import check_each, names
 
 ASKED: dict[str, object] = {"color": ["red", "green", "blue"], "age": Range(0, 50, step=10)}
 KS = [3, 5]
@@ -265,23 +267,11 @@ def forged(change: Callable[[dict[str, Any]], object], plan: Plan = FIXED) -> st
 
 
 def setting(*path: str | int, to: object) -> Callable[[dict[str, Any]], object]:
-    def change(data: dict[str, Any]) -> None:
-        node: Any = data
-        for step in path[:-1]:
-            node = node[step]
-        node[path[-1]] = to
-
-    return change
+    return lambda data: reduce(getitem, path[:-1], data).__setitem__(path[-1], to)
 
 
 def removing(*path: str | int) -> Callable[[dict[str, Any]], object]:
-    def change(data: dict[str, Any]) -> None:
-        node: Any = data
-        for step in path[:-1]:
-            node = node[step]
-        del node[path[-1]]
-
-    return change
+    return lambda data: reduce(getitem, path[:-1], data).__delitem__(path[-1])
 
 
 FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")
@@ -386,18 +376,6 @@ def test_hostile_plans_are_refused() -> None:
         assert refusal.value.reason == case["refused"]
 
     check_each(check, vectors.hostile("plans", "plan"))
-
-
-def test_a_plan_edited_by_hand_is_refused() -> None:
-    text = FIXED.to_json()
-    for before, after in (
-        ("12345", "12346"),
-        ("green", "greem"),
-        (FIXED.id, "0" * 64),
-        ("10627480729818066791", "10627480729818066790"),
-    ):
-        with pytest.raises(InvalidPlan, match="changed after it was made"):
-            Plan.from_json(text.replace(before, after))
 
 
 @pytest.mark.parametrize(
@@ -529,13 +507,7 @@ def test_repeated_losses_add_up_over_what_a_person_reports() -> None:
     sample = Plan.of(ASKED, Sample((first, second)), 100, rounds=4).loss.repeated
     assert split is not None
     assert sample is not None
-    for figure in (
-        "one_report",
-        "same_value",
-        "one_value_forever",
-        "changing_values",
-        "changing_values_usual",
-    ):
+    for figure in names("one_report same_value one_value_forever changing_values changing_values_usual"):
         one, other = getattr(first.losses(4, 4), figure), getattr(second.losses(4, 4), figure)
         assert Fraction(getattr(split, figure)) >= Fraction(one) + Fraction(other)
         assert getattr(split, figure) == pytest.approx(one + other, rel=1e-15)
@@ -853,18 +825,6 @@ def test_choices_can_be_named() -> None:
     assert isinstance(two.mechanism.mechanisms[0], Memoized)
 
 
-def test_a_cap_that_nothing_meets_is_refused_with_the_nearest() -> None:
-    with pytest.raises(InvalidParameter, match="nothing fits this study"):
-        Study({"a": ["x", "y"]}, epsilon=1.0, objective=Objective(success_cap=0.1)).plan(100)
-    with pytest.raises(InvalidParameter, match="nothing fits this study"):
-        Study(
-            {"a": ["x", "y"], "b": ["x", "y"]},
-            epsilon=1.0,
-            mechanism="split",
-            objective=Objective(bytes_cap=1),
-        ).plan(100)
-
-
 def test_choices_of_a_study_are_not_its_plans() -> None:
     plan: Any = Study({"a": ["x", "y"]}, epsilon=1.0).plan
     with pytest.raises(
@@ -873,13 +833,6 @@ def test_choices_of_a_study_are_not_its_plans() -> None:
         plan(100, mechanism="split")
     with pytest.raises(InvalidParameter, match="did you mean 'protocol'"):
         plan(people=100, protocl="grr")
-
-
-def test_a_hopeless_study_is_warned_about_by_name() -> None:
-    text = Study({"yes": ["y", "n"], "town": [f"t{i}" for i in range(300)]}, epsilon=0.2).plan(100).explain()
-    assert "WARNING" in text
-    assert "noise" in text
-    assert "'town' has 300 values" in text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from deniable.collect.store import Store, open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from spec.make import vectors
-from tests.cases import check_each, names
+from tests.cases import names
 from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, small_plan, some_reports
 
 PLAN = small_plan()
@@ -270,33 +269,6 @@ def test_bad_reports_of_every_shape(tmp_path: Path) -> None:
         assert app.metrics.refused["fault"] == 0
         assert outcomes["201"] > 150
         assert store.check() == []
-
-
-def test_hostile_vectors_are_refused_for_their_reason(tmp_path: Path) -> None:
-    cases = [*vectors.hostile("reports", "bytes"), *vectors.hostile("reports", "json")]
-
-    def check(text: str) -> None:
-        plan = vectors.read_plan(text)
-        folder = tmp_path / plan.id
-        folder.mkdir()
-        with collector(folder, [plan]) as (app, store):
-            asked = partial(check_refused, app)
-            check_each(asked, [(name, case) for name, case in cases if case["plan"] == text])
-            assert store.counted(plan.id) == 0
-
-    plans = {case["plan"]: name for name, case in cases}
-    check_each(check, [(name, text) for text, name in plans.items()])
-
-
-def check_refused(app: Collector, case: vectors.Case) -> None:
-    """A collector refuses a report for the reason that its vector gives, or because it is too large."""
-    if "bytes" in case:
-        request = Request("POST", "/reports", bytes.fromhex(case["bytes"]))
-    else:
-        request = Request("POST", "/reports", case["json"].encode("utf-8", "surrogatepass"), AS_JSON)
-    found = judged(request, asyncio.run(ask(app, request)))
-    assert found in (case["refused"], "large")
-    assert found != "large" or case["refused"] in ("size", "malformed", "form")
 
 
 def test_a_fault_would_be_seen(
