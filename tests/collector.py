@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -18,7 +19,7 @@ import httpx
 import deniable as dn
 from deniable.cli import main
 from deniable.study import Plan
-from deniable.wire import Report, Wire
+from deniable.wire import Report, Wire, to_batch
 from tests.forking import Forked
 
 TOKEN = "a-token-for-tests-0123456789"
@@ -114,6 +115,17 @@ class Running:
         """Ask as the operator."""
         return self.http.get(f"{self.url}{path}", params=query, headers=OPERATOR)
 
+    def send(self, report: Report, **headers: str) -> httpx.Response:
+        """One report, in bytes."""
+        return self.http.post(f"{self.url}/reports", content=report.to_bytes(), headers=BINARY | headers)
+
+    def take(self, plan: Plan, bodies: Sequence[bytes], number: int = 1) -> None:
+        """Count these reports, in one batch and with ids of their own."""
+        reports = [Report(Wire(plan).prefix, number, secrets.token_bytes(16), body) for body in bodies]
+        batch = to_batch(reports)
+        answer = self.http.post(f"{self.url}/reports/batch", content=batch, headers=BINARY)
+        assert answer.json()["counted"] == len(reports), answer.text
+
     def metrics(self) -> dict[str, float]:
         """What it has counted."""
         lines = self.get("/metrics").text.splitlines()
@@ -180,3 +192,15 @@ def some_reports(plan: Plan, n: int, seed: int = 1, number: int = 1) -> list[Rep
         Report(wire.prefix, number, seed.to_bytes(8, "little") + i.to_bytes(8, "little"), body)
         for i, body in enumerate(bodies)
     ]
+
+
+def post_people(
+    running: Running,
+    plan: Plan,
+    people: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    number: int = 1,
+    seed: int = 1,
+) -> None:
+    """A batch with the reports of these people."""
+    words = dn.remembering(seed, dn.seeded(seed + number - 1))
+    running.take(plan, Wire(plan).bodies(plan.privatize(people, words)), number)

@@ -236,31 +236,6 @@ def test_noise_in_an_estimate_with_distances_is_not_taken_for_knowledge() -> Non
         assert attack.success(AGES, prior)["age"].reported == pytest.approx(found.reported, abs=1e-9)
 
 
-@pytest.mark.long
-def test_noise_in_an_estimate_of_a_grid_is_not_taken_for_knowledge() -> None:
-    grid = dn.Grid(48.7, 9.1, 48.85, 9.25, 12, 12, epsilon=0.001)
-    plan, draws = dn.Study({"home": grid}).plan(people=20_000), np.random.default_rng(2)
-    homes = list(
-        zip(
-            draws.normal(48.77, 0.01, 20_000).tolist(),
-            draws.normal(9.17, 0.015, 20_000).tolist(),
-            strict=True,
-        )
-    )
-    reports = plan.privatize({"home": homes}, dn.seeded(1))
-    tallies = plan.tally(reports)
-    result, codes = plan.estimate(tallies), plan.encode({"home": homes})[0]
-    found = attack.success(plan, result, collections=1)["home"]
-    known = attack.success(plan, np.bincount(codes, minlength=144) / codes.size, collections=1)["home"]
-    assert abs(found.reported - known.reported) < 0.05
-    likely = attack.success(plan, plan.mle(tallies, "home").smooth(), collections=1)["home"]
-    assert found.reported == pytest.approx(likely.reported, abs=1e-9)
-    uniform, informed = (
-        attack.guess(plan, reports, prior=prior).right({"home": homes})["home"] for prior in (None, result)
-    )
-    assert informed > uniform
-
-
 def test_noise_in_an_estimate_of_another_mechanism_is_warned_of() -> None:
     """What was counted cannot be told from the estimate then."""
     other = dn.Study({"age": dn.Range(17, 91, step=1, privacy="metric", epsilon=0.2)}).plan(people=20_000)
@@ -505,6 +480,6 @@ def test_text_alone_and_text_drawn_with_others_are_refused() -> None:
 
 def test_levels_of_a_range_are_said_to_be_counted_apart() -> None:
     study = dn.Study({"age": dn.Range(0, 64, queries="ranges"), "smokes": ["yes", "no"]}, epsilon=1.0)
-    found = attack.examine(study.plan(people=1000))
+    found = attack.examine(study.plan(people=1000), collections=1)
     assert found.leveled == ("age",)
     assert "Levels of age count as answers of their own" in str(found)

@@ -105,26 +105,6 @@ def test_frames_of_success() -> None:
         found.frame(level=2.0)
 
 
-@pytest.mark.long
-def test_intervals_of_simulated_figures_hold_as_often_as_they_say() -> None:
-    """Of 200 seeds, the 90 % interval holds the success as often as that; by enumeration it is
-    known exactly.
-    """
-    m, prior = dn.grr(3, 1.0), [0.5, 0.3, 0.2]
-    law = [[math.e if v == y else 1.0 for v in range(3)] for y in range(3)]
-    truth = sum(
-        max(f * law[a][v] * law[b][v] for v, f in enumerate(prior)) for a in range(3) for b in range(3)
-    )
-    truth /= (math.e + 2) ** 2
-    runs = [attack.success(m, prior, 2, seed=seed).attributes[0].rows(level=0.9) for seed in range(200)]
-    rows = [row for run in runs for row in run if row["figure"] == "averaged"]
-    inside = sum(row["low"] <= truth <= row["high"] for row in rows) / 200
-    statistics.deviation(inside, 0.9, error_of(0.9, 200), "simulated intervals")
-    narrow = sum(abs(row["success"] - truth) <= 0.6 * (row["high"] - row["success"]) for row in rows) / 200
-    with pytest.raises(AssertionError, match="standard errors off"):
-        statistics.deviation(narrow, 0.9, error_of(0.9, 200), "intervals that are too narrow")
-
-
 def test_counted_shares_have_exact_intervals() -> None:
     from scipy.stats import binomtest
 
@@ -719,24 +699,6 @@ def test_who_was_found_says_by_which_attributes(fakes: bool) -> None:
     assert found.frame(backend="polars")["attributes"].to_list() == ["b", "b"]
     both = attack.reidentify([plan], [reports], people)
     assert both.frame(backend="polars")["attributes"].to_list() == ["a, b"] * 2
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("age", "Age"),
-        ("vote", " vote"),
-        ("home.latitude", "Home.Latitude"),
-        ("home.longitude", "home_longitude"),
-    ],
-)
-def test_a_column_that_differs_in_case_and_marks_only_is_refused(name: str, given: str) -> None:
-    people = detailed(50)
-    plan = dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(50)
-    reports = plan.privatize(people, dn.seeded(1))
-    renamed = {given if column == name else column: values for column, values in people.items()}
-    with pytest.raises(dn.DeniableError, match=re.escape(given.strip())):
-        attack.reidentify([plan], [reports], renamed)
 
 
 def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:

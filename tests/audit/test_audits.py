@@ -385,21 +385,6 @@ def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
 
 
 @pytest.mark.long
-def test_one_bit_never_randomized_is_found_among_all_values() -> None:
-    """Value 3 of 40: the first against the last does not see it, a line-up does, and every value against the
-    next does best.
-    """
-    m = dn.oue(40, 1.0)
-    faulty = FaultyDevices(one(m), StuckBit(m, 3), seed=2)
-    pair = [({"x": "0"}, {"x": "39"})]
-    assert audited(faulty, pairs=pair, trials=100_000).passed
-    found = audited(faulty, trials=MILLION // 2)
-    assert not found.passed
-    assert len(found.best.odds) > 1, "those of a line-up"
-    assert audited(faulty, pairs="every", trials=MILLION // 2).lower_bound > 2.0
-
-
-@pytest.mark.long
 def test_one_value_of_many_that_leaks_is_found_by_its_own_pair() -> None:
     """GRR of 100 values, of which one is sent with epsilon 2: all pairs together do not show it, its own
     does.
@@ -851,25 +836,6 @@ def test_what_it_says() -> None:
     assert hopeless.passed
     assert not hopeless.conclusive
     assert "cannot show more than" in hopeless.summary
-
-
-@pytest.mark.long
-def test_claims_that_no_trials_can_show_differ_from_those_that_more_trials_show() -> None:
-    """Claims of 22.9 and so on are of far ends; to ask for more trials would not help."""
-    ages = dn.Study({"age": dn.Range(0, 100, step=1, privacy="metric", epsilon=0.4)}).plan(people=1000)
-    far = audited(ages, trials=1000)
-    assert far.passed
-    assert far.claims[0] > 39
-    assert far.claims[1:] == (0.4,)
-    assert (
-        f"no feasible number of trials can show more than a claim of {far.claims[0]:.4f}: 1,000 trials show"
-        in far.summary
-    )
-    assert "; the nearer pairs are what is audited" in far.summary
-    assert "ask for more of them" not in far.summary
-    alone = audited(one(dn.grr(4, 40.0)), trials=1000).summary
-    assert "no feasible number of trials" in alone
-    assert "nearer pairs" not in alone
 
 
 def test_only_claims_above_what_can_be_shown_are_called_so() -> None:

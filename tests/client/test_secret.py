@@ -127,7 +127,7 @@ def check_products(joint: np.ndarray[Any, Any], one: np.ndarray[Any, Any], what:
     statistics.goodness_of_fit(joint.reshape(-1), expected.reshape(-1), what)
 
 
-DEVICES = 3_000
+DEVICES = 1_000
 """Secrets, from which all noise follows: each test here passes always, or never."""
 
 

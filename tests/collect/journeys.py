@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, islice
@@ -20,12 +19,10 @@ from typing import Any, Literal, final
 
 import pytest
 
-import deniable as dn
 from deniable.client import DEFAULT_CAP
 from deniable.plan import NANO
 from deniable.study import Plan
-from deniable.wire import Report, Wire
-from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, Running
+from tests.collector import HTTP, OPERATOR, TOKEN, Running, post_people
 from tests.services import chromium, missing
 
 if find_spec("playwright") is None and os.environ.get("CI") != "true":
@@ -128,22 +125,6 @@ def visiting(browser: Browser, collector: Running, **options: Any) -> Iterator[V
             page.unroute_all(behavior="wait")
         context.unroute_all(behavior="wait")
         visit.check()
-
-
-def post_people(
-    collector: Running,
-    plan: Plan,
-    people: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    number: int = 1,
-    seed: int = 1,
-) -> None:
-    """A batch with the reports of these people."""
-    wire = Wire(plan)
-    bodies = wire.bodies(plan.privatize(people, dn.remembering(seed, dn.seeded(seed + number - 1))))
-    reports = [Report(wire.prefix, number, secrets.token_bytes(16), body).to_bytes() for body in bodies]
-    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-    answer = HTTP.post(f"{collector.url}/reports/batch", content=batch, headers=BINARY)
-    assert answer.json()["counted"] == len(reports)
 
 
 def post(collector: Running, plan: Plan, n: int, number: int = 1, **given: Any) -> None:

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import deniable as dn
-from tests.collect.journeys import DESK, PHONE, post_people, set_round, visiting
-from tests.collector import TOKEN, Running
+from tests.collect.journeys import DESK, PHONE, set_round, visiting
+from tests.collector import TOKEN, Running, post_people
 from tests.running import Run
 
 PEOPLE = 3000

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 import deniable as dn
-from deniable.reports import Reports
 from deniable.wire import Report, Wire
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting
 
@@ -22,17 +21,9 @@ ALONE = dn.Study({"word": dn.Text("a-z", longest=7)}, epsilon=4.0).plan(people=2
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with collecting(tmp_path_factory.mktemp("text"), [PLAN, ALONE], "--minimum", "50") as running:
-        send(running, PLAN, REPORTS)
-        send(running, ALONE, ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3)))
+        running.take(PLAN, Wire(PLAN).bodies(REPORTS))
+        running.take(ALONE, Wire(ALONE).bodies(ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3))))
         yield running
-
-
-def send(running: Running, plan: dn.Plan, reports: Reports) -> None:
-    wire = Wire(plan)
-    sent = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(reports)]
-    batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in sent)
-    answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
-    assert answer.json()["counted"] == len(sent)
 
 
 def test_a_plan_of_text_alone_has_a_health(collector: Running) -> None:
@@ -61,27 +52,6 @@ def test_a_public_list_may_be_sent(collector: Running) -> None:
     answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover", content=body, headers=OPERATOR)
     assert answer.status_code == 200, answer.text
     assert [one["value"] for one in answer.json()["found"]] == ["cat"]
-
-
-@pytest.mark.parametrize(
-    ("query", "body", "status", "said"),
-    [
-        ("?name=smokes", "{}", 400, "smokes"),
-        ("", '{"words":["Cat"]}', 400, "alphabet"),
-        ("", '{"words":"cat"}', 400, "Send"),
-        ("", '{"alpha":2}', 400, "alpha"),
-        ("?round=7", "{}", 400, "round"),
-        ("", " " * (1 << 21), 413, ""),
-    ],
-)
-def test_wrong_wishes_are_refused(collector: Running, query: str, body: str, status: int, said: str) -> None:
-    answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover{query}", content=body, headers=OPERATOR)
-    assert answer.status_code == status, answer.text
-    assert said in answer.json()["detail"]
-
-
-def test_only_an_operator_may_look(collector: Running) -> None:
-    assert HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover").status_code == 401
 
 
 def test_reports_that_support_every_word_are_refused(collector: Running) -> None:

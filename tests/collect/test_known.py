@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, expect
 import deniable as dn
 from deniable.wire import Report, Wire
 from spec.make.keys import signing_key
-from tests.collect.journeys import DESK, PHONE, post_people, visiting
-from tests.collector import BINARY, HTTP, TOKEN, Running
+from tests.collect.journeys import DESK, PHONE, visiting
+from tests.collector import BINARY, HTTP, TOKEN, Running, post_people
 from tests.running import Run
 
 PEOPLE = 1000

@@ -20,7 +20,7 @@ from deniable.collect import results, serving
 from deniable.collect.store import Arrival, Store, open_store
 from deniable.frames.files import escape_formula
 from deniable.study import Plan
-from tests.collector import BINARY, HTTP, OPERATOR, TOKEN, collecting, hook, small_plan, some_reports
+from tests.collector import HTTP, OPERATOR, TOKEN, collecting, hook, small_plan, some_reports
 from tests.running import Run
 
 PLAN = small_plan()
@@ -154,33 +154,24 @@ def test_a_round_that_is_opened_now_stores_no_time(run: Run, tmp_path: Path) -> 
             for one in json.loads(run("rounds", file, "--json").out)
         ]
 
+    def change(**times: str | None) -> None:
+        address = f"{running.url}/plans/{AGAIN.id}/rounds/2"
+        HTTP.put(address, json=times, headers=OPERATOR).raise_for_status()
+
     with collecting(tmp_path, [AGAIN]) as running:
-        address = f"{running.url}/plans/{AGAIN.id}/rounds"
         for number in (1, 2, 3):
             if number == 2:
-                HTTP.put(
-                    f"{address}/2", json={"opens": None, "closes": None}, headers=OPERATOR
-                ).raise_for_status()
+                change(opens=None, closes=None)
             elif number == 3:
                 run("rounds", file, "--open", "3")
-            report = some_reports(AGAIN, 1, number, number)[0]
-            assert (
-                HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code
-                == 201
-            )
+            assert running.send(some_reports(AGAIN, 1, number, number)[0]).status_code == 201
         assert opened() == [(1, True, None), (2, True, None), (3, True, None)]
-        HTTP.put(
-            f"{address}/2", json={"opens": "2020-01-01T00:00:00Z", "closes": None}, headers=OPERATOR
-        ).raise_for_status()
-        HTTP.put(
-            f"{address}/2", json={"opens": None, "closes": "2999-01-01T00:00:00Z"}, headers=OPERATOR
-        ).raise_for_status()
+        change(opens="2020-01-01T00:00:00Z", closes=None)
+        change(opens=None, closes="2999-01-01T00:00:00Z")
         assert opened()[1] == (2, True, "2020-01-01T00:00:00Z"), "one that is open keeps its time"
-        HTTP.put(
-            f"{address}/2", json={"opens": None, "closes": "2020-01-01T00:00:00Z"}, headers=OPERATOR
-        ).raise_for_status()
+        change(opens=None, closes="2020-01-01T00:00:00Z")
         assert opened()[1] == (2, False, None), "one that is closed is not opened by it"
-        HTTP.put(f"{address}/2", json={"opens": "1970-01-01T00:00:00Z"}, headers=OPERATOR).raise_for_status()
+        change(opens="1970-01-01T00:00:00Z")
         assert opened()[1] == (2, True, "1970-01-01T00:00:00Z"), "as good as without limit"
 
 
@@ -200,8 +191,7 @@ def test_a_clock_that_was_ahead_refuses_nothing(
         assert "not open" not in running.errors()
     with collecting(tmp_path, [AGAIN, PLAN]) as running:
         for plan in (AGAIN, PLAN):
-            report = some_reports(plan, 1)[0].to_bytes()
-            assert HTTP.post(f"{running.url}/reports", content=report, headers=BINARY).status_code == 201
+            assert running.send(some_reports(plan, 1)[0]).status_code == 201
 
 
 def test_the_operator_is_told_that_a_round_is_not_open(run: Run, tmp_path: Path) -> None:
@@ -385,7 +375,7 @@ def test_the_token_of_this_folder_is_for_collectors_of_this_machine(
     monkeypatch.delenv("DENIABLE_TOKEN", raising=False)
     with collecting(tmp_path, [PLAN], "--minimum", "10", DENIABLE_TOKEN="") as running:
         for report in some_reports(PLAN, 40):
-            HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY)
+            running.send(report)
         outcome = run("estimate", "plan-0.json", "--from", running.url)
         assert (outcome.code, outcome.err) == (0, "the operator's token is from operator.token\n")
         named = run("estimate", "plan-0.json", "--from", running.url, "--token-file", "operator.token")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ import deniable as dn
 from deniable.arrays import Floats, Integers
 from deniable.collect import results
 from deniable.ranges.variances import Variances
-from deniable.wire import Report, Wire
-from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
+from tests.collector import HTTP, TOKEN, Running, collecting, post_people
 from tests.running import Run
 
 N = 400
@@ -49,12 +47,8 @@ BESIDE = {"level", "plan", "round"}  # what every row of the command says, and a
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    wire, made = Wire(PLAN), PLAN.privatize(ANSWERS, dn.seeded(1))
-    reports = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in wire.bodies(made)]
     with collecting(tmp_path_factory.mktemp("results"), [PLAN], "--minimum", "50") as running:
-        batch = b"".join(len(raw).to_bytes(4, "little") + raw for raw in reports)
-        answer = HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY)
-        assert answer.json()["counted"] == N
+        post_people(running, PLAN, ANSWERS)
         yield running
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ import deniable as dn
 from deniable.design.preview import draw_answers
 from deniable.randomness.simulated import remembering, seeded
 from deniable.results.possible_shares import describe_move
-from deniable.wire import Report, Wire
+from deniable.wire import Wire
 from tests.cases import check_each
-from tests.collect.journeys import DESK, post_people, visiting
-from tests.collector import BINARY, HTTP, TOKEN, Running, collecting
+from tests.collect.journeys import DESK, visiting
+from tests.collector import TOKEN, Running, collecting, post_people
 from tests.random_studies import draw_studies
 from tests.running import Run
 
@@ -147,11 +146,7 @@ def test_what_the_page_reads_is_what_the_shell_prints_of_random_studies(
             answers = draw_answers(plan, "uneven", ANSWERING, seed=1)
             codes = np.stack([answers[name] for name in (*plan.names, *known)])
             words = seeded(1) if plan.document.rounds is None else remembering(1)
-            wire = Wire(plan)
-            bodies = wire.bodies(plan.privatize_codes(codes, words))
-            raw = [Report(wire.prefix, 1, secrets.token_bytes(16), body).to_bytes() for body in bodies]
-            batch = b"".join(len(one).to_bytes(4, "little") + one for one in raw)
-            assert HTTP.post(f"{running.url}/reports/batch", content=batch, headers=BINARY).is_success
+            running.take(plan, Wire(plan).bodies(plan.privatize_codes(codes, words)))
             plan.write(Path(f"{plan.id}.json"))
             outcome = run("estimate", f"{plan.id}.json", "--from", running.url, "--json")
             assert outcome.code == 0, outcome.err

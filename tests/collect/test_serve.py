@@ -836,13 +836,10 @@ def test_a_store_that_is_gone_is_reported_and_comes_back(tmp_path: Path) -> None
     cluster = services.cluster()
     reports = some_reports(PLAN, 2)
     with collecting(tmp_path, [PLAN], "--store", cluster.url()) as running:
-        assert (
-            HTTP.post(f"{running.url}/reports", content=reports[0].to_bytes(), headers=BINARY).status_code
-            == 201
-        )
+        assert running.send(reports[0]).status_code == 201
         cluster.stop()
         try:
-            answer = HTTP.post(f"{running.url}/reports", content=reports[1].to_bytes(), headers=BINARY)
+            answer = running.send(reports[1])
             assert (answer.status_code, answer.json()["reason"]) == (503, "store")
             assert int(answer.headers["retry-after"]) >= 1
             ready = HTTP.get(f"{running.url}/ready")
@@ -989,9 +986,7 @@ def test_invitations_to_a_plan_that_is_being_served(tmp_path: Path, run: Run) ->
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is False
         token = run("tokens", str(plan), "--count", "1").out.split()[1]
         assert HTTP.get(f"{running.url}/plans").json()["plans"][0]["invited"] is True
-        assert (
-            HTTP.post(f"{running.url}/reports", content=other.to_bytes(), headers=BINARY).status_code == 403
-        )
+        assert running.send(other).status_code == 403
         assert dn.Client(PLAN, fresh=True).send(running.url, report, invitation=token) == "counted"
         running.stop()
         running.start()
@@ -1027,8 +1022,7 @@ def test_rounds_from_the_command_line(tmp_path: Path, run: Run) -> None:
     with collecting(tmp_path, [again]) as running:
 
         def send(number: int, seed: int) -> int:
-            report = some_reports(again, 1, seed, number)[0]
-            return HTTP.post(f"{running.url}/reports", content=report.to_bytes(), headers=BINARY).status_code
+            return running.send(some_reports(again, 1, seed, number)[0]).status_code
 
         assert (send(1, 1), send(2, 1)) == (201, 409)
         outcome = run("rounds", str(plan), "--close", "1", "--open", "2", "--json")

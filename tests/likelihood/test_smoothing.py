@@ -24,6 +24,7 @@ from deniable.likelihood.steps import along, smoothed_by
 from deniable.metric.line import GeometricChannel
 from deniable.summaries import mean_of, quantile_of
 from tests import statistics
+from tests.likelihood.test_mle import sample_tally
 
 Floats = npt.NDArray[np.float64]
 COVERED_PEOPLE, COVERED_STUDIES, COVERED_REPEATS = 3000, 50, 60
@@ -35,11 +36,6 @@ above 2 %.
 def hill(n: int, center: float = 0.3, width: float = 0.08) -> Floats:
     shares = np.exp(-(((np.arange(n + 1) / n - center) / width) ** 2) / 2)
     return np.asarray(shares / shares.sum())
-
-
-def sample_tally(channel: GeometricChannel, shares: Floats, people: int, seed: int = 1) -> dn.Tally:
-    chances = channel.output(shares)
-    return dn.Tally(people, np.random.default_rng(seed).multinomial(people, chances / chances.sum()))
 
 
 def plain_steps(channel: Floats, outputs: Floats, weight: float, passes: int) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -218,32 +217,6 @@ def test_rounds_of_a_seed_are_reproducible_and_differ() -> None:
         dn.remembering(7, round=0)
 
 
-@pytest.mark.long
-def test_the_error_of_a_change_between_rounds() -> None:
-    """What docs/rounds.md says: V1 + V2 - 2 F, where F is what the first round alone errs about those who did
-    not change.
-
-    The variance of 1,500 changes is off by 3.7 % as a standard error: within 15 % but for a chance of 1 in
-    10,000; without F it would be off by 17 % and more.
-    """
-    m, n, repeats = dn.rounds.l_grr(3, 1.5, 1.8), 500, 1500
-    before = np.repeat([0, 1, 2], [250, 150, 100])
-    after = np.where(np.arange(n) < 50, 1, before)
-    found = []
-    for seed in range(repeats):
-        one, two = (
-            m.estimate(m.tally(m.privatize(v, dn.remembering(seed, round=i))))
-            for i, v in ((1, before), (2, after))
-        )
-        found.append(two.frequencies[0] - one.frequencies[0])
-    both = m.law.variance(n, 0.5, "fixed") + m.law.variance(n, 0.4, "fixed")
-    kept = m.first.law.variance(n, 200 / 450, "fixed") * 450 / n
-    assert np.mean(found) == pytest.approx(-0.1, abs=5 * float(both / repeats) ** 0.5)
-    assert np.var(found) == pytest.approx(both - 2 * kept, rel=0.15)
-    assert both > 1.17 * (both - 2 * kept)
-    assert np.var(found) < both, "the root of the sum of squares is never too small"
-
-
 def test_a_dataframe_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     result = ONCE.estimate(ONCE.tally(ONCE.privatize(answers(100), dn.seeded(1))))
     wrong: Any = "panda"
@@ -263,23 +236,6 @@ def test_a_plot_of_one_attribute_is_the_estimates() -> None:
     with pytest.raises(dn.InvalidParameter, match=r"result\['color'\]\.plot\(\) draws one"):
         plot("color")
     assert result["color"].plot().axes
-
-
-@pytest.mark.long
-def test_a_plot_of_many_values_has_a_line_for_each(tmp_path: Path) -> None:
-    towns = [f"A town with quite a long name, number {i}" for i in range(150)]
-    plan = Study({"town": towns, "area": towns[:40]}, epsilon=4.0, title="Where people live").plan(1000)
-    table = {"town": towns * 20, "area": (towns[:40] * 75)}
-    figure = plan.estimate(plan.tally(plan.privatize(table, dn.seeded(1)))).plot(0.9)
-    assert figure.get_suptitle() == "Where people live\npossible shares with 90 % intervals"
-    drawn = {" ".join(axes.get_title(loc="left").split()): axes for axes in figure.axes}
-    (town,) = (axes for title, axes in drawn.items() if title.endswith("the 40 largest of 150 shares"))
-    (area,) = (axes for title, axes in drawn.items() if title.startswith("area: "))
-    for axes in (town, area):
-        figure.savefig(tmp_path / "plot.png")
-        boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
-        assert len(boxes) == 40
-        assert all(above.y0 >= below.y1 - 2 for above, below in pairwise(boxes)), "labels overlap"
 
 
 def test_files_that_are_not_there_are_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_what_is_not_compared() -> None:
     [other] = results(plan_by("l_grr", k=4), {"asked": ["value 1"] * 40})
     with pytest.raises(InvalidParameter, match="has other values in the two results"):
         other.change(earlier)
-    leveled, wider = (dn.Range(0, end, queries="ranges") for end in (2**16, 2**17))
+    leveled, wider = (dn.Range(0, end, queries="ranges") for end in (2**9, 2**10))
     numbers: list[dn.Range | dn.Number] = [leveled, wider, dn.Number(0, 100), dn.Number(0, 200)]
     of_numbers = [results(dn.Study({"x": x}, epsilon=1.0).plan(100), {"x": [20.0] * 40})[0] for x in numbers]
     for one, two in itertools.combinations(of_numbers, 2):

@@ -22,10 +22,10 @@ from deniable.results.findings import Findings, FindingsRequest
 from deniable.show.plot import plot_findings, shares_plot
 from deniable.show.text import write_text
 from deniable.study import Plan
-from deniable.summaries import Group, groups_of
+from deniable.summaries import groups_of
 from deniable.summaries.totals import weigh
 from tests.running import Run, run_in
-from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
+from tests.statistics import ESTIMATE_REPORTS, deviation
 
 AGES = dn.Range(0, 100, step=1, privacy="metric", epsilon=0.5)
 TOWN = dn.Grid(47.6, 6.8, 47.7, 6.95, rows=12, columns=12, epsilon=0.01)
@@ -80,26 +80,6 @@ def test_groups_are_sums_with_errors_of_their_own(name: str) -> None:
     if name == "geometric":  # neighbors err in opposite ways: a group errs less than independent bins would
         apart = [math.sqrt(float((estimate.stderr[group.values] ** 2).sum())) for group in groups]
         assert max(group.share.stderr / alone for group, alone in zip(groups, apart, strict=True)) < 0.5
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["geometric", "oue"])
-def test_errors_of_groups_are_how_they_scatter(name: str) -> None:
-    mechanism, domain = MANY[name]
-    people, generator = bell(domain.k, 5000), np.random.default_rng(2)
-    found, errors = [], []
-    groups: list[Group] = []
-    for _ in range(REPEATS):
-        drawn = np.asarray(generator.multinomial(people.sum(), people / people.sum()))
-        groups = groups_of(mechanism.estimate(draw_tally(mechanism, drawn, generator)), domain)
-        found.append([group.share.value for group in groups])
-        errors.append([group.share.stderr for group in groups])
-    truth = [people[group.values].sum() / people.sum() for group in groups]
-    for values, stated, true in zip(np.array(found).T, np.array(errors).T, truth, strict=True):
-        squares = float((((values - true) / stated) ** 2).sum())
-        spread(squares, REPEATS, f"the scatter of a group by {name}")
-        with pytest.raises(AssertionError):
-            spread(squares * 2, REPEATS, "a standard error that is too small")
 
 
 @pytest.mark.parametrize(

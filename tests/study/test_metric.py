@@ -30,7 +30,6 @@ from deniable.metric.planar import planar_noise
 from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
 from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Split
-from deniable.reports import Tallies
 from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.wire import Wire
@@ -38,7 +37,6 @@ from spec.make import vectors
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio, worst_ratio
 from tests.plan.test_plan import VALIDATOR
 from tests.running import Run
-from tests.statistics import ESTIMATE_REPORTS, REPEATS, deviation, spread
 
 PLANS = vectors.metric()
 CITY: dict[str, float] = {"south": 47.6, "west": 6.8, "north": 47.7, "east": 6.95}
@@ -385,57 +383,6 @@ def people(n: int, seed: int = 1) -> pd.DataFrame:
     )
 
 
-def check_estimates(plan: Plan, table: pd.DataFrame, counted: Plan | None = None) -> None:
-    """Every estimate is within its own standard error of the truth of the people who are asked."""
-    tallies = (counted or plan).tally((counted or plan).privatize(table, dn.seeded(5)))
-    result = plan.estimate(Tallies(plan.id, tallies.n, tallies.tallies))
-    codes = dict(zip(plan.names, plan.encode(table), strict=True))
-    for name, estimate in result.estimates.items():
-        truth = np.bincount(codes[name], minlength=estimate.k) / len(table)
-        worst = int(np.argmax(np.abs(estimate.frequencies - truth) / estimate.stderr))
-        deviation(
-            estimate.frequencies[worst], truth[worst], 1.5 * estimate.stderr[worst], f"{name}, value {worst}"
-        )
-    middle = np.floor(table["age"].to_numpy()) + 0.5
-    found = result.mean("age")
-    deviation(found.value, middle.mean(), found.stderr, "the mean age")
-    income = result["income"]
-    deviation(income.mean, table["income"].mean(), income.stderr, "the mean income")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mechanism", ["split", "sample"])
-def test_estimates_of_a_mixed_study_are_right_and_a_wrong_table_is_noticed(mechanism: str) -> None:
-    table = people(ESTIMATE_REPORTS // 4)
-    plan, other = (
-        mixed(mechanism=mechanism, epsilon=epsilon, protocol={"income": "duchi"}).plan(people=10_000)
-        for epsilon in (1.0, 1.5)
-    )
-    check_estimates(plan, table)
-    with pytest.raises(AssertionError, match="standard errors off"):
-        check_estimates(plan, table, other)
-
-
-@pytest.mark.long
-def test_standard_errors_of_means_are_how_means_scatter() -> None:
-    """The mean of a range, whose noise goes together, and that of a number; people are drawn anew
-    each time.
-    """
-    plan = mixed().plan(people=10_000)
-    everyone = people(200_000, seed=9)
-    ages, incomes = [], []
-    for repeat in range(REPEATS):
-        some = everyone.iloc[np.random.default_rng(repeat).integers(0, len(everyone), 500)]
-        result = plan.estimate(plan.tally(plan.privatize(some, dn.seeded(repeat))))
-        age, income = result.mean("age"), result.mean("income")
-        ages.append((age.value - (np.floor(everyone["age"]) + 0.5).mean()) / age.stderr)
-        incomes.append((income.value - everyone["income"].mean()) / income.stderr)
-    for what, scores in (("age", ages), ("income", incomes)):
-        spread(float(np.square(scores).sum()), REPEATS, f"the scatter of the mean of {what}")
-        with pytest.raises(AssertionError, match="of the variance"):
-            spread(float(np.square(scores).sum()) * 1.5, REPEATS, "a standard error that is too small")
-
-
 def test_likelihood_quantiles_and_tables_of_a_result() -> None:
     plan = mixed().plan(people=10_000)
     table = people(20_000)
@@ -580,44 +527,21 @@ def test_locations_in_tables() -> None:
 
 def test_from_a_study_to_estimates_on_the_command_line(run: Run) -> None:
     Path("study.toml").write_text(TOML, encoding="utf-8")
-    table = people(20_000)
-    table.to_csv("people.csv", index=False)
+    people(2000).to_csv("people.csv", index=False)
     planned = run("plan", "study.toml", "--people", "20_000", "-o", "plan.json", "--cite")
     assert planned.code == 0
-    for words in (
-        "per step of 1 in 'age'",
-        "per kilometer in 'home'",
-        "for all other attributes",
-        "In the worst case",
-        "kacem2018",
-    ):
-        assert words in planned.out
-    verified = run("verify", "plan.json")
-    assert verified.code == 0
-    for words in (
-        "loss per step       0.4",
-        "of 'age'",
-        "loss per kilometer",
-        "loss of the rest    ",
-        "in the worst case",
-    ):
-        assert words in verified.out
+    assert "per step of 1 in 'age'" in planned.out
+    assert "per kilometer in 'home'" in planned.out
+    assert "kacem2018" in planned.out
+    verified = run("verify", "plan.json").out
+    for words in ("loss per step       0.4", "of 'age'", "loss per kilometer", "loss of the rest    "):
+        assert words in verified
     said = json.loads(run("verify", "plan.json", "--json").out)
     assert said["loss_rest"] <= 1.0 < said["loss_record"]
     assert [one["unit"] for one in said["units"]] == ["step", "kilometer"]
     assert run("verify", "plan.json", "--cap", "2").code != 0
     assert run("privatize", "plan.json", "people.csv", "-o", "reports.parquet", "--seed", "1").code == 0
-    plan = Plan.read("plan.json")
-    again = plan.tally(plan.read_reports("reports.parquet"))
-    assert again.n == 20_000
-    found = run("estimate", "plan.json", "reports.parquet", "-o", "found.csv", "--plot", "found.png")
-    assert found.code == 0
-    assert "income (20,000 reports)" in found.out
-    rows = list(csv.DictReader(Path("found.csv").read_text(encoding="utf-8").splitlines()))
-    (income,) = (row for row in rows if row["attribute"] == "income")
-    assert float(income["mean"]) == pytest.approx(
-        float(table["income"].mean()), abs=6 * float(income["stderr"])
-    )
+    assert "income (2,000 reports)" in run("estimate", "plan.json", "reports.parquet").out
     findings = json.loads(run("estimate", "plan.json", "reports.parquet", "--json").out)
     assert "income" in [one["attribute"] for one in findings["means"]]
     assert "income" not in [row["attribute"] for row in findings["rows"]]
@@ -667,16 +591,8 @@ def test_columns_of_locations_in_a_file(run: Run) -> None:
             "people.csv has a column 'home', and also 'home.lat",
         ),
         (
-            "color,age,home.latitude,income\nred,3,47.6,5\n",
-            "'home.longitude' is not a column of people.csv (color, age, home.lat",
-        ),
-        (
             "color;age;home;income\nred;3;47.65, 6.9;5\n",
             "cells seem to have ';' between them: name that separator (--separator)",
-        ),
-        (
-            "color,age,income\nred,3,5\n",
-            "'home' is not a column of people.csv (color, age, income); a location has",
         ),
     ):
         Path("people.csv").write_text(content, encoding="utf-8")
@@ -711,13 +627,8 @@ def test_few_small_steps_are_better_asked_plainly() -> None:
     assert "X has 4 steps of epsilon 0.1" in few.explain().replace("'x'", "X").replace("\n", " ")
     many = dn.Study({"x": dn.Range(0, 50, step=1, privacy="metric", epsilon=0.1)}).plan(100_000)
     assert "steps of epsilon" not in many.explain()
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 5, 100_000)
-    errors = []
-    for m in (dn.metric.geometric(4, 0.1), dn.grr(5, 0.1)):
-        shares = m.estimate(m.tally(m.privatize(truth, dn.seeded(3)))).frequencies
-        errors.append(float(((shares - 0.2) ** 2).mean()))
-    assert errors[1] < errors[0]
+    metric, plain = (float(np.mean(m.law.error(1))) for m in (dn.metric.geometric(4, 0.1), dn.grr(5, 0.1)))
+    assert plain < metric
 
 
 def test_the_mean_location_is_found_as_the_refusal_says() -> None:
