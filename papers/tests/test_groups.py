@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from tests.likelihood.test_smoothing import hill, plain_steps, sample_tally
+from tests.likelihood.test_mle import sample_tally
+from tests.likelihood.test_smoothing import hill, plain_steps
 
 import deniable as dn
 from deniable import metric

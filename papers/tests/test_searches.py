@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.likelihood.test_mle import skewed
-from tests.likelihood.test_smoothing import hill, sample_tally
+from tests.likelihood.test_mle import sample_tally, skewed
+from tests.likelihood.test_smoothing import hill
 
 import deniable as dn
 from deniable.likelihood import GeometricChannel, mle

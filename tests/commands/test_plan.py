@@ -114,13 +114,6 @@ def test_every_question_that_the_example_leaves_out_can_be_asked(run: Run) -> No
         assert planned.code == 0, (text, planned.err)
 
 
-def test_a_file_without_questions_says_what_it_lacks(run: Run) -> None:
-    Path("study.toml").write_text('[questions]\nsite = ["a", "b"]\n', encoding="utf-8")
-    refused = run("plan", "study.toml", "--people", "1000")
-    assert refused.code == 1
-    assert "it has no [attributes]" in refused.err
-
-
 def test_no_file_is_overwritten_unless_forced(run: Run) -> None:
     small_plan(run)
     Path("data.csv").write_text("a,b\n" + "x,1\ny,2\n" * 50, encoding="utf-8")
@@ -562,6 +555,7 @@ def test_people_are_written_as_people_write_numbers(run: Run) -> None:
         ("plan study.toml --people 0", 2, "it must be at least 1, got 0"),
         ("plan study.toml --people 1.5", 2, "'1.5' is not"),
         ("plan study.toml --people 10 -o plan.txt", 2, "a plan is written to a file ending in .json"),
+        ("plan questions.toml --people 10", 1, "it has no [attributes]"),
         ("plan wrong.toml --people 10", 1, "wrong.toml: 'epsilom' is not a key of the study"),
         ("verify nothing.json", 1, "nothing.json"),
         (
@@ -588,6 +582,7 @@ def test_what_cannot_be_done_is_one_line(run: Run, arguments: str, code: int, re
     small_plan(run)
     Path("data.csv").write_text("a,b\nx,1\n", encoding="utf-8")
     Path("wrong.toml").write_text("epsilom = 1.0\n[attributes]\na = ['x', 'y']\n", encoding="utf-8")
+    Path("questions.toml").write_text('[questions]\nsite = ["a", "b"]\n', encoding="utf-8")
     Path("half.json").write_text(Path("plan.json").read_text(encoding="utf-8")[:99], encoding="utf-8")
     Path("other.json").write_text("[1, 2]", encoding="utf-8")
     refused = run(*arguments.split())
