@@ -7,11 +7,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -267,11 +265,15 @@ def forged(change: Callable[[dict[str, Any]], object], plan: Plan = FIXED) -> st
 
 
 def setting(*path: str | int, to: object) -> Callable[[dict[str, Any]], object]:
-    return lambda data: reduce(getitem, path[:-1], data).__setitem__(path[-1], to)
+    return lambda data: reach(data, path[:-1]).__setitem__(path[-1], to)
 
 
 def removing(*path: str | int) -> Callable[[dict[str, Any]], object]:
-    return lambda data: reduce(getitem, path[:-1], data).__delitem__(path[-1])
+    return lambda data: reach(data, path[:-1]).__delitem__(path[-1])
+
+
+def reach(data: Any, path: Sequence[str | int]) -> Any:
+    return reach(data[path[0]], path[1:]) if path else data
 
 
 FAKE, PART = ("mechanism", "fakes", 0), ("mechanism", "fakes", 0, "part")

@@ -65,7 +65,7 @@ def test_reports_say_yes_as_often_as_their_marginals_and_pairs_say(name: str) ->
         law = law_of(mechanism, record)
         if name in LARGE:
             assert sampled_law(mechanism, record) == law
-        pairs = [sum(w for y, w in law.items() if y[:2] == pair) for pair in product((0, 1), repeat=2)]  # type: ignore[index]
+        pairs = [sum(w for y, w in law.items() if y[:2] == pair) for pair in product((0, 1), repeat=2)]
         assert [*map(float, pairs)] == pytest.approx(chances[2 * record[0] + record[1]], abs=1e-15)
     one, zero = chances[0, :2].sum(), chances[2, :2].sum()
     supported = zero + 0.3 * (one - zero)
