@@ -845,7 +845,7 @@ REPORTS = PLAN.privatize(SIXTY, dn.seeded(1))
 
 @pytest.fixture(scope="module")
 def audited() -> Audit:
-    return dn.audit.lower_bound(PLAN, trials=500)
+    return dn.audit.lower_bound(PLAN, trials=100)
 
 
 def test_success_prints_and_draws_blind_and_informed_guesses() -> None:

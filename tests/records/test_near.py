@@ -19,6 +19,7 @@ from deniable.randomness import FULL
 from deniable.randomness.simulated import fixed
 from deniable.records import NearBits, NearSets, Records, Split, near_bits, near_sets
 from deniable.study import Plan
+from tests.audit.test_audits import Seeded, audited
 from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
 
@@ -316,7 +317,5 @@ def test_the_attack_and_the_audit_agree_with_the_law() -> None:
     tick = near_sets(5, 2, 2.0).tick
     assert attacked.attributes[0].report == pytest.approx(0.5 + (tick.one - tick.zero) / FULL / 2)
     assert all(profile.bound for profile in attacked.profiles)
-    audited = dn.audit.lower_bound(plan, trials=5000, words=dn.seeded(4))
-    assert audited.passed
-    leaking = dn.audit.lower_bound(plan, trials=5000, words=dn.seeded(4), claim=1.5)
-    assert not leaking.passed
+    assert audited(Seeded(plan, 4), trials=20_000).passed
+    assert not audited(Seeded(plan, 4), trials=20_000, claim=1.5).passed
