@@ -832,7 +832,7 @@ def test_what_it_says() -> None:
     assert said["per"] == "record"
     assert sum(event["alpha"] for event in said["events"]) <= 1 - found.level + 1e-12
     assert "no proof" in found.summary
-    hopeless = audited(one(dn.grr(4, 10.0)), trials=100)
+    hopeless = audited(Seeded(one(dn.grr(4, 10.0)), 3), trials=100)
     assert hopeless.passed
     assert not hopeless.conclusive
     assert "cannot show more than" in hopeless.summary
@@ -841,7 +841,7 @@ def test_what_it_says() -> None:
 def test_only_claims_above_what_can_be_shown_are_called_so() -> None:
     ages = dn.Study({"age": dn.Range(0, 100, step=10, privacy="metric", epsilon=0.16)}).plan(people=1000)
     pairs = [({"age": 5}, {"age": age}) for age in (95, 35)]
-    found = audited(ages, pairs=pairs, trials=1000)
+    found = audited(Seeded(ages, 3), pairs=pairs, trials=1000)
     assert found.claims[0] > found.ceiling > found.claims[1]
     most, missed = (
         next(line for line in found.summary.splitlines() if what in line)
@@ -1117,8 +1117,7 @@ def test_no_answer_is_a_value_only_where_the_plan_says_so() -> None:
     """Else an audit of one value and of no answer would say that both of two values were asked."""
     for missing, wanted in (("random", [("smokes", 1, 2)]), ("value", [("smokes", 2, 3)])):
         plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, missing=missing).plan(100)  # type: ignore[arg-type]
-        found = audited(plan, pairs=[("yes", None)], trials=100)
-        assert list(found.setting.partly) == wanted
+        assert list(make_setting(plan, [("yes", None)], "record", None, None).partly) == wanted
 
 
 @pytest.mark.long
@@ -1142,7 +1141,7 @@ def test_pairs_from_an_array_are_ready_for_json() -> None:
     plan = Plan.of({"x": range(5), "y": ["a", "b"]}, dn.smp([5, 2], 1.0, "grr"), people=100)
     pair = [({"x": first, "y": "a"}, {"x": last, "y": "a"})]
     assert (
-        json.loads(json.dumps(audited(plan, pairs=pair, trials=100, level=SURE).to_dict()))["verdict"]
+        json.loads(json.dumps(audited(Seeded(plan, 3), pairs=pair, trials=100).to_dict()))["verdict"]
         == "PASS"
     )
 

@@ -13,6 +13,7 @@ from deniable.plan import InvalidPlan
 from deniable.records import Faked
 from deniable.rounds import BitFlip, Memoized
 from deniable.study import Plan
+from tests.audit.test_audits import Seeded, audited
 
 ASKED = {"color": ["red", "green", "blue"], "smokes": ["yes", "no"], "size": [str(v) for v in range(40)]}
 ANSWERS = {"color": "red", "smokes": "no", "size": "7"}
@@ -174,7 +175,7 @@ def test_an_audit_holds_clients_to_what_fakes_hide() -> None:
     """People who differ in one answer have a smaller claim than a part alone."""
     mechanism = dn.rounds.l_rsfd([2, 2], 1.0, 2.0, "l_osue-z")
     plan = Plan.of({"a": ["x", "y"], "b": ["x", "y"]}, mechanism, people=100, rounds=3)
-    found = dn.audit.lower_bound(plan, trials=100, per="attribute", rounds=3, words=dn.seeded(1))
+    found = audited(Seeded(plan, 1), trials=100, per="attribute", rounds=3)
     assert found.claim == pytest.approx(np.log(float(mechanism.ratio_after(3, "attribute"))))
     assert found.claim < 0.8 * max(part.losses(3, 3).same_value for part in mechanism.mechanisms)
     assert not found.failed
