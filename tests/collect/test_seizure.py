@@ -316,8 +316,11 @@ def test_tickets_long_bodies_and_a_pool_that_releases(
         assert crowd.stores[0].check() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("limit", "most"), [("POOL", 40), ("POOL_BYTES", 150)])
+@by_night(
+    ("kind", "limit", "most"),
+    [(kind, limit, most) for kind in KINDS for limit, most in (("POOL", 40), ("POOL_BYTES", 150))],
+    ("postgres", "POOL_BYTES", 150),
+)
 def test_each_plan_and_round_has_a_pool_of_its_own(
     kind: str, limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
