@@ -173,20 +173,16 @@ def test_truths_of_another_size_are_refused() -> None:
     mechanism = dn.rsfd(KS, 2.0, "grr", "published")
     records = mechanism.privatize([[0, 0, 0]] * 5, dn.seeded(1))
     found = attack.sampled_attribute(mechanism, records)
-    with pytest.raises(
-        dn.InvalidParameter, match="truth is the attribute of each of 5 reports, got 2 numbers"
+    wrong: Any
+    for wrong, why in (
+        ([0, 1], ", got 2 numbers"),
+        ([0, 1, 2, 9, 0], ", each from 0 to 2, got 9"),
+        (3, ": values must"),
+        ([[0, 1], [1]], ", in one list, got rows of different lengths"),
     ):
-        found.right([0, 1])
-    with pytest.raises(
-        dn.InvalidParameter, match="truth is the attribute of each of 5 reports, each from 0 to 2, got 9"
-    ):
-        found.judged([0, 1, 2, 9, 0])
-    with pytest.raises(dn.InvalidParameter, match="truth is the attribute of each of 5 reports: values must"):
-        found.right(3)
-    with pytest.raises(
-        dn.InvalidParameter, match="of each of 5 reports, in one list, got rows of different lengths"
-    ):
-        found.right([[0, 1], [1]])
+        for judge in (found.right, found.judged):
+            with pytest.raises(dn.InvalidParameter, match=f"the attribute of each of 5 reports{why}"):
+                judge(wrong)
     none = mechanism.privatize(np.zeros((0, 3), dtype=np.int64), dn.seeded(1))
     with pytest.raises(dn.InvalidReport, match="there are no reports to attack; sampled_success tells"):
         attack.sampled_attribute(mechanism, none, [[1 / k] * k for k in KS])

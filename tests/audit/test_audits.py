@@ -429,13 +429,8 @@ class OneTold(Devices):
     headed = False
 
     def __init__(self, plan: Plan, name: str, value: str, byte: int, sent: int) -> None:
-        self._devices, self._name, self._value, self._byte, self._sent = (
-            Seeded(plan, 4),
-            name,
-            value,
-            byte,
-            sent,
-        )
+        self._devices, self._name, self._value = Seeded(plan, 4), name, value
+        self._byte, self._sent = byte, sent
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         told = [side[0][self._name] == self._value for side in sides]
