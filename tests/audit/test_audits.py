@@ -1068,7 +1068,6 @@ def test_a_mechanism_of_ones_own_is_seen_by_its_bytes() -> None:
         audited(own, trials=20_000)
 
 
-LINE = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
 DISTANCED: dict[str, tuple[dn.mechanisms.Mechanism, float]] = {
     "geometric": (dn.metric.geometric(5, 1.0), dn.metric.geometric(5, 1.0).loss_at(1)),
     "square wave": (

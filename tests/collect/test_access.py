@@ -23,7 +23,6 @@ from tests.running import Run
 
 PLAN = small_plan(rounds=True)
 BY = Actor("zoe", "shell")
-STORE = "sqlite:///reports.db"
 MAY = {
     "reader": {
         *("show_estimates", "show_cross", "show_cross_change", "show_history"),

@@ -23,7 +23,6 @@ from deniable.summaries.ratios import find_fieller_ends
 from tests import statistics
 from tests.cases import by_night
 
-Spread = Callable[[Floats], Floats]
 AGES = np.array([0.15, 0.20, 0.25, 0.25, 0.15])
 SHARES = np.array([[s, 1 - s] for s in (0.25, 0.30, 0.22, 0.15, 0.08)])
 SMOKERS = AGES[:, None] * SHARES
