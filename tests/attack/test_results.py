@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +339,7 @@ def test_the_page_states_its_seed_and_follows_it(mixed: tuple[Path, Path]) -> No
     assert "~ is simulated from seed 7" in without
 
 
+@cache
 def examined(study: dn.Study, collections: int = 5, **how: Any) -> Examination:
     plan = study.plan(300)
     draws = np.random.default_rng(1)
@@ -715,15 +717,16 @@ def test_a_slip_in_a_name_is_warned_of_and_another_name_is_not() -> None:
     )  # nothing is missing that it could be
 
 
-def looked_at(people: Mapping[str, Any], missing: tuple[str, ...] = ()) -> Examination:
+@cache
+def looked_at(*missing: str) -> Examination:
     plan = dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000)
-    codes = plan.encode(people)
+    codes = plan.encode(detailed())
     codes[[plan.names.index(name) for name in missing]] = -1
     return attack.examine(plan, codes, users=100)
 
 
 def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
-    page = looked_at(detailed())
+    page = looked_at()
     assert page.distanced == ("age", "home")
     first, rest = (" ".join(part.split()) for part in page.text().split("2. The same"))
     assert "These figures are for people whose answers are spread evenly over all values" in first
@@ -738,7 +741,7 @@ def test_the_page_says_whom_it_is_about_and_what_a_hit_is() -> None:
 
 
 def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
-    page = looked_at(detailed())
+    page = looked_at()
     exact = attack.success(dn.Study(DETAILED, epsilon=2.0, mechanism="split").plan(1000), {"pay": [0.9, 0.1]})
     assert page.informed is not None
     pay, alone = page.informed.attributes[3], exact.attributes[3]
@@ -757,7 +760,7 @@ def test_frequencies_of_a_number_are_those_of_its_halves() -> None:
 
 
 def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
-    page = looked_at(detailed(), missing=("home", "pay"))
+    page = looked_at("home", "pay")
     rows = page.text().split("2. The same")[1].split("3. Guess")[0].splitlines()
     assert {
         line.split()[0]: line.endswith(("points", "point")) for line in rows if line.startswith("  ")
@@ -772,17 +775,17 @@ def test_nothing_is_learned_by_frequencies_that_the_table_lacks() -> None:
 
 
 def test_the_page_and_the_plot_name_a_part_of_the_attributes() -> None:
-    page = looked_at(detailed())
+    page = looked_at()
     half = next(one for one in page.found if one.background == "2 of 4 attributes")
     assert len(half.attributes) == 2
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.text().replace("\n", " ")
     assert f"2 of 4 attributes: {', '.join(half.attributes)}" in page.plot().axes[1].get_xlabel()
-    part = looked_at(detailed(), missing=("home", "pay")).text().replace("\n", " ")
+    part = looked_at("home", "pay").text().replace("\n", " ")
     assert "With a background of 2 of 4 attributes (vote, age) and" in part
 
 
 def test_every_row_of_people_has_its_own_interval() -> None:
-    page = looked_at(detailed())
+    page = looked_at()
     lines = page.text().split("4. Find")[1].splitlines()
     for one in page.found:
         assert one.low < one.success < one.high
@@ -796,7 +799,7 @@ def test_every_row_of_people_has_its_own_interval() -> None:
 
 
 def test_errors_of_answers_are_not_in_points() -> None:
-    page = looked_at(detailed())
+    page = looked_at()
     assert page.informed is not None
     profiles = [one for who in (page.ignorant, page.informed) for one in who.profiles]
     answers = max(one.stderr["right"] for one in profiles if "right" in one.stderr)
