@@ -11,8 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 import deniable as dn
-from deniable.reports import drawn
-from deniable_papers.simulate import plot, population
+from deniable_papers.simulate import drawn, plot, population
 from deniable_papers.simulate.measure import SweepCell, sweep
 
 NAMES = ["grr", "oue", "hr"]

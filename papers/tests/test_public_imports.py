@@ -45,7 +45,7 @@ INSIDE = {
     "randomness.draws": "WordArray",
     "randomness.kernels": "Address SPAN draw",
     "randomness.words": "Rows",
-    "reports.drawn": "MOST_PEOPLE checked_counts draw_bits draw_tally draw_values is_drawn_directly",
+    "records.near": "Tick",
     "reports.reports": "records_of_round",
     "results.estimates": "bins_of",
     "results.health": "Health",

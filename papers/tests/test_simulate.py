@@ -21,11 +21,11 @@ from tests import statistics
 import deniable as dn
 from deniable.mechanisms import Protocol
 from deniable.metric import MetricMechanism
-from deniable.reports.drawn import draw_tally, is_drawn_directly
 from deniable_papers import distances
 from deniable_papers.distances import METRICS
 from deniable_papers.simulate import measure as simulate
 from deniable_papers.simulate import population
+from deniable_papers.simulate.drawn import draw_tally, is_drawn_directly
 from deniable_papers.simulate.measure import Mean, SweepCell, sweep
 from deniable_papers.simulate.population import Population
 
@@ -149,7 +149,7 @@ def test_other_shapes_are_counted_from_real_reports(
     mechanism: dn.mechanisms.Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "deniable.reports.drawn._BLOCK_BYTES", 17 * mechanism.report_bytes
+        "deniable_papers.simulate.drawn._BLOCK_BYTES", 17 * mechanism.report_bytes
     )  # many blocks, cutting values in two
     true_counts = np.arange(20)
     tally = draw_tally(mechanism, true_counts, np.random.default_rng(3))

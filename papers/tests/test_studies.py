@@ -28,10 +28,10 @@ from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
 from deniable.plot import figure as plot
 from deniable.records import Blank, Guessed, Imitated, Prior
-from deniable.reports.drawn import draw_tally, is_drawn_directly
 from deniable_papers import data
 from deniable_papers.data.published import DataUnavailable
 from deniable_papers.reproduce import reproduce_paper
+from deniable_papers.simulate.drawn import draw_tally, is_drawn_directly
 from deniable_papers.studies import allomfree, rsfd
 from deniable_papers.studies.plot import sweeps as plot_studies
 from deniable_papers.studies.record_errors import draw_record_tallies, measure_record_errors

@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.arrays import Integers
 from deniable.exact import PRIME
 from deniable.explain.guesses import compare_variances
-from deniable.reports.drawn import draw_tally
+from deniable_papers.simulate.drawn import draw_tally
 from tests import statistics
 from tests.cases import check_each
 

@@ -16,7 +16,7 @@ from deniable.estimate.consistency import simplex
 from deniable.mechanisms import Direct, Hashed, Pooled, SetMechanism, Tally
 from deniable.ranges import LeastSquares, RangeEstimate, Scatter, Tree, plan_tree
 from deniable.ranges.parts import choose_part
-from deniable.reports.drawn import draw_tally
+from deniable_papers.simulate.drawn import draw_tally
 from tests.cases import by_night
 from tests.statistics import RANGED_ERROR, RANGED_HELD, RANGED_PEOPLE, RANGED_STUDIES, each_at_least, spread
 

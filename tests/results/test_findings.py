@@ -17,13 +17,13 @@ import pytest
 import deniable as dn
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
-from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings, FindingsRequest
 from deniable.show.plot import plot_findings, shares_plot
 from deniable.show.text import write_text
 from deniable.study import Plan
 from deniable.summaries import groups_of
 from deniable.summaries.totals import weigh
+from deniable_papers.simulate.drawn import draw_tally
 from tests.running import Run, run_in
 from tests.statistics import ESTIMATE_REPORTS, deviation
 

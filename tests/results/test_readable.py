@@ -17,7 +17,6 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.reports import Tallies
-from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.noise import Noise, find_noisy
 from deniable.results.possible_shares import Likely, Shares, _search, read_groups, read_values
@@ -27,6 +26,7 @@ from deniable.show.plot import plot_findings
 from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Group, Summary, sum_of
+from deniable_papers.simulate.drawn import draw_tally
 from tests.statistics import SHORT_HELD, SHORT_STUDIES
 
 ASKED: dict[str, Any] = {

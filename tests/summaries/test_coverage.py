@@ -18,8 +18,8 @@ from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.law import Law
 from deniable.records import RecordMechanism
-from deniable.reports.drawn import draw_tally
 from deniable.summaries import Summary, groups_of, mean_of, quantile_of, sum_of, summaries, totals
+from deniable_papers.simulate.drawn import draw_tally
 from tests import statistics
 from tests.cases import by_night
 from tests.statistics import COVERED, COVERED_PEOPLE, COVERED_STUDIES, WORST_STUDIES

@@ -13,13 +13,13 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
 from deniable.reports import Tallies
-from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.possible_shares import find_moved
 from deniable.results.range_queries import RangeQuery
 from deniable.show.text import write_text
 from deniable.show.window_findings import WindowFindings
 from deniable.summaries.fit import Fit, bound_counts, compare_with_alike, fit_levels, fit_of
+from deniable_papers.simulate.drawn import draw_tally
 from tests import statistics
 from tests.cases import by_night
 from tests.statistics import FIT_LEVEL, FIT_PEOPLE, FIT_STUDIES

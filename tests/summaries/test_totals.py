@@ -9,10 +9,10 @@ import deniable as dn
 from deniable.arrays import Floats
 from deniable.estimate import Estimate, scored
 from deniable.law import Law
-from deniable.reports.drawn import draw_tally
 from deniable.study import Result
 from deniable.summaries import quantile_of, sum_of, totals
 from deniable.summaries.totals import error_of, known_squares
+from deniable_papers.simulate.drawn import draw_tally
 from tests import statistics
 from tests.cases import by_night
 from tests.statistics import TOTAL_HELD, TOTAL_PEOPLE, TOTAL_STUDIES

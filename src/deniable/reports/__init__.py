@@ -1,4 +1,4 @@
-"""Turns answers into reports, and reports into tallies, or draws tallies from a law."""
+"""Turns answers into reports, and reports into tallies."""
 
 from deniable.reports.privatize import encode_alone, settle_record
 from deniable.reports.reports import Reports, Tallies, records_of

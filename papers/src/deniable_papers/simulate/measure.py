@@ -20,10 +20,10 @@ from deniable.exact import positive_epsilon, whole_number
 from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism
 from deniable.metric import MetricMechanism, OrderedProtocol
 from deniable.randomness.simulated import numbers_from
-from deniable.reports.drawn import draw_tally, is_drawn_directly
 from deniable.rounds import REPEATED, BitFlip, RepeatedProtocol
 from deniable_papers.distances import METRICS
 from deniable_papers.simulate.distanced import DISTANCED
+from deniable_papers.simulate.drawn import draw_tally, is_drawn_directly
 from deniable_papers.simulate.population import Population, checked_people, checked_size
 
 

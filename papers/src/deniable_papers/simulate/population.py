@@ -18,7 +18,7 @@ from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.randomness.simulated import numbers_from
-from deniable.reports.drawn import MOST_PEOPLE
+from deniable_papers.simulate.drawn import MOST_PEOPLE
 
 MOST_VALUES = 10**7
 

@@ -19,7 +19,7 @@ from deniable.law import Law, Marginal
 from deniable.mechanisms import Mechanism, SetMechanism, Tally
 from deniable.metric import MetricMechanism
 from deniable.records import Blank, Fake, Guessed, Imitated, RecordMechanism
-from deniable.reports.drawn import checked_counts, draw_bits, draw_tally, draw_values
+from deniable_papers.simulate.drawn import checked_counts, draw_bits, draw_tally, draw_values
 from deniable_papers.simulate.measure import Mean
 
 

@@ -14,13 +14,13 @@ from deniable.arrays import Floats, Integers
 from deniable.exact import positive_epsilon
 from deniable.mechanisms import PROTOCOLS, SetMechanism
 from deniable.randomness.simulated import numbers_from
-from deniable.reports.drawn import draw_tally
 from deniable_papers.learn.demand import (
     PeriodCounts,
     demand_features,
     forecast_seasonal_mean,
     forecast_total_by_share,
 )
+from deniable_papers.simulate.drawn import draw_tally
 from deniable_papers.studies.applications.demand_data import Demand, count_montgomery, simulate_demand
 from deniable_papers.studies.applications.demand_stated import state_mae
 from deniable_papers.studies.applications.guarantee import Guarantee

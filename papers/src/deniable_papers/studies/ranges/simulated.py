@@ -17,8 +17,8 @@ from deniable.mechanisms import oue
 from deniable.metric import square_wave
 from deniable.randomness.simulated import numbers_from
 from deniable.ranges import RangeEstimate, Tree, plan_tree
-from deniable.reports.drawn import draw_tally
 from deniable_papers.likelihood import mle_ems
+from deniable_papers.simulate.drawn import draw_tally
 from deniable_papers.studies.ranges.people import PEOPLE_OF
 from deniable_papers.studies.stated import StatedPoint, compare
 
