@@ -8,7 +8,9 @@ import csv
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,9 @@ import pytest
 import deniable as dn
 from deniable.plan import metric_mechanism
 from deniable.reports import Tallies
+from deniable.results.estimates import Estimates
 from deniable.results.findings import Findings, FindingsRequest
-from deniable.show.plot import plot_findings, shares_plot
+from deniable.show.plot import plot_findings
 from deniable.show.text import write_text
 from deniable.study import Plan
 from deniable.summaries import groups_of
@@ -334,6 +337,27 @@ def test_a_range_with_an_open_end_says_why_it_has_no_mean() -> None:
     json.dumps(found.about(), allow_nan=False)
 
 
+def plot(
+    parts: dict[str, Any],
+    domains: dict[str, Any],
+    bins: bool = False,
+    likely: dict[str, dict[str, Any]] | None = None,
+    share: float | None = None,
+) -> Any:
+    """The unbiased shares of these estimates, with other shares of their values by what they are."""
+    others = {
+        of: {
+            name: SimpleNamespace(frequencies=values, gap=0.0, method="em") for name, values in shares.items()
+        }
+        for of, shares in (likely or {}).items()
+    }
+    estimates = Estimates("", 5000, parts, title="People", domains=domains)
+    request = FindingsRequest(() if share is None else [share])
+    findings = Findings.read(estimates, request=request)
+    findings = replace(findings, likely=others.get("mle", {}), smoothed=others.get("smoothed", {}))
+    return plot_findings(findings, bins, unbiased=True)
+
+
 @pytest.mark.parametrize("bins", [False, True])
 def test_plots_stay_small(bins: bool) -> None:
     """In inches: an age that has a hundred bins does not make the figure as tall as a hundred bars."""
@@ -342,9 +366,7 @@ def test_plots_stay_small(bins: bool) -> None:
     age = mechanism.estimate(draw_tally(mechanism, bell(100, 5000), RNG))
     home = planar.estimate(draw_tally(planar, bell(144, 5000), RNG))
     likely = {"mle": {"age": np.full(100, 0.01), "home": np.full(144, 1 / 144)}}
-    figure = shares_plot(
-        {"age": age, "home": home}, "People", domains={"age": AGES, "home": TOWN}, bins=bins, likely=likely
-    )
+    figure = plot({"age": age, "home": home}, {"age": AGES, "home": TOWN}, bins, likely)
     assert figure.get_figheight() < 5
     figure.canvas.draw()
     wide = figure.bbox.width
@@ -367,7 +389,7 @@ def words_of(figure: Any) -> str:
 def test_a_map_shows_the_blocks_of_the_table() -> None:
     """All 144 cells, mostly noise, were drawn beside a table of 16 groups."""
     home = drawn_home()
-    figure = shares_plot({"home": home}, "Locations", domains={"home": TOWN})
+    figure = plot({"home": home}, {"home": TOWN})
     cells = np.asarray(figure.axes[0].images[0].get_array())
     for group in groups_of(home, TOWN):
         np.testing.assert_allclose(cells.ravel()[group.values], 100 * group.share.value)
@@ -375,7 +397,7 @@ def test_a_map_shows_the_blocks_of_the_table() -> None:
         assert f"{100 * group.share.value:.1f}\n{ends}" in words_of(figure)
     for wanted in ("144 cells in 16 blocks", "share of people in a block, %", "with 95 % intervals"):
         assert wanted in words_of(figure)
-    every = shares_plot({"home": home}, "Locations", domains={"home": TOWN}, bins=True)
+    every = plot({"home": home}, {"home": TOWN}, bins=True)
     np.testing.assert_allclose(
         np.asarray(every.axes[0].images[0].get_array()).ravel(), 100 * home.frequencies
     )
@@ -388,7 +410,7 @@ def test_the_darkest_color_is_at_least_twice_an_even_share(largest: float, darke
     shares = np.full(144, np.nan)
     shares[3] = largest
     likely = {"mle": {"home": shares}}
-    figure = shares_plot({"home": drawn_home()}, "Locations", domains={"home": TOWN}, likely=likely)
+    figure = plot({"home": drawn_home()}, {"home": TOWN}, likely=likely)
     assert figure.axes[0].images[0].get_clim()[1] == pytest.approx(100 * darkest)
 
 
@@ -396,7 +418,7 @@ def test_every_kind_of_shares_has_a_map() -> None:
     """The smoothed shares were drawn nowhere beside the most likely ones."""
     home, generator = drawn_home(), np.random.default_rng(4)
     likely = {of: {"home": generator.dirichlet(np.ones(144))} for of in ("mle", "smoothed")}
-    figure = shares_plot({"home": home}, "Locations", domains={"home": TOWN}, likely=likely)
+    figure = plot({"home": home}, {"home": TOWN}, likely=likely)
     maps = {axes.get_title(loc="left"): axes.images[0].get_array() for axes in figure.axes if axes.images}
     assert len(maps) == 2
     for (title, drawn), (of, shares) in zip(maps.items(), likely.items(), strict=True):
@@ -410,10 +432,7 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
     age = dn.grr(100, 3.0)
     estimate = age.estimate(draw_tally(age, bell(100, 5000), np.random.default_rng(4)))
     likely = {of: {"age": np.full(100, 0.01)} for of in ("mle", "smoothed")}
-    places = {"age": {"mean": 45.151, "quantile 0.5": 44.123, "quantile 0.9": 88.123}}
-    figure = shares_plot(
-        {"age": estimate}, "People", domains={"age": AGES}, bins=bins, likely=likely, positions=places
-    )
+    figure = plot({"age": estimate}, {"age": AGES}, bins, likely, share=0.9)
     figure.canvas.draw()
     axes = figure.axes[0]
     legend = axes.get_legend()
@@ -431,10 +450,10 @@ def test_keys_lie_over_nothing(bins: bool) -> None:
 def test_a_title_promises_only_intervals_that_are_plotted() -> None:
     home, smokes = drawn_home(), dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60])))
     likely = {"mle": {"home": np.full(144, 1 / 144)}}
-    alone = words_of(shares_plot({"home": home}, "Locations", domains={"home": TOWN}, likely=likely))
+    alone = words_of(plot({"home": home}, {"home": TOWN}, likely=likely))
     assert "most likely shares, without intervals" in alone
     assert "95 %" not in alone
-    both = shares_plot({"home": home, "smokes": smokes}, "Locations", domains={"home": TOWN}, likely=likely)
+    both = plot({"home": home, "smokes": smokes}, {"home": TOWN}, likely=likely)
     assert "unbiased shares with 95 % intervals; maps without intervals" in words_of(both)
 
 
@@ -461,7 +480,7 @@ def test_little_of_a_page_is_empty() -> None:
     estimates |= {
         name: dn.grr(2, 1.0).estimate(dn.Tally(100, np.array([40, 60]))) for name in ("smokes", "drinks")
     }
-    figure = shares_plot(estimates, "People", domains={"age": AGES})
+    figure = plot(estimates, {"age": AGES})
     assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == 2
     figure.canvas.draw()
     bottoms = [min(box.y0 for box in column) for column in columns_of(figure)]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, cycle, pairwise
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Integers
-from deniable.domain import Domain, Range
+from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.estimate import Estimate, MeanEstimate
-from deniable.formatting import format_count, round_digits
+from deniable.formatting import round_digits
 from deniable.plot.charts import draw_mean, write_noisy
 from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
 from deniable.results.estimates import MEAN
@@ -25,7 +25,8 @@ from deniable.results.noise import find_noisy
 from deniable.results.possible_shares import Shares
 from deniable.results.range_queries import ShownShare
 from deniable.results.respondents import Columns, read_columns
-from deniable.summaries import Group, groups_of
+from deniable.show.text import count_reports
+from deniable.summaries import Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,91 +53,47 @@ _KEYS = 2
 _LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
 
 
-class Part(NamedTuple):
-    """Shares of those who answered, beside shares of everybody."""
+@final
+@dataclass(frozen=True)
+class _Content:
+    """What is drawn of findings: possible shares or `unbiased` ones, in groups unless `bins`."""
 
-    people: str
-    labels: Sequence[str]
-    shares: Shares
+    findings: Findings
+    bins: bool
+    unbiased: bool
 
+    def find_shares(self, name: str) -> Shares:
+        """The shares of single values."""
+        return _as_shares(self.findings.unbiased[name]) if self.unbiased else self.findings.shares[name]
 
-class Shown(NamedTuple):
-    """What is drawn: shares of values and of groups, means, and whom they are about if not everybody.
-
-    Of means that are `noisy`, too noisy to read, only the interval is drawn.
-    """
-
-    values: Mapping[str, Shares]
-    groups: Mapping[str, Shares]
-    means: Mapping[str, tuple[float, float, float]]
-    people: Mapping[str, str]
-    noisy: frozenset[str] = frozenset()
-    counted: Mapping[str, str] = {}
-    """What was counted, in words, where that is more than a number of reports."""
-    answered: Mapping[str, Part] = {}
-    """The shares that have a panel more."""
-    ranges: Mapping[str, Sequence[Bar]] = {}
-    """The shares between two numbers that were asked for, which have one, too."""
+    def find_group_shares(self, name: str) -> Shares:
+        """The shares of groups."""
+        if not self.unbiased:
+            return self.findings.group_shares[name]
+        return _as_shares(read_columns([group.share for group in self.findings.groups[name]]))
 
 
-def shares_plot(
-    estimates: Mapping[str, Estimate],
-    title: str,
-    level: float = 0.95,
-    means: Mapping[str, MeanEstimate] | None = None,
-    domains: Mapping[str, Domain] | None = None,
-    bins: bool = False,
-    likely: Mapping[str, Mapping[str, Floats]] | None = None,
-    positions: Mapping[str, Mapping[str, float]] | None = None,
-    content: Shown | None = None,
-    leveled: Mapping[str, Sequence[Group]] | None = None,
+def plot_findings(
+    findings: Findings, bins: bool = False, unbiased: bool = False, only: str | None = None
 ) -> Figure:
-    """Every attribute's shares, from top to bottom in the order of its values; means, a line each; locations,
-    a map.
+    """The shares of every attribute, or of `only` one, from top to bottom in the order of its values; means,
+    a line each; locations, a map.
 
     Neighboring bins of a long range, and cells of a large grid, are drawn together, unless all `bins` are
-    asked for. `content` has shares and means, without which unbiased ones are drawn. `likely` are
-    other shares of the values, by what they are ("mle", "smoothed") and by attribute: marks on the bars, and
-    a map of their own each, in place of the shares. `positions` are numbers of ranges, by attribute and name,
-    that are marked: means and quantiles. `leveled` are the groups of questions in levels, which have no
-    shares of single values. Panels go down one column and then the next, in the order of the
-    attributes. All sizes are in inches, so that a value's bar is as thick in every panel.
+    asked for. Other shares of the values, most likely or smoothed ones, are marks on the bars, and a map of
+    their own each. Means and quantiles of ranges are marked, too. Panels go down one column and then the
+    next, in the order of the attributes. All sizes are in inches, so that a value's bar is as thick in every
+    panel.
     """
     require_matplotlib()
     from deniable.plot.picture import Picture
 
-    count = len(estimates) + len(means or {}) + len(leveled or {})
-    if count > _MOST_PANELS:
-        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {count}; plot fewer")
-    panels = []
-    for name, estimate in estimates.items():
-        others = {of: shares[name] for of, shares in (likely or {}).items() if name in shares}
-        for panels_of in _divide_panels(estimate, (domains or {}).get(name), others):
-            panel = _panel(name, estimate, (domains or {}).get(name), level, bins, panels_of, content)
-            marked = {} if panel.edges is None else (positions or {}).get(name, {})
-            panels.append(panel._replace(positions=marked, note=panel.note + _name_people(name, content)))
-        if content is not None and name in content.answered:
-            panels.append(_part_panel(name, estimate, content.answered[name]))
-    for name, groups in (leveled or {}).items():
-        panel = _level_panel(name, groups, (domains or {}).get(name), content)
-        people = "" if content is None or name not in content.people else f", of {content.people[name]}"
-        panels.append(panel._replace(positions=(positions or {}).get(name, {}), note=panel.note + people))
-    for name, mean in (means or {}).items():
-        ends = (mean.mean, *mean.interval(level)) if content is None else content.means[name]
-        noisy = content is not None and name in content.noisy
-        panels.append(Panel(name, mean, ends=ends, note=_name_people(name, content), noisy=noisy))
-    if content is not None:
-        for name in [key for key in content.ranges if key in estimates or key in (leveled or {})]:
-            method = (content.groups.get(name) or content.values[name]).method
-            bars = content.ranges[name]
-            panels.append(Panel(name, estimates.get(name), bars, ", ranges asked for", method=method))
-        panels = [panel._replace(counted=content.counted.get(panel.name, "")) for panel in panels]
-    order = {name: position for position, name in enumerate(domains or {})}
-    panels.sort(key=lambda panel: order.get(panel.name, len(order)))
+    panels = _list_panels(_Content(findings, bins, unbiased), only)
     columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
     wide = sum(lefts) + len(columns) * (_WIDE + _MARGIN)
-    heading = [*wrap(title, round(wide / _LETTER / 1.15)), what_is_shown(panels, level)]
+    title, shown = findings.estimates.title, what_is_shown(panels, findings.level)
+    heading = [*wrap(title, round(wide / _LETTER / 1.15)), shown]
     top = 0.2 + 1.15 * _TEXT * len(heading)
     tall = top + max(map(height_of, columns))
     with style():
@@ -160,78 +117,92 @@ def shares_plot(
     return figure
 
 
-def _name_people(name: str, content: Shown | None) -> str:
-    if content is None or name not in content.people:
+def _list_panels(content: _Content, only: str | None) -> list[Panel]:
+    """A panel or more for each attribute, in the order of the study."""
+    findings, estimates = content.findings, content.findings.estimates
+    names = [name for name in estimates if only in (None, name)]
+    if len(names) > _MOST_PANELS:
+        raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {len(names)}; plot fewer")
+    ranges, positions = _list_ranges(content), _list_positions(findings)
+    panels = []
+    for name in names:
+        about, people = Panel(name, count_reports(findings, name)), _name_people(findings, name)
+        if name in estimates.means:
+            mean = (findings.unbiased_means if content.unbiased else findings.means)[name]
+            noisy = not content.unbiased and name in findings.noisy_means
+            panels.append(about._replace(ends=(mean.value, mean.low, mean.high), note=people, noisy=noisy))
+        for panel in [] if name in estimates.means else _value_panels(content, about):
+            marked = {} if panel.edges is None else positions.get(name, {})
+            panels.append(panel._replace(positions=marked, note=panel.note + people))
+        if name in findings.answered:
+            part = findings.answered[name]
+            shares = _as_shares(part.unbiased) if content.unbiased else part.shares
+            bars, note = _largest_bars(list(map(str, part.labels)), shares, {})
+            panels.append(about._replace(bars=bars, note=f"{note}, of {part.people}", method=shares.method))
+        if name in ranges:
+            grouped = name in findings.groups
+            shares = content.find_group_shares(name) if grouped else content.find_shares(name)
+            note = ", ranges asked for"
+            panels.append(about._replace(bars=ranges[name], note=note, method=shares.method))
+    order = {name: position for position, name in enumerate(estimates.domains)}
+    return sorted(panels, key=lambda panel: order.get(panel.name, len(order)))
+
+
+def _name_people(findings: Findings, name: str) -> str:
+    people = findings.among(name, name in findings.estimates.means)
+    if people is None:
         return ""
-    if name not in content.counted:
-        return f", of {content.people[name]}"
-    return ", shares of these" if name in content.values else ", mean of these"
+    if name not in findings.respondents:
+        return f", of {people}"
+    return ", mean of these" if name in findings.estimates.means else ", shares of these"
 
 
-def _divide_panels(
-    estimate: Estimate, domain: Domain | None, likely: Mapping[str, Floats]
-) -> list[Mapping[str, Floats]]:
-    """Which other shares go in one panel: all of them as marks on bars, and one only on a map."""
-    if isinstance(domain, Grid) and domain.k == estimate.k and likely:
-        return [{of: shares} for of, shares in likely.items()]
-    return [likely]
-
-
-def _panel(
-    name: str,
-    estimate: Estimate,
-    domain: Domain | None,
-    level: float,
-    bins: bool,
-    likely: Mapping[str, Floats],
-    content: Shown | None,
-) -> Panel:
-    groups = [] if bins else groups_of(estimate, domain, level)
-    method = "unbiased" if content is None else content.values[name].method
-    if isinstance(domain, Grid) and domain.k == estimate.k:
-        of, others = next(iter(likely.items()), ("", None))
-        panel = Panel(name, estimate, grid=domain, method=method)
-        if others is not None:
-            return panel._replace(note=f", {of} shares", shares=others, has_intervals=False)
-        values = _shares_of(name, estimate, level, content)
-        if groups:
-            bars = _group_bars(name, groups, {}, content)
-            blocks = [(group.values, bar) for group, bar in zip(groups, bars, strict=True)]
-            note = f", {estimate.k:,} cells in {len(groups)} blocks"
-            return panel._replace(note=note, blocks=blocks, shares=values.share)
-        reach = 100 * float((values.high - values.low).mean()) / 2
-        clear = np.where(_judge(values), np.nan, values.share)
-        return panel._replace(note=f", ± {reach:.1f} points on average", shares=clear)
+def _value_panels(content: _Content, about: Panel) -> Iterator[Panel]:
+    """The shares of an attribute; of a map, another panel for each kind of other shares."""
+    findings, name = content.findings, about.name
+    likely = {of: shares[name].frequencies for of, shares in findings.likelihoods if name in shares}
+    domain, estimate = findings.estimates.domains.get(name), findings.estimates[name]
+    is_shown_by_value = content.bins and name not in findings.leveled
+    groups, k = [] if is_shown_by_value else findings.groups.get(name, []), estimate.k
+    if isinstance(domain, Grid) and domain.k == k:
+        about = about._replace(grid=domain, method=content.find_shares(name).method)
+        for of, others in likely.items():
+            yield about._replace(note=f", {of} shares", shares=others, has_intervals=False)
+        if not likely:
+            yield _map_panel(content, about, groups)
+        return
+    edges = domain.edges if isinstance(domain, Range) and domain.k == k else None
     if groups:
-        bars = _group_bars(name, groups, likely, content)
-        edges = None
-        if isinstance(domain, Range) and domain.k == estimate.k:
-            edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
-        note = f", {estimate.k:,} values in {len(bars)} groups"
-        return Panel(name, estimate, bars, note, edges=edges, method=method)
-    edges = domain.edges if isinstance(domain, Range) and domain.k == estimate.k else None
-    values = _shares_of(name, estimate, level, content)
-    labels = [str(label) for label in (range(estimate.k) if estimate.labels is None else estimate.labels)]
-    if edges is not None and estimate.k > _MANY_BINS:
-        bars = _bars(labels, values, likely, range(estimate.k))
-        note = f", {estimate.k:,} bins"
-        return Panel(name, estimate, bars, note, edges=edges, side_by_side=True, method=method)
-    bars, note = _largest_bars(labels, values, likely)
-    return Panel(name, estimate, bars, note, edges=edges, method=method)
+        shares = content.find_group_shares(name)
+        sums = {of: np.array([all_[group.values].sum() for group in groups]) for of, all_ in likely.items()}
+        bars = _bars([group.label for group in groups], shares, sums, range(len(groups)))
+        if edges is not None:
+            edges = edges[[*(group.values[0] for group in groups), k]]
+        note = f", {k:,} values in {len(bars)} groups"
+        yield about._replace(bars=bars, note=note, edges=edges, method=shares.method)
+        return
+    values = content.find_shares(name)
+    labels = [str(label) for label in (range(k) if estimate.labels is None else estimate.labels)]
+    is_long = edges is not None and k > _MANY_BINS
+    bars, note = _bars(labels, values, likely, range(k)), f", {k:,} bins"
+    if not is_long:
+        bars, note = _largest_bars(labels, values, likely)
+    yield about._replace(bars=bars, note=note, edges=edges, side_by_side=is_long, method=values.method)
 
 
-def _level_panel(name: str, groups: Sequence[Group], domain: Domain | None, content: Shown | None) -> Panel:
-    """The groups of a question in levels, which knows how many reports there are of all of them."""
-    assert isinstance(domain, Range), "only ranges are combined from levels"
-    method = "unbiased" if content is None else content.groups[name].method
-    bars = _group_bars(name, groups, {}, content)
-    edges = domain.edges[[*(group.values[0] for group in groups), domain.k]]
-    return Panel(name, None, bars, f", {domain.k:,} values in {len(bars)} groups", edges=edges, method=method)
-
-
-def _part_panel(name: str, estimate: Estimate, part: Part) -> Panel:
-    bars, note = _largest_bars(part.labels, part.shares, {})
-    return Panel(name, estimate, bars, f"{note}, of {part.people}", method=part.shares.method)
+def _map_panel(content: _Content, about: Panel, groups: Sequence[Group]) -> Panel:
+    """Cells by their own shares, or by those of blocks of them."""
+    values = content.find_shares(about.name)
+    if groups:
+        shares = content.find_group_shares(about.name)
+        bars = _bars([group.label for group in groups], shares, {}, range(len(groups)))
+        blocks = [(group.values, bar) for group, bar in zip(groups, bars, strict=True)]
+        note = f", {values.share.size:,} cells in {len(groups)} blocks"
+        return about._replace(note=note, blocks=blocks, shares=values.share)
+    reach = 100 * float((values.high - values.low).mean()) / 2
+    clear = np.where(_judge(values), np.nan, values.share)
+    note = f", ± {reach:.1f} points on average"
+    return about._replace(note=note, shares=clear)
 
 
 def _largest_bars(
@@ -243,25 +214,6 @@ def _largest_bars(
         chosen = np.sort(np.argsort(-shares.share, kind="stable")[:_LARGEST_SHARES])
         note = f", the {len(chosen)} largest of {size:,} shares"
     return _bars([labels[v] for v in chosen.tolist()], shares, likely, chosen.tolist()), note
-
-
-def _shares_of(name: str, estimate: Estimate, level: float, content: Shown | None) -> Shares:
-    """The shares of single values: possible ones if these are shown, else unbiased ones."""
-    if content is not None:
-        return content.values[name]
-    return Shares(estimate.frequencies, *estimate.interval(level), "unbiased")
-
-
-def _group_bars(
-    name: str, groups: Sequence[Group], likely: Mapping[str, Floats], content: Shown | None
-) -> list[Bar]:
-    value, low, high = (
-        np.array([getattr(member.share, of) for member in groups]) for of in ("value", "low", "high")
-    )
-    shares = Shares(value, low, high, "unbiased") if content is None else content.groups[name]
-    sums = {of: np.array([all_[member.values].sum() for member in groups]) for of, all_ in likely.items()}
-    labels = [group.label for group in groups]
-    return _bars(labels, shares, sums, range(len(groups)))
 
 
 def _bars(
@@ -287,7 +239,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
     if panel.grid is not None and scale is not None:
         _draw_map(axes, scale, panel)
         return
-    if isinstance(panel.estimate, MeanEstimate):
+    if panel.ends is not None:
         draw_mean(axes, None if panel.noisy else panel.ends[0], panel.ends[1:])
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
@@ -440,8 +392,8 @@ class Panel(NamedTuple):
     """An attribute, and what is drawn of it."""
 
     name: str
-    estimate: Estimate | MeanEstimate | None
-    """None where it is combined from levels."""
+    counted: str
+    """How many reports were counted, in words."""
     bars: Sequence[Bar] = ()
     """The members that there is room for, in order."""
     note: str = ""
@@ -462,12 +414,10 @@ class Panel(NamedTuple):
     """Numbers on that line that are marked, by name: its mean and quantiles."""
     blocks: Sequence[tuple[Integers, Bar]] = ()
     """The groups of neighboring cells of a map: which cells, and what is drawn."""
-    ends: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    ends: tuple[float, float, float] | None = None
     """The mean of a number and the ends of its interval."""
     noisy: bool = False
     """Whether that mean is too noisy to read: then only its interval is drawn."""
-    counted: str = ""
-    """What was counted, in words; else the number of reports."""
 
     @property
     def is_tall(self) -> bool:
@@ -477,9 +427,7 @@ class Panel(NamedTuple):
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        reports = "" if self.estimate is None else format_count(self.estimate.n, "report")
-        text = f"{self.name}: {self.counted or reports}{self.note}"
-        return wrap(text, round((_WIDE + _MARGIN) / _LETTER)) or [""]
+        return wrap(f"{self.name}: {self.counted}{self.note}", round((_WIDE + _MARGIN) / _LETTER)) or [""]
 
     @property
     def left(self) -> float:
@@ -554,57 +502,14 @@ def height_of(column: list[Panel]) -> float:
     return sum(panel.height for panel in column)
 
 
-def plot_findings(
-    findings: Findings, bins: bool = False, unbiased: bool = False, only: str | None = None
-) -> Figure:
-    """Shares with intervals, in groups unless `bins`, and what is likely; of all attributes, or of one."""
-    shares = {
-        of: {name: value.frequencies for name, value in likelihoods.items()}
-        for of, likelihoods in findings.likelihoods
-        if likelihoods
-    }
-    estimates = findings.estimates
-    title = estimates.title
-    means = findings.unbiased_means if unbiased else findings.means
-    values, groups = findings.shares, findings.group_shares
-    if unbiased:
-        columns = {
-            name: read_columns([value.share for value in all_]) for name, all_ in findings.groups.items()
-        }
-        values, groups = _as_shares(findings.unbiased), _as_shares(columns)
-    ends = {name: (value.value, value.low, value.high) for name, value in means.items()}
-    people = {name: findings.among(name, name in estimates.means) for name in estimates}
-    people_named = {name: value for name, value in people.items() if value is not None}
-    noisy = frozenset[str]() if unbiased else findings.noisy_means
-    counted = {name: str(value) for name, value in findings.respondents.items()}
-    counted |= {name: format_count(estimates[name].n, "report") for name in findings.leveled}
-    parts = {
-        name: Part(
-            value.people,
-            list(map(str, value.labels)),
-            _as_shares({name: value.unbiased})[name] if unbiased else value.shares,
-        )
-        for name, value in findings.answered.items()
-    }
-    content = Shown(
-        values, groups, ends, people_named, noisy, counted, parts, _list_ranges(findings, unbiased)
-    )
-    chosen = [name for name in estimates if only in (None, name)]
-    by_name = {name: estimates.shares[name] for name in chosen if name in estimates.shares}
-    numbers = {name: estimates.means[name] for name in chosen if name in estimates.means}
-    leveled = {name: findings.groups[name] for name in chosen if name in estimates.ranges}
-    about = numbers, estimates.domains, bins, shares, _list_positions(findings), content, leveled
-    return shares_plot(by_name, title, findings.level, *about)
-
-
-def _list_ranges(findings: Findings, unbiased: bool) -> dict[str, list[Bar]]:
+def _list_ranges(content: _Content) -> dict[str, list[Bar]]:
     """The shares between two numbers that were asked for, by attribute."""
     bars: dict[str, list[Bar]] = {}
-    for name, queries in findings.ranges.items():
+    for name, queries in content.findings.ranges.items():
         for query, raw in queries.items():
-            possible = ShownShare.of(findings.estimates, name, query, raw)
-            share = raw if unbiased else possible.share
-            bar = Bar(str(query), share.value, share.low, share.high, noisy=possible.noisy and not unbiased)
+            possible = ShownShare.of(content.findings.estimates, name, query, raw)
+            share, noisy = (raw, False) if content.unbiased else (possible.share, possible.noisy)
+            bar = Bar(str(query), share.value, share.low, share.high, noisy=noisy)
             bars.setdefault(name, []).append(bar)
     return bars
 
@@ -626,6 +531,7 @@ def _list_positions(findings: Findings) -> dict[str, dict[str, float]]:
     return lines
 
 
-def _as_shares(unbiased: Mapping[str, Columns]) -> dict[str, Shares]:
+def _as_shares(unbiased: Columns) -> Shares:
     """Unbiased columns in place of possible ones."""
-    return {name: Shares(value, low, high, "unbiased") for name, (value, _, low, high) in unbiased.items()}
+    value, _, low, high = unbiased
+    return Shares(value, low, high, "unbiased")

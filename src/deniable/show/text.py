@@ -68,7 +68,7 @@ def write_text(
         )
         phrase = _phrase(findings, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
-        title = f"{name} ({_count_reports(findings, name)}), {phrase}{counted}"
+        title = f"{name} ({count_reports(findings, name)}), {phrase}{counted}"
         lines += ["", title, *_first_lines(rows, most, unbiased, where)]
         wide = _width_of(rows[:most])
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(findings, name, unbiased)]
@@ -124,7 +124,7 @@ def _phrase(findings: Findings, name: str, unbiased: bool) -> str:
     return which if people is None else f"{which} of {people}"
 
 
-def _count_reports(findings: Findings, name: str) -> str:
+def count_reports(findings: Findings, name: str) -> str:
     """How many reports were counted, and of how many people results are where that is not everybody."""
     if name in findings.respondents:
         return str(findings.respondents[name])
@@ -312,7 +312,7 @@ def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
         ends = (mean.stderr, mean.low, mean.high)
         numbers = f"{middle:>13}" + "".join(f"{item:13.{digits}f}" for item in ends)
         whose = ", mean of these" if name in findings.respondents else _whose(findings, name)
-        title = f"{name} ({_count_reports(findings, name)}){whose}"
+        title = f"{name} ({count_reports(findings, name)}){whose}"
         lines += ["", title, " " * 12 + names, " " * 12 + numbers]
         moved = "" if noisy or unbiased else _note_moved_mean(findings, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
