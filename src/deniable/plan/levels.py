@@ -6,9 +6,9 @@ away. The levels of a question are in a plan from the coarsest to the question's
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import final
 
@@ -24,24 +24,18 @@ LONG = 4096
 """A range with so many values has levels unless its study says otherwise."""
 
 
-class Leveled(ABC):
+@final
+@dataclass(frozen=True)
+class Leveled:
     """How a question is reported in levels."""
 
-    @property
-    @abstractmethod
-    def divisors(self) -> tuple[int, ...]:
-        """Into groups of how many values each level divides the answers, but for the question's own."""
+    divisors: tuple[int, ...]
+    """Into groups of how many values each level divides the answers, but for the question's own."""
+    weights: tuple[int, ...]
+    """How often each level is drawn, the question's own last."""
+    build: Callable[[float], Sequence[Mechanism]] = field(compare=False)
+    """Makes the mechanism of each level, the question's own last; each loses at most this epsilon."""
 
-    @property
-    @abstractmethod
-    def weights(self) -> tuple[int, ...]:
-        """How often each level is drawn, the question's own last."""
-
-    @abstractmethod
-    def build(self, epsilon: float) -> list[Mechanism]:
-        """The mechanism of each level, the question's own last; each loses at most epsilon."""
-
-    @final
     def divide(self, attribute: Attribute) -> list[Attribute]:
         """The levels of a question, from the coarsest to its own values."""
         base = attribute.domain.plain
@@ -50,60 +44,19 @@ class Leveled(ABC):
         return [*coarse, replace(attribute, domain=base)]
 
 
-@final
-@dataclass(frozen=True)
-class LeveledRange(Leveled):
-    """A range whose levels are a tree: any range of values is a sum of few of its nodes."""
-
-    k: int
-
-    @property
-    def divisors(self) -> tuple[int, ...]:
-        return Tree(self.k).divisors[:-1]
-
-    @property
-    def weights(self) -> tuple[int, ...]:
-        return (1,) * (len(self.divisors) + 1)
-
-    def build(self, epsilon: float) -> list[Mechanism]:
-        return list(plan_tree(self.k, epsilon))
-
-
-@final
-@dataclass(frozen=True)
-class LeveledText(Leveled):
+def _cut_text(domain: Unlisted) -> Leveled:
     """Values that nobody listed: some people report prefixes, of which longer and longer ones are found.
 
-    The final group, the question itself, has all bits. It extends the last prefixes, and decides.
+    The final group, the question itself, has all bits. It extends the last prefixes, and decides. Where all
+    codes can be counted, everybody is in it.
     """
-
-    domain: Unlisted
-    cuts: tuple[int, ...]
-    """How many bits each level reports; none where everybody is in the final group."""
-
-    @property
-    def bits(self) -> tuple[int, ...]:
-        """What each level reports, and last the question itself."""
-        return (*self.cuts, self.domain.bits)
-
-    @property
-    def divisors(self) -> tuple[int, ...]:
-        return tuple(1 << (self.domain.bits - cut) for cut in self.cuts)
-
-    @property
-    def weights(self) -> tuple[int, ...]:
-        return divide_people(self.bits, self.domain) if self.cuts else (1,)
-
-    def build(self, epsilon: float) -> list[Mechanism]:
-        return [linear(bits, epsilon) for bits in self.bits]
-
-
-def _find_text(domain: Unlisted, name: str, obstacle: str) -> LeveledText:
-    if obstacle:
-        raise InvalidParameter(
-            f"{name!r} is text or a code that nobody listed, which does not go with {obstacle}"
-        )
-    return LeveledText(domain, cut_levels(domain.bits) if domain.levels else ())
+    cuts = cut_levels(domain.bits) if domain.levels else ()
+    bits = (*cuts, domain.bits)
+    return Leveled(
+        divisors=tuple(1 << (domain.bits - cut) for cut in cuts),
+        weights=divide_people(bits, domain) if cuts else (1,),
+        build=lambda epsilon: [linear(number, epsilon) for number in bits],
+    )
 
 
 def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
@@ -113,7 +66,11 @@ def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
     else the question is asked without.
     """
     if isinstance(domain, Unlisted):
-        return _find_text(domain, name, obstacle)
+        if obstacle:
+            raise InvalidParameter(
+                f"{name!r} is text or a code that nobody listed, which does not go with {obstacle}"
+            )
+        return _cut_text(domain)
     if not isinstance(domain, Range):
         return None
     wants_ranges = domain.queries == "ranges"
@@ -128,7 +85,10 @@ def find_leveled(domain: object, name: str, obstacle: str) -> Leveled | None:
         raise InvalidParameter(f"{name!r}: queries = 'ranges' does not go with {obstacle}")
     if obstacle or domain.queries == "values" or not (wants_ranges or domain.k >= LONG):
         return None
-    return LeveledRange(domain.k) if Tree(domain.k).levels > 1 else None
+    tree = Tree(domain.k)  # any range of values is a sum of few of its nodes
+    if tree.levels == 1:
+        return None
+    return Leveled(tree.divisors[:-1], (1,) * tree.levels, partial(plan_tree, domain.k))
 
 
 def divide_levels(
