@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -29,11 +30,9 @@ def _open_accesses(url: str, create: bool = False) -> Iterator[Accesses]:
     with suggest_extra():
         from deniable.collect.store import open_store
 
-        store = open_store(url, create)
-    try:
+        opened = closing(open_store(url, create))
+    with opened as store:
         yield store.access
-    finally:
-        store.close()
 
 
 @click.group("access", cls=InOrder)
@@ -68,7 +67,7 @@ def add_access(name: str, role: str, url: str | None, store: str) -> None:
     # alone on stdout, so that it can go to a file that only its user reads
     click.echo(token if url is None else f"{url.rstrip('/')}/dashboard#token={token}")
     end = "; send it to nobody else: whoever has it has this access" if url else ""
-    click.echo(f"{name} {_ALLOWED[role]}{end}", err=True)
+    console.note(f"{name} {_ALLOWED[role]}{end}")
 
 
 @manage_access.command("list")
@@ -112,17 +111,7 @@ def show_log(store: str, last: int, as_json: bool) -> None:
     """
     with _open_accesses(store) as accesses:
         actions = accesses.actions(last)
-    facts = [
-        {
-            "time": format_time(action.time),
-            "who": action.who,
-            "through": action.through,
-            "what": action.what,
-            "plan": action.plan,
-            "detail": action.detail,
-        }
-        for action in actions
-    ]
+    facts = [asdict(action) | {"time": format_time(action.time)} for action in actions]
     if as_json:
         console.print_json(facts)
     elif not facts:

@@ -89,7 +89,7 @@ def attack_plan(request: AttackRequest) -> None:
             read.locations,
             request.data.name,
         ):
-            click.echo(f"warning: {slip}", err=True)
+            console.warn(slip)
     with console.progress("attacking") as show:
         examination = examine(
             read, codes, request.collections, request.top, request.users, request.seed, show

@@ -71,13 +71,12 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         else:
             _print_rows(rows, plan.loss.record, tallies.n, in_python, in_node)
         if keep:
-            click.echo("the collector goes on; Ctrl+C ends it", err=True)
+            console.note("the collector goes on; Ctrl+C ends it")
             collector.wait()
     if not keep:
-        click.echo(
+        console.note(
             "the collector has ended, and its links with it; to look around: "
-            f"{_format_command(people, seed)} --keep",
-            err=True,
+            f"{_format_command(people, seed)} --keep"
         )
 
 

@@ -37,7 +37,7 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
     """
     console.refuse_ending(study, [".toml"], "a study")
     if not study.exists():
-        click.echo(f"{study} is new; it is made when you save", err=True)
+        console.note(f"{study} is new; it is made when you save")
     with suggest_extra():
         from deniable.collect.serving import listen
         from deniable.design import app
@@ -45,11 +45,11 @@ def design_study(study: Path, people: int | None, port: int, no_browser: bool) -
         designer = app.make_designer(study, people, taken)
         link = f"http://127.0.0.1:{taken.getsockname()[1]}/{designer.token}/"
         click.echo(f"design  {link}")
-        click.echo("Ctrl+C ends it; only what you save is kept", err=True)
+        console.note("Ctrl+C ends it; only what you save is kept")
         if not no_browser:
             _open_browser(link)
         app.run(designer, taken)
-    click.echo("stopped", err=True)
+    console.note("stopped")
 
 
 def _open_browser(link: str) -> None:

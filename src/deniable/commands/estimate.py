@@ -256,10 +256,9 @@ def _estimate_shares(
         chosen = replace(_choose_findings(request), progress=show, likely=likely)
         findings = Findings.read(estimates, request.level, chosen)
     if request.mle and is_table and has_fakes(plan.document):
-        click.echo(
+        console.note(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
-            "reports, not a table",
-            err=True,
+            "reports, not a table"
         )
     about_round = {} if source is None or (is_table and number is None) else {"round": number}
     if source is None or is_table:

@@ -91,14 +91,14 @@ def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, sh
         # what earlier files have is scrubbed, and so is in no later file
         earlier = sum(_count_rows(part) for part in path.parent.glob("part-*.parquet") if part != path)
         if not left or earlier > stored.scrubbed:
-            click.echo(_explain_left(path.parent, stored.scrubbed, earlier, left), err=True)
+            console.note(_explain_left(path.parent, stored.scrubbed, earlier, left))
             before += left
             continue
         store.access.log(find_actor(), "exported reports", plan.id, f"round {stored.number}")
         n = plan.write_reports(path, _read_reports(store, plan, stored.number, show, before, total), True)
         before += left
         others = _name_others(stored.scrubbed, earlier)
-        click.echo(f"wrote {format_count(n, 'report')} to {path}{others}", err=True)
+        console.note(f"wrote {format_count(n, 'report')} to {path}{others}")
 
 
 def _explain_left(folder: Path, scrubbed: int, earlier: int, left: int) -> str:
@@ -175,13 +175,11 @@ def _export_file(address: str, plan_file: Path | None, number: int | None, out: 
         with console.progress("exporting") as show:
             n = plan.write_reports(out, _read_reports(opened, plan, number, show, 0, left), overwrite=True)
     if gone and not n:
-        click.echo(
-            f"warning: {out} has no reports: what all {gone:,} say is scrubbed; estimates come from the "
-            "tallies",
-            err=True,
+        console.warn(
+            f"{out} has no reports: what all {gone:,} say is scrubbed; estimates come from the tallies"
         )
         return
-    click.echo(f"wrote {format_count(n, 'report')} to {out}{_name_others(gone, 0)}", err=True)
+    console.note(f"wrote {format_count(n, 'report')} to {out}{_name_others(gone, 0)}")
 
 
 def _read_reports(

@@ -36,8 +36,8 @@ def write_example(study: Path, data: Path | None, force: bool) -> None:
     if data is not None:
         with replacing(data) as temporary:
             temporary.write_text(_simulate_answers(PEOPLE), encoding="utf-8")
-        click.echo(f"wrote {data}, with simulated people", err=True)
-    click.echo(f"wrote {study}", err=True)
+        console.note(f"wrote {data}, with simulated people")
+    console.note(f"wrote {study}")
     console.say_next("people", study, "--error", 10, before="write your questions into it, then ")
 
 

@@ -76,10 +76,9 @@ def size_study(
         ("--share", share, "percent"),
     ):
         if value is not None and value < 1:
-            click.echo(
-                f"warning: {option} {value:g} is {value:g} {unit}; if {100 * value:g} {unit} were meant, "
-                f"write {option} {100 * value:g}",
-                err=True,
+            console.warn(
+                f"{option} {value:g} is {value:g} {unit}; if {100 * value:g} {unit} were meant, "
+                f"write {option} {100 * value:g}"
             )
     if difference is not None:
         if of is None or by is None:

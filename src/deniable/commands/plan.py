@@ -55,7 +55,7 @@ def make_plan(
         plan = add_ticket_key(plan, ticket_key)
     if out is not None:
         plan.write(out, overwrite=force)
-        click.echo(f"wrote {out}", err=True)
+        console.note(f"wrote {out}")
     click.echo(plan.to_json() if as_json else plan.explain())
     if cite:
         click.echo("\n" + plan.cite())

@@ -117,12 +117,11 @@ def privatize_file(request: PrivatizeRequest) -> None:
     if answers.absent.total():
         where = ", ".join(f"{name} {absent:,}" for name, absent in answers.absent.items() if absent)
         missing = format_count(answers.absent.total(), "missing answer")
-        click.echo(
-            f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers",
-            err=True,
+        console.note(
+            f"{missing} drawn at random, as the plan says ({where}); estimates count them like answers"
         )
     if request.seed is not None:
-        click.echo("these reports were simulated: whoever knows the seed knows the answers", err=True)
+        console.note("these reports were simulated: whoever knows the seed knows the answers")
     _say_next(read, request.plan, request.out)
 
 
@@ -132,9 +131,9 @@ def _say_written(
     """Says how many reports were written, which columns were left out, and which stand beside reports as they
     are, with how few reports share their values.
     """
-    click.echo(f"wrote {format_count(n, 'report')} to {request.out}", err=True)
+    console.note(f"wrote {format_count(n, 'report')} to {request.out}")
     if unread := list_unread(read.document, header, [request.person, *request.beside]):
-        click.echo(f"columns that the plan does not ask for were left out: {shorten_names(unread)}", err=True)
+        console.note(f"columns that the plan does not ask for were left out: {shorten_names(unread)}")
     if request.beside:
         text = f"not protected, beside each report as in the file: {', '.join(request.beside)}"
         if len(groups) > _GROUPS:
@@ -142,7 +141,7 @@ def _say_written(
         elif groups:
             smallest = format_count(min(groups.values()), "report")
             text += f"; {format_count(len(groups), 'combination')}, the smallest of {smallest}"
-        click.echo(text, err=True)
+        console.note(text)
 
 
 def _say_next(read: Plan, *files: object) -> None:

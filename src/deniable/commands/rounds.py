@@ -165,10 +165,9 @@ def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> Non
     others = [number for number in numbers if number != opened]
     if opened in numbers and others:
         stay = "is open, too, and still takes" if len(others) == 1 else "are open, too, and still take"
-        click.echo(
-            f"warning: {format_members('round', others)} {stay} reports; to close one: "
-            f"{console.write_command('rounds', plan, '--close', others[0])}",
-            err=True,
+        console.warn(
+            f"{format_members('round', others)} {stay} reports; to close one: "
+            f"{console.write_command('rounds', plan, '--close', others[0])}"
         )
 
 
@@ -262,7 +261,7 @@ def _close_round(before: Mapping[int, Times], number: int, now: float) -> list[T
         raise InvalidParameter(f"round {number} was never opened, so it cannot be closed; {opened}")
     start, end = before[number].opens, before[number].closes
     if end is not None and end <= now:
-        click.echo(f"round {number} is closed already, since {format_time(end)}; it stays as it is", err=True)
+        console.note(f"round {number} is closed already, since {format_time(end)}; it stays as it is")
         return []
     return [Times(number, None if start is not None and start >= now else start, now)]
 
@@ -274,7 +273,7 @@ def _open_round(before: Times | None, number: int, now: float) -> list[Times]:
     from deniable.collect.schedule import Times
 
     if before is not None and before.closes is None and before.is_open(now):
-        click.echo(f"round {number} is open already; it stays as it is", err=True)
+        console.note(f"round {number} is open already; it stays as it is")
         return []
     # no time is stored for "now": a clock that is ahead would refuse reports until others agree with it
     return [Times(number, before.opens if before is not None and before.is_open(now) else None, None)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import click
 
-from deniable.commands.shared import reading
+from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import (
     COUNT,
     FILE,
@@ -153,11 +153,9 @@ def run_collector(request: ServeRequest) -> None:
         from deniable.collect.limits import Limits
         from deniable.collect.store import open_store
 
-        pair = (
-            Certificate(request.certificate, request.private)
-            if request.certificate and request.private
-            else None
-        )
+        pair = None
+        if request.certificate and request.private:
+            pair = Certificate(request.certificate, request.private)
     limits = Limits(rate=request.rate, burst=max(1.0, 10 * request.rate))
     # what can be wrong is looked at before a store or a token is made, so that a failure leaves neither
     most_rounds = max(wire.rounds for wire in Intake(map(Served, read.values()), limits).wires)
@@ -196,15 +194,24 @@ def run_collector(request: ServeRequest) -> None:
         _warn_of_fakes(served)
         _warn_of_limits(read.values())
         for exposure in opened.exposures():
-            click.echo(f"warning: {exposure.text}", err=True)
+            console.warn(exposure.text)
         opened.tidy()
         _print_addresses(url or address, served, token, origin)
         if url is None:
-            _warn_of_names()
+            console.warn(
+                "the survey can be answered under every name of this machine, and a browser that comes by "
+                "another name knows nothing of its reports: it sends a second one, and counts its losses "
+                "anew. Name the one address with --url"
+            )
         if outside is not None and request.proxy is None and pair is None:
-            _warn_of_http(outside)
+            console.warn(
+                f"from other machines this is {outside}/, where no survey can be answered: browsers give a "
+                "page the cryptography that it takes only over https, or on the machine itself. Name a "
+                "certificate with --certificate and --key, or put a reverse proxy before it and name that "
+                "with --proxy (docs/collecting.md)"
+            )
         serving.run(collector, taken, request.proxy, pair)
-    click.echo("stopped; everything that was acknowledged is on disk", err=True)
+    console.note("stopped; everything that was acknowledged is on disk")
 
 
 def _refuse_damage(store: Store) -> None:
@@ -227,17 +234,16 @@ def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -
         ]
         if later:
             opens, number = min(later)
-            text = (
-                f"warning: round {number} of plan {survey.plan.id[:12]} is not open yet: its reports are "
-                f"refused until {format_time(opens)}, and this machine's clock says {format_time(now)}; "
-                "deniable rounds opens it now"
+            console.warn(
+                f"round {number} of plan {survey.plan.id[:12]} is not open yet: its reports are refused "
+                f"until {format_time(opens)}, and this machine's clock says {format_time(now)}; deniable "
+                "rounds opens it now"
             )
         else:
-            text = (
-                f"warning: no round of plan {survey.plan.id[:12]} is open: its reports are refused; deniable "
-                "rounds opens one"
+            console.warn(
+                f"no round of plan {survey.plan.id[:12]} is open: its reports are refused; deniable rounds "
+                "opens one"
             )
-        click.echo(text, err=True)
 
 
 def _warn_of_fakes(served: Sequence[Served]) -> None:
@@ -248,7 +254,7 @@ def _warn_of_fakes(served: Sequence[Served]) -> None:
     for survey in served:
         text = None if survey.invited else warn_uninvited(reconsider(survey.plan.document, ()))
         if text is not None:
-            click.echo(f"warning: plan {survey.plan.id[:12]}: {text}", err=True)
+            console.warn(f"plan {survey.plan.id[:12]}: {text}")
 
 
 def _warn_of_limits(plans: Iterable[Plan]) -> None:
@@ -258,7 +264,7 @@ def _warn_of_limits(plans: Iterable[Plan]) -> None:
     for plan in plans:
         text = warn_limit(plan.document)
         if text is not None:
-            click.echo(f"warning: plan {plan.id[:12]}: {text[0].lower()}{text[1:]}", err=True)
+            console.warn(f"plan {plan.id[:12]}: {text[0].lower()}{text[1:]}")
 
 
 def _warn_of_readers(files: Sequence[Path]) -> None:
@@ -267,11 +273,10 @@ def _warn_of_readers(files: Sequence[Path]) -> None:
         return
     shared = [str(file) for file in files if file.exists() and file.stat().st_mode & 0o077]
     if shared:
-        text = (
-            f"warning: others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 "
+        console.warn(
+            f"others on this machine may read {', '.join(shared)}; forbid it with: chmod 600 "
             f"{' '.join(shared)}"
         )
-        click.echo(text, err=True)
 
 
 def _checked_url(url: str) -> str:
@@ -302,25 +307,6 @@ def _is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def _warn_of_names() -> None:
-    text = (
-        "warning: the survey can be answered under every name of this machine, and a browser that comes by "
-        "another name knows nothing of its reports: it sends a second one, and counts its losses anew. Name "
-        "the one address with --url"
-    )
-    click.echo(text, err=True)
-
-
-def _warn_of_http(address: str) -> None:
-    text = (
-        f"warning: from other machines this is {address}/, where no survey can be answered: browsers give a "
-        "page the cryptography that it takes only over https, or on the machine itself. Name a certificate "
-        "with --certificate and --key, or put a reverse proxy before it and name that with --proxy "
-        "(docs/collecting.md)"
-    )
-    click.echo(text, err=True)
 
 
 def _open_first(store: Store, survey: Served, number: int | None) -> None:

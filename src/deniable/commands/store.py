@@ -51,7 +51,7 @@ def check_store(store: str, as_json: bool) -> None:
         plans = [stored.plan.id for stored in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
     for exposure in exposures:
-        click.echo(f"warning: {exposure.text}", err=True)
+        console.warn(exposure.text)
     keeps_log = any(exposure.keeps_log for exposure in exposures)
     if as_json:
         facts = [
@@ -137,5 +137,5 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
         gone = opened.scrub(plan.id, number, find_actor())
         keeps_log = any(exposure.keeps_log for exposure in opened.exposures())
     if keeps_log:
-        click.echo("warning: the log of the database still has what they said; see store check", err=True)
+        console.warn("the log of the database still has what they said; see store check")
     click.echo(f"scrubbed {format_count(gone, 'report')}; the tallies are as they were")

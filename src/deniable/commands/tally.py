@@ -90,18 +90,14 @@ def keep_tallies(request: TallyRequest) -> None:
         )
     total = KeptTallies.read(request.keep, read.document)
     if total.refused:
-        click.echo(describe_refused(total.refused), err=True)
+        console.note(describe_refused(total.refused))
     for name, rows in changes.foreign.items():
-        click.echo(f"of another plan, and not counted: {name}, {format_count(rows, 'row')}", err=True)
+        console.note(f"of another plan, and not counted: {name}, {format_count(rows, 'row')}")
     if changes.damaged:
-        click.echo(
-            f"warning: damaged, and set aside until mended: {shorten_names(changes.damaged)}", err=True
-        )
+        console.warn(f"damaged, and set aside until mended: {shorten_names(changes.damaged)}")
     if changes.late:
         late = format_count(changes.late, "row")
-        click.echo(
-            f"warning: {late} of earlier windows came late, and are not counted; see --again", err=True
-        )
+        console.warn(f"{late} of earlier windows came late, and are not counted; see --again")
     if request.as_json:
         facts = {"new": changes.new, "changed": changes.changed, "gone": changes.gone, "late": changes.late}
         facts |= {"foreign": dict(changes.foreign), "damaged": changes.damaged}
@@ -111,4 +107,4 @@ def keep_tallies(request: TallyRequest) -> None:
     click.echo(f"counted {counted}; {request.keep} has {format_count(total.n, 'record')}")
     if changes.gone:
         done = "dropped" if request.gone == "drop" else "kept, though not there any more"
-        click.echo(f"{done}: {shorten_names(changes.gone)}", err=True)
+        console.note(f"{done}: {shorten_names(changes.gone)}")

@@ -129,7 +129,7 @@ def make_tokens(request: TokensRequest) -> None:
 
     together = warn_together([plan.stated for plan in read])
     if together is not None:
-        click.echo(f"warning: {together[0].lower()}{together[1:]}", err=True)
+        console.warn(together[0].lower() + together[1:])
     groups = _read_groups(request.given_groups, read)
     with suggest_extra():
         from deniable.collect.counting import bind_group
@@ -177,13 +177,13 @@ def make_tokens(request: TokensRequest) -> None:
     persons = [people.person(i) for i in range(number)] if people.rows else [{}] * number
     for plan, more in zip(read, before, strict=True):
         for words in () if request.url is None else _warn_groups(plan, groups, persons):
-            click.echo(f"warning: {words}", err=True)
+            console.warn(words)
         if more:
             _warn_of_unused(plan, more)
     for plan, unused in zip(read, left, strict=True):
         how = "--invited" if plan.ticket_key is None else "--ticket-key"
         which = f" to {plan.document.title or plan.id[:12]}" if len(read) > 1 else ""
-        click.echo(f"{_format_unused(unused, which)}; serve the plan with {how}", err=True)
+        console.note(f"{_format_unused(unused, which)}; serve the plan with {how}")
 
 
 def _refuse_conflicts(request: TokensRequest) -> None:
@@ -258,24 +258,18 @@ def _warn_of_unused(plan: Plan, unused: int) -> None:
         else f"but keep the old ones if they are for other people, such as those of another {known.name!r}: "
         "--withdraw ends all links, of every group"
     )
-    click.echo(
-        f"warning: {_format_unused(unused, which)}; whoever has two can be counted twice, {what_next}",
-        err=True,
-    )
+    console.warn(f"{_format_unused(unused, which)}; whoever has two can be counted twice, {what_next}")
 
 
 def _warn_of_address(url: str) -> None:
     """Warn of letters that would lead nowhere: before they are printed."""
     host = urlsplit(url).hostname or ""
     if host in ("localhost", "127.0.0.1", "::1"):
-        click.echo(
-            f"warning: {url} is this machine; nobody else can open the links of these letters", err=True
-        )
+        console.warn(f"{url} is this machine; nobody else can open the links of these letters")
     elif url.startswith("http://"):
-        click.echo(
-            f"warning: {url} is not https://; browsers take surveys over HTTPS only, so that the links of "
-            "these letters would not work",
-            err=True,
+        console.warn(
+            f"{url} is not https://; browsers take surveys over HTTPS only, so that the links of "
+            "these letters would not work"
         )
 
 
@@ -292,10 +286,9 @@ def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
     """People throw away a letter of nobody."""
     silent = [plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)]
     if silent:
-        click.echo(
-            f"warning: the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "
-            "responsible and contact in the study's [survey], or write the letter with --template",
-            err=True,
+        console.warn(
+            f"the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "
+            "responsible and contact in the study's [survey], or write the letter with --template"
         )
 
 

@@ -69,12 +69,22 @@ def writing(file: Path, private: bool = False, announced: bool = True) -> Iterat
     with replacing(file, private) as temporary:
         yield temporary
     if announced:
-        click.echo(f"wrote {file}", err=True)
+        note(f"wrote {file}")
+
+
+def note(text: str) -> None:
+    """Say something beside the results, on stderr."""
+    click.echo(text, err=True)
+
+
+def warn(text: str) -> None:
+    """Say on stderr what may be wrong."""
+    note(f"warning: {text}")
 
 
 def say_next(*words: object, before: str = "") -> None:
     """Say on stderr which command comes next, with the files just used; `before` is what to do first."""
-    click.echo(f"next: {before}{write_command(*words)}", err=True)
+    note(f"next: {before}{write_command(*words)}")
 
 
 def free_name(name: str) -> str:
@@ -114,7 +124,7 @@ def _print_lines(text: str) -> Show:
         now = time.monotonic()
         if now - last >= _LINE_EVERY and done < total:
             last = now
-            click.echo(f"{text}: {100 * done / total:.0f} % after {now - began:.0f} seconds", err=True)
+            note(f"{text}: {100 * done / total:.0f} % after {now - began:.0f} seconds")
 
     return show
 

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from deniable.commands.shared.console import free_name, write_command
+from deniable.commands.shared.console import free_name, note, write_command
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
@@ -100,7 +98,7 @@ def find_token(source: str | tuple[str, ...], token_file: Path | None) -> str | 
         return None
     file = reading.token_file_for(source, token_file)
     if file is not None and token_file is None:
-        click.echo(f"the operator's token is from {file}", err=True)
+        note(f"the operator's token is from {file}")
     return reading.find_token(file, source)
 
 

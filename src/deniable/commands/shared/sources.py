@@ -158,7 +158,7 @@ def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Map
     from deniable.results.windows import describe_refused
 
     if refused:
-        click.echo(describe_refused(refused), err=True)
+        console.note(describe_refused(refused))
     if not n:
         where = "" if number is None else f" of round {number}"
         addresses = " and ".join(map(hide_password, (source,) if isinstance(source, str) else source))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import reading
+from deniable.commands.shared import console, reading
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.formatting import format_members
 
@@ -76,7 +76,7 @@ def open_store_of(
         from deniable.collect.store import open_store
 
         store = open_store(url, create)
-    try:
+    with closing(store):
         known = [stored.plan.id for stored in store.plans()]
         if not create:
             refuse_unknown(store, plan)
@@ -84,26 +84,17 @@ def open_store_of(
             register_plan(store, plan, bool(invited))
         if warn and known and plan.id not in known:
             others = format_members("plan", [identifier[:12] for identifier in known])
-            text = (
-                f"warning: {store.name} never served plan {plan.id[:12]}, but {others}; was the right plan "
-                "named?"
+            console.warn(
+                f"{store.name} never served plan {plan.id[:12]}, but {others}; was the right plan named?"
             )
-            click.echo(text, err=True)
         yield store
-    finally:
-        store.close()
 
 
-@contextmanager
-def open_existing(url: str) -> Iterator[Store]:
+def open_existing(url: str) -> closing[Store]:
     """A store that is there already."""
     from deniable.collect.store import open_store
 
-    store = open_store(url, create=False)
-    try:
-        yield store
-    finally:
-        store.close()
+    return closing(open_store(url, create=False))
 
 
 def choose_plan(store: Store, plan_file: Path | None) -> Plan:
@@ -125,15 +116,11 @@ def choose_plan(store: Store, plan_file: Path | None) -> Plan:
 
 def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
     """The rounds of a store, and none where there is no store or it has no such plan."""
-    from deniable.collect.store import open_store
-
     try:
-        store = open_store(url, create=False)
+        opened = open_existing(url)
     except InvalidParameter as problem:
         if problem.reason != "store":
             raise
         return []
-    try:
+    with opened as store:
         return store.rounds(plan.id) if plan.id in {stored.plan.id for stored in store.plans()} else []
-    finally:
-        store.close()

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from deniable.commands.shared import console
 from deniable.errors import InvalidParameter
 from deniable.tickets import SigningKey
 
@@ -29,7 +28,7 @@ def add_ticket_key(plan: Plan, file: Path) -> Plan:
     key = SigningKey.generate()
     keyed = plan.with_ticket_key(key.public)
     key.write(file, keyed.id)
-    click.echo(f"wrote {file}; deniable serve needs it, and who has it can make tickets", err=True)
+    console.note(f"wrote {file}; deniable serve needs it, and who has it can make tickets")
     return keyed
 
 
