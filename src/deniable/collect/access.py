@@ -148,7 +148,6 @@ class Accesses:
         return Access(*rows[0]) if rows else None
 
     def everybody(self) -> list[Access]:
-        """All who have access, by name."""
         with self._database.transaction():
             return self._load()
 

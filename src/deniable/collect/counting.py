@@ -82,7 +82,6 @@ class Batch:
     reports: Reports
 
     def positions_of(self, ids: Container[bytes]) -> list[int]:
-        """The positions of the reports with these ids."""
         return [position for position, name in zip(self.positions, self.ids, strict=True) if name in ids]
 
     def some(self, which: Sequence[int]) -> Batch:
@@ -282,7 +281,6 @@ class Sums:
         self.size = 1 + blocks * sum(1 + size * (1 + has_asked) for _, size, has_asked in self._parts)
 
     def zero(self) -> Integers:
-        """Nothing counted yet."""
         return np.zeros(self.size, dtype=np.int64)
 
     def count(self, records: Records) -> Integers:
@@ -328,5 +326,4 @@ class Sums:
         return int(np.frombuffer(raw, dtype=_STORED, count=1)[0])
 
     def write(self, row: Integers) -> bytes:
-        """A row to be stored."""
         return row.astype(_STORED).tobytes()

@@ -501,6 +501,5 @@ class Signatures:
         self._sign = lru_cache(_REMEMBERED)(SigningKey.sign)
 
     async def sign(self, key: SigningKey, blinded: bytes) -> bytes:
-        """The blind signature of a message."""
         async with self._turn:
             return await asyncio.to_thread(self._sign, key, blinded)

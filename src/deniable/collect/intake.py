@@ -40,7 +40,6 @@ class Served:
 
     @cached_property
     def wire(self) -> Wire:
-        """How its reports are read."""
         return Wire(self.plan)
 
     @property

@@ -82,7 +82,6 @@ class Announced:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether it is asked in several rounds."""
         return (self.plan.document.rounds or 1) > 1
 
     def when(self, language: str, now: float) -> str:

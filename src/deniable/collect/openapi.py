@@ -60,12 +60,10 @@ class Operation:
 
     @property
     def method(self) -> str:
-        """The method of HTTP, such as GET."""
         return self.route.partition(" ")[0]
 
     @property
     def path(self) -> str:
-        """The path, with the names of its parts in braces."""
         return self.route.partition(" ")[2]
 
 

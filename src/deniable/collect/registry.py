@@ -29,11 +29,9 @@ class Registry:
 
     @property
     def loaded(self) -> Mapping[str, Known]:
-        """The plans that were read, by their ids."""
         return self._plans
 
     def load(self, plan_id: str) -> Known:
-        """A registered plan."""
         if self._connections != self._database.connections:
             self._plans.clear()
             self._connections = self._database.connections
@@ -45,7 +43,6 @@ class Registry:
         return self._plans[plan_id]
 
     def load_all(self) -> list[Registered]:
-        """All plans that were registered, the oldest first."""
         rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
         return [Registered(self.load(plan_id).plan, bool(invited)) for plan_id, invited in rows]
 
@@ -113,7 +110,6 @@ class Registry:
         return offers
 
     def list_rounds(self, known: Known) -> list[Round]:
-        """The rounds of a plan, in order."""
         sql = "SELECT number, opens, closes, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
         rows = self._database.run(sql, known.key)
         totals = add_tallies(self._database, known)
@@ -130,7 +126,6 @@ class Registry:
         return totals
 
     def count_reports(self, known: Known, number: int | None = None) -> int:
-        """How many reports were counted, in one round or in all."""
         return sum(int(row[0]) for row in self.add_tallies(known, number).values())
 
     def add_invitations(self, known: Known, hashes: Iterable[bytes]) -> None:

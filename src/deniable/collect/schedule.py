@@ -38,7 +38,6 @@ class Times:
     closes: float | None
 
     def is_open(self, now: float) -> bool:
-        """Whether reports are taken."""
         return (self.opens is None or now >= self.opens) and (self.closes is None or now < self.closes)
 
 
@@ -86,7 +85,6 @@ class Schedule:
     """The people's time zone; this machine's if this is None."""
 
     def times(self, first: int, count: int) -> list[Times]:
-        """When each of these rounds is open."""
         if self.period == "month" and self._local.day > _SAFE_DAY:
             raise InvalidParameter(
                 f"not every month has a day {self._local.day}; begin on day {_SAFE_DAY} of a month or earlier"

@@ -194,7 +194,6 @@ class Store:
         return self._count_rows("exchanges", plan_id)
 
     def tickets_used(self, plan_id: str) -> int:
-        """How many tickets let in a report."""
         return self._count_rows("tickets", plan_id)
 
     def withdraw(self, plan_id: str, by: Actor | None = None) -> int:
@@ -215,7 +214,6 @@ class Store:
         return left
 
     def invitations_left(self, plan_id: str) -> int:
-        """How many invitations were not used yet."""
         return self._count_rows("invitations", plan_id)
 
     def tallies(self, plan_id: str, number: int | None = None) -> Tallies:
@@ -330,7 +328,6 @@ class Store:
             self.sweep()
 
     def close(self) -> None:
-        """Let go of the database."""
         if self.traces.unswept:
             self.tidy()
         self._database.close()

@@ -21,7 +21,7 @@ from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, fin
 from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.reports import Reports
 from deniable.results.estimates import bins_of, find_condition
-from deniable.results.findings import MEDIAN, Findings
+from deniable.results.findings import MEDIAN, Findings, as_finite
 from deniable.study import Plan
 from deniable.study.result import Result
 
@@ -49,22 +49,20 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     codes = np.stack([answers[name] for name in (*plan.names, *known)])
     words = seeded(seed) if plan.document.rounds is None else remembering(seed)
     reports = plan.privatize_codes(codes, words)
-    texts = {
-        attribute.name: attribute.domain for attribute in attributes if isinstance(attribute.domain, Unlisted)
-    }
-    discovered = [_discover(plan, name, domain, reports, answers[name]) for name, domain in texts.items()]
-    about = {"plan": plan.id, "people": people, "seed": seed, "truth": truth}
-    alone = [
-        attribute
+    discovered = [
+        _discover(plan, attribute.name, attribute.domain, reports, answers[attribute.name])
         for attribute in attributes
-        if attribute.domain.listed and not isinstance(attribute.domain, View)
+        if isinstance(attribute.domain, Unlisted)
     ]
+    about = {"plan": plan.id, "people": people, "seed": seed, "truth": truth}
     if not any(attribute.domain.listed for attribute in attributes):
         return about | {"questions": discovered, "tables": []}
     result = plan.estimate(plan.tally(reports))
     findings = Findings(result.numbers, _LEVEL)
     described = [
-        _describe(attribute, findings, _choose_answers(plan, attribute, answers)) for attribute in alone
+        _describe(attribute, findings, _choose_answers(plan, attribute, answers))
+        for attribute in attributes
+        if attribute.domain.listed and not isinstance(attribute.domain, View)
     ]
     return about | {
         "questions": [*described, *discovered],
@@ -90,54 +88,37 @@ def _discover(plan: Plan, name: str, domain: Unlisted, reports: Reports, codes: 
         for attribute in plan.document.attributes
     )
     discovery = plan.discover(reports, name=name, least=0, words=None if leveled else frequent)
-    ends = zip(
-        discovery.names,
-        discovery.shares.tolist(),
-        discovery.low.tolist(),
-        discovery.high.tolist(),
-        strict=True,
-    )
+    columns = discovery.shares.tolist(), discovery.low.tolist(), discovery.high.tolist()
     rows = [
-        {
-            "value": text,
-            "share": share,
-            "low": low,
-            "high": high,
-            "noisy": False,
-            "truth": true.get(text, 0.0),
-        }
-        for text, share, low, high in ends
+        _write_row(*cells, noisy=False, truth=true.get(cells[0], 0.0))
+        for cells in zip(discovery.names, *columns, strict=True)
     ]
-    return {
-        "attribute": name,
-        "rows": rows[:_MOST_ROWS],
-        "left_out": max(0, len(rows) - _MOST_ROWS),
-        "middle": None,
-        "why": " ".join(discovery.sentences),
-    }
+    return _write_question(name, rows[:_MOST_ROWS], len(rows), None, " ".join(discovery.sentences))
+
+
+def _write_row(
+    value: str, share: float, low: float, high: float, noisy: bool, truth: float
+) -> dict[str, Any]:
+    return {"value": value, "share": share, "low": low, "high": high, "noisy": noisy, "truth": truth}
+
+
+def _write_question(
+    name: str, rows: list[dict[str, Any]], count: int, middle: dict[str, Any] | None, why: str | None
+) -> dict[str, Any]:
+    """What is shown of one question: some of its rows, and how many others there are."""
+    return {"attribute": name, "rows": rows, "left_out": count - len(rows), "middle": middle, "why": why}
 
 
 def _describe(attribute: Attribute, findings: Findings, codes: Integers) -> dict[str, Any]:
     """One question: shares of values or groups, or the mean of a number, or why there is nothing."""
     name, domain, result = attribute.name, attribute.domain, findings.estimates
     if name in result.unreported:
-        return {
-            "attribute": name,
-            "rows": [],
-            "left_out": 0,
-            "middle": None,
-            "why": result.unreported[name].why,
-        }
+        return _write_question(name, [], 0, None, result.unreported[name].why)
     rows = [] if isinstance(domain, Number) else _list_rows(findings, name, codes)
     listed = sorted(sorted(range(len(rows)), key=lambda i: -rows[i]["truth"])[:_MOST_ROWS])
     noise = [str(noisy) for noisy in findings.noise if noisy.attribute == name]
-    return {
-        "attribute": name,
-        "rows": [rows[i] for i in listed],
-        "left_out": len(rows) - len(listed),
-        "middle": _find_middle(attribute, findings, codes),
-        "why": "; ".join(noise) or None,
-    }
+    middle = _find_middle(attribute, findings, codes)
+    return _write_question(name, [rows[i] for i in listed], len(rows), middle, "; ".join(noise) or None)
 
 
 def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> dict[str, Any] | None:
@@ -151,14 +132,9 @@ def _find_middle(attribute: Attribute, findings: Findings, codes: Integers) -> d
     if what is None or middle is None:
         return None
     truth = _true_mean if what == "mean" else _true_median
-    numbers = {
-        "value": middle.value,
-        "low": middle.low,
-        "high": middle.high,
-        "truth": truth(attribute.domain, codes) if codes.size else math.nan,
-    }
-    # an open end is infinitely far out, and JSON has no word for that
-    ends = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
+    true = truth(attribute.domain, codes) if codes.size else math.nan
+    numbers = {"value": middle.value, "low": middle.low, "high": middle.high, "truth": true}
+    ends = {name: as_finite(number) for name, number in numbers.items()}
     noisy = name in findings.noisy_means if what == "mean" else findings.is_wide(name, middle)
     return {"what": what, "noisy": noisy, **ends}
 
@@ -318,12 +294,8 @@ def _fit_conditions(plan: Plan, parent: Attribute, shares: Floats) -> Floats:
         reached = (_share_applicable(plan, parent) or 1.0) * (1 - _share_silent(plan, parent))
         is_condition = np.isin(parent.domain.labels, attribute.only_if.values)
         share = min(applies / reached, 1.0)
-        fitted = (
-            np.where(
-                is_condition, share / shares[is_condition].sum(), (1 - share) / shares[~is_condition].sum()
-            )
-            * shares
-        )
+        others = (1 - share) / shares[~is_condition].sum()
+        fitted = np.where(is_condition, share / shares[is_condition].sum(), others) * shares
         return np.asarray(fitted / fitted.sum())
     return shares
 
@@ -393,14 +365,12 @@ def list_tables(
         true = _count(plan, answers, of, by)
         bases = true.sum(axis=1)
         rows = [
-            {
-                "value": row,
-                "share": float(table.shown[a, 0]),
-                "low": float(table.low[a, 0]),
-                "high": float(table.high[a, 0]),
-                "noisy": not table.is_known[a, 0],
-                "truth": float(true[a, 0] / bases[a]) if bases[a] else 0.0,
-            }
+            _write_row(
+                row,
+                *(float(numbers[a, 0]) for numbers in (table.shown, table.low, table.high)),
+                noisy=not table.is_known[a, 0],
+                truth=float(true[a, 0] / bases[a]) if bases[a] else 0.0,
+            )
             for a, row in enumerate(table.rows)
         ]
         tables.append({"of": of, "by": by, "column": table.columns[0], "rows": rows})

@@ -35,11 +35,9 @@ class EveryCode:
     """All codes are possible."""
 
     def are_possible(self, codes: Integers, bits: int) -> npt.NDArray[np.bool_]:
-        """Which codes are possible: all of them."""
         return np.ones(len(codes), dtype=bool)
 
     def count_possible(self, start: int, end: int) -> int:
-        """One for each value of the bits between."""
         return 1 << (end - start)
 
 

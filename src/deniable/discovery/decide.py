@@ -126,7 +126,6 @@ class Decision:
 
     @property
     def threshold(self) -> int:
-        """The least count that is shown."""
         return max(self.beyond_chance, self.least)
 
     @property
@@ -143,12 +142,10 @@ class Decision:
 
     @property
     def shown(self) -> npt.NDArray[np.bool_]:
-        """Which candidates are shown."""
         return np.asarray(self.counts >= self.threshold)
 
     @property
     def shares(self) -> Floats:
-        """Unbiased shares of all candidates."""
         return _to_shares(self.mechanism, self.counts / max(1, self.n), self.mechanism.law.q)
 
     @cached_property
@@ -161,12 +158,10 @@ class Decision:
 
     @property
     def low(self) -> Floats:
-        """Lower ends that hold for all candidates at once."""
         return self.ends[0]
 
     @property
     def high(self) -> Floats:
-        """Upper ends that hold for all candidates at once."""
         return self.ends[1]
 
     @cached_property

@@ -70,7 +70,6 @@ class Guess:
     """Of an answer of a table: the bound for every attacker, whatever they know of the other answers."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures that there are, ready for JSON."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 

@@ -60,7 +60,6 @@ class ExpectedTable:
     """The share of people who are taken to answer, where that need not be all."""
 
     def describe(self) -> str:
-        """In two sentences, or three."""
         answered = self.answered
         supposed = "" if answered is None else f" That is if {format_percent(answered)} of people answer."
         return (

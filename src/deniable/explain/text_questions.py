@@ -78,7 +78,6 @@ class UnlistedQuestion:
         return listed_limit(last, max(1, reports), words or PUBLIC_WORDS, alpha)
 
     def expect(self, people: int) -> list[int]:
-        """How many people report to each place, of all of a study."""
         return [round(people * chance) for chance in self.chances]
 
     def anticipate_limit(self, people: int) -> float:

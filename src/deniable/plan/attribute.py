@@ -122,11 +122,9 @@ class Attribute:
 
     @property
     def turnout(self) -> float:
-        """The share of people who are expected to answer."""
         return 1.0 if self.answered is None else self.answered / EVERYBODY
 
     def to_dict(self, domain: Json) -> Json:
-        """As a plan has it."""
         fields: Json = {"name": self.name, "domain": domain}
         if self.only_if is not None:
             fields["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
@@ -389,7 +387,6 @@ class LabeledMechanism:
 
     @property
     def has_no_answer(self) -> bool:
-        """Whether a missing answer is a value of its own."""
         return self.labels[-1:] == (NO_ANSWER_LABEL,)
 
     def privatize(self, answers: object, words: Words | None = None) -> Array:
@@ -407,7 +404,6 @@ class LabeledMechanism:
         return self.mechanism.privatize(codes, words)
 
     def tally(self, reports: Array) -> Tally:
-        """Count the reports."""
         return self.mechanism.tally(reports)
 
     def estimate(self, tally: Tally) -> Estimate | MeanEstimate:
@@ -415,7 +411,6 @@ class LabeledMechanism:
         return self.mechanism.estimated(tally, None, self.labels)
 
     def describe(self) -> str:
-        """What it is, in a line."""
         return f"{self.name}: {self.mechanism.describe(describe_unit_loss(self.mechanism, self.name))}"
 
     def __str__(self) -> str:

@@ -224,7 +224,6 @@ class PlanDocument:
 
     @property
     def parts(self) -> tuple[Mechanism, ...]:
-        """One mechanism per attribute."""
         return self.mechanism.mechanisms
 
     @property
@@ -234,17 +233,14 @@ class PlanDocument:
 
     @cached_property
     def pairs(self) -> tuple[tuple[Attribute, Mechanism], ...]:
-        """Each attribute with its mechanism."""
         return tuple(zip(self.attributes, self.parts, strict=True))
 
     @cached_property
     def by_name(self) -> dict[str, Attribute]:
-        """Attributes by their names."""
         return {attribute.name: attribute for attribute in self.attributes}
 
     @property
     def known_names(self) -> tuple[str, ...]:
-        """The questions whose answers the collector knows anyway."""
         return () if self.known is None else self.known.names
 
     @cached_property
@@ -321,16 +317,13 @@ class PlanDocument:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The attributes' names."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The values' names, by attribute."""
         return {attribute.name: self.labels_of(attribute) for attribute in self.attributes}
 
     def attribute(self, name: str) -> LabeledMechanism:
-        """The mechanism of one attribute, which takes answers by their labels."""
         if name not in self.names:
             raise InvalidParameter(not_among(name, "an attribute", self.names))
         j = self.names.index(name)
@@ -339,47 +332,35 @@ class PlanDocument:
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The attributes that are locations."""
         return tuple(attribute.name for attribute in self.attributes if isinstance(attribute.domain, Grid))
 
     @cached_property
     def signing_key(self) -> PublicKey | None:
-        """The key that signs tickets, where invitations are exchanged for them."""
         return None if self.ticket_key is None else PublicKey.from_text(self.ticket_key)
 
     @cached_property
     def stated(self) -> Stated:
-        """The losses that the document states: never below the true ones."""
         return Stated.of(self.loss) if self.claimed is None else self.claimed
 
     @cached_property
     def protection(self) -> Protection:
-        """How well a person's answers are protected, over all rounds."""
         return Protection.of(self.loss)
 
     @cached_property
     def id(self) -> str:
-        """The SHA-256 of the canonical bytes without the id, in hexadecimal."""
         return hashlib.sha256(canonical(self.to_dict())).hexdigest()
 
     @cached_property
     def table_form(self) -> TableForm:
-        """Its reports as a table, which any engine can count (spec/wire.md)."""
         known = self.known
         group = None if known is None else (known.name, known.size)
         return TableForm(self.id, self.names, self.mechanism, group, self.rounds or 1)
 
     def verify(self) -> Loss:
-        """Recompute the losses from the integers alone; refuse a plan that leaks more than it states."""
         self.stated.refuse_less(self.loss)
         return self.loss
 
     def with_known(self, known: Mapping[str, object]) -> PlanDocument:
-        """The document with groups that the collector knows anyway, which each report names as they are.
-
-        They are questions by name, as in `Plan.of`; without any, no group is known. All losses are of the
-        other answers. What the survey says about groups that are known no more is left out.
-        """
         factors = tuple((name, as_domain(values, name).plain) for name, values in known.items())
         before = () if self.known is None else self.known.names
         texts = self.texts and self.texts.without(set(before) - set(known))
@@ -413,12 +394,10 @@ class PlanDocument:
         } | optional
 
     def to_json(self) -> str:
-        """The canonical document: sorted keys, no spaces, integers only."""
         return canonical(self.to_dict() | {"id": self.id}).decode()
 
     @staticmethod
     def from_json(text: str | bytes) -> PlanDocument:
-        """Read and verify a document; whatever is wrong with it is refused with the reason."""
         raw = _encode_text(text)
         document = PlanDocument.from_dict(_read_body(raw))
         if raw.strip() != document.to_json().encode():
@@ -430,7 +409,6 @@ class PlanDocument:
 
     @staticmethod
     def read(path: str | Path) -> PlanDocument:
-        """Read and verify a file."""
         file = files.require_file(Path(path), "plan.write, or `deniable plan`, writes one")
         refuse_long(file.stat().st_size)  # before it takes memory
         with file.open("rb") as opened:
@@ -443,7 +421,6 @@ class PlanDocument:
             raise
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
-        """Write the canonical document to a file; an existing file is refused unless `overwrite`."""
         files.refuse_existing(Path(path), overwrite)
         with files.replacing(Path(path)) as temporary:
             temporary.write_bytes(self.to_json().encode() + b"\n")

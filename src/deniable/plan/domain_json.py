@@ -25,19 +25,13 @@ def domain_to_dict(domain: Domain) -> Json:
     """A domain as its labels or its integers."""
     if isinstance(domain, Categories):
         return {"kind": "categories", "labels": list(domain.labels)}
-    if isinstance(domain, Range):
-        numbers = {
-            "low": domain.scaled_low,
-            "step": domain.scaled_step,
-            "bins": domain.bins,
-            "digits": domain.digits,
-        }
+    if isinstance(domain, Range | Number):
+        ends = {"open_low": domain.open_low, "open_high": domain.open_high, "digits": domain.digits}
+        if isinstance(domain, Number):
+            return {"kind": "number", "low": domain.scaled_low, "high": domain.scaled_high, **ends}
         unit = {"unit": domain.unit} if domain.unit else {}
-        ends = {"open_low": domain.open_low, "open_high": domain.open_high}
+        numbers = {"low": domain.scaled_low, "step": domain.scaled_step, "bins": domain.bins}
         return {"kind": "range", **numbers, **ends, **unit}
-    if isinstance(domain, Number):
-        numbers = {"low": domain.scaled_low, "high": domain.scaled_high, "digits": domain.digits}
-        return {"kind": "number", **numbers, "open_low": domain.open_low, "open_high": domain.open_high}
     if isinstance(domain, Grid):
         return {"kind": "grid", **domain.corners, "rows": domain.rows, "columns": domain.columns}
     if isinstance(domain, Text):
@@ -62,18 +56,24 @@ _DOMAINS = ("categories", "range", "number", "grid", "product", "coarse", "text"
 def domain_from_dict(data: object) -> Domain:
     """Back from `domain_to_dict`."""
     kind = checked_kind(data, "a domain", _DOMAINS)
-    if kind in ("text", "code"):
-        return _read_unlisted(data, kind)
+    if kind == "code":
+        fields = checked_fields(data, "a code", ("kind", "bits"))
+        return Code(checked_integer(fields["bits"], "bits"))
+    if kind == "text":
+        fields = checked_fields(data, "text", ("kind", "alphabet", "longest", "cut"))
+        return Text(
+            letters=checked_string(fields["alphabet"], "alphabet"),
+            longest=checked_integer(fields["longest"], "longest"),
+            cut=checked_boolean(fields["cut"], "cut"),
+        )
     if kind == "product":
         fields = checked_fields(data, "a product", ("kind", "factors"))
         return Product(factors_from_dict(fields["factors"], "factors"))
     if kind == "coarse":
         return _read_coarse(data)
     if kind == "categories":
-        data = checked_fields(data, "categories", ("kind", "labels"))
-        return Categories(
-            [checked_string(label, "a label") for label in checked_list(data["labels"], "labels")]
-        )
+        labels = checked_list(checked_fields(data, "categories", ("kind", "labels"))["labels"], "labels")
+        return Categories([checked_string(label, "a label") for label in labels])
     if kind == "grid":
         numbers, _ = _numbers(data, "a grid", ("south", "west", "north", "east", "rows", "columns"))
         return Grid.from_integers(*numbers)
@@ -89,18 +89,6 @@ def domain_from_dict(data: object) -> Domain:
     low, step, bins, digits = numbers
     open_low, open_high = ends
     return Range.from_integers(low, step, bins, digits, open_low, open_high, unit)
-
-
-def _read_unlisted(data: object, kind: str) -> Text | Code:
-    if kind == "code":
-        fields = checked_fields(data, "a code", ("kind", "bits"))
-        return Code(checked_integer(fields["bits"], "bits"))
-    fields = checked_fields(data, "text", ("kind", "alphabet", "longest", "cut"))
-    return Text(
-        letters=checked_string(fields["alphabet"], "alphabet"),
-        longest=checked_integer(fields["longest"], "longest"),
-        cut=checked_boolean(fields["cut"], "cut"),
-    )
 
 
 def _read_coarse(data: object) -> Coarse:

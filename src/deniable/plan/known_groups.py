@@ -54,7 +54,6 @@ class Known:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The questions."""
         return tuple(name for name, _ in self.factors)
 
     @property
@@ -64,12 +63,10 @@ class Known:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many answers each question has."""
         return tuple(domain.k for _, domain in self.factors)
 
     @property
     def size(self) -> int:
-        """How many groups there are."""
         return math.prod(self.shape)
 
     @cached_property
@@ -100,7 +97,6 @@ class Known:
         return " and ".join(f"{name!r} ({domain.k} values)" for name, domain in self.factors)
 
     def split(self, records: Records) -> Iterator[Records]:
-        """The reports of each group."""
         assert records.groups is not None
         for group in range(self.size):
             inside = records.groups == group

@@ -239,7 +239,6 @@ class Protection(Printed):
 
     @staticmethod
     def of(loss: Loss) -> Protection:
-        """The rating of a plan with this loss."""
         nanos = to_nanos(loss.counted)
         return Protection(rate_loss(nanos), nanos)
 

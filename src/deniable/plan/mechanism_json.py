@@ -32,7 +32,6 @@ class _Sizes:
         self.used = 0
 
     def take(self) -> int:
-        """The next one."""
         if self.used == len(self._ks):
             raise InvalidPlan(f"there are {len(self._ks)} attributes, but mechanisms for more", "parts")
         self.used += 1

@@ -133,12 +133,10 @@ class RangeEstimate(Printed):
 
     @property
     def n(self) -> int:
-        """How many reports there are, of all levels."""
         return sum(estimate.n for estimate in self.estimates)
 
     @property
     def k(self) -> int:
-        """The number of values."""
         return self.tree.k
 
     @cached_property
@@ -195,7 +193,6 @@ class RangeEstimate(Printed):
         return replace(share, edges=(1 - reach, reach))
 
     def variance(self, first: int, last: int) -> float:
-        """The variance of that share."""
         return float(self.variances_of(np.array([first]), np.array([last]))[0])
 
     def variances_of(self, firsts: Integers, lasts: Integers) -> Floats:

@@ -49,12 +49,10 @@ class Tree:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many nodes each level has."""
         return tuple(-(-self.k // divisor) for divisor in self.divisors)
 
     @property
     def levels(self) -> int:
-        """How many levels there are."""
         return len(self.divisors)
 
     def group(self, nodes: Array) -> Array:

@@ -94,7 +94,6 @@ class AttributeChange:
         return np.asarray(self.later - self.earlier)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each difference."""
         columns = self.possible() | {"stderr": self.stderr}
         columns |= {"unbiased_earlier": self.earlier, "unbiased_later": self.later}
         noisy = self.find_noisy().tolist()

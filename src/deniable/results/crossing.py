@@ -217,7 +217,6 @@ class _Pool:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns the table has."""
         return self.margins[0].side.size, self.margins[1].side.size
 
     @property

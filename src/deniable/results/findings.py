@@ -7,7 +7,7 @@ also written as rows, for tables and for JSON.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
@@ -234,7 +234,6 @@ class Findings:
 
     @cached_property
     def shares(self) -> dict[str, Shares]:
-        """What is shown of single values."""
         return {
             name: read_values(columns, self._likely.get(name), self._find_edges(name))
             for name, columns in self.unbiased.items()
@@ -248,7 +247,6 @@ class Findings:
 
     @cached_property
     def group_shares(self) -> dict[str, Shares]:
-        """What is shown of groups."""
         return {name: read_groups(groups, self._likely.get(name)) for name, groups in self.groups.items()}
 
     @cached_property
@@ -313,7 +311,6 @@ class Findings:
 
     @cached_property
     def noisy_means(self) -> frozenset[str]:
-        """The attributes whose means are too noisy to read."""
         return frozenset(noise.attribute for noise in self.noise if noise.what == MEAN)
 
     def _regroup(self, name: str, count: int) -> Shares:
@@ -327,7 +324,6 @@ class Findings:
         return read_groups(self._correct_groups(name, groups), self._likely.get(name))
 
     def is_wide(self, name: str, summary: Summary) -> bool:
-        """Whether a quantile is too noisy to read."""
         domain = self.estimates.domains[name]
         bins = bins_of(domain, domain.k)
         return bins is not None and is_wide(summary, bins)
@@ -463,7 +459,6 @@ class FoundRows:
 
     @cached_property
     def means(self) -> list[dict[str, Any]]:
-        """A row per mean."""
         rows = []
         for name, mean in self.findings.means.items():
             raw = self.findings.unbiased_means[name]
@@ -541,7 +536,6 @@ class FoundRows:
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
-        """A row per group."""
         rows = []
         for name, groups in self.findings.groups.items():
             unbiased = read_columns([group.share for group in groups])
@@ -552,20 +546,13 @@ class FoundRows:
     @cached_property
     def answered(self) -> list[dict[str, Any]]:
         """A row per value, or per group, of those who answered."""
-        rows = []
-        for name, part in self.findings.answered.items():
-            n, shares = float(self.findings.estimates[name].n) * part.part, part.shares
-            noisy = find_noisy(shares).tolist()
-            columns = [shares.share, shares.low, shares.high, shares.share * n]
-            possible = zip(*(column.tolist() for column in columns), noisy, strict=True)
-            unbiased = zip(*(column.tolist() for column in part.unbiased), strict=True)
-            for label, cells, raw in zip(part.labels, possible, unbiased, strict=True):
-                row: dict[str, Any] = {"attribute": name, "value": label}
-                row |= dict(zip(_SHARE, (*cells, shares.method), strict=True))
-                row |= dict(zip(_UNBIASED, raw, strict=True))
-                row |= {MOVED: find_moved(row["share"], row["unbiased"], row["stderr"])}
-                rows.append(row | {AMONG: part.people} | self._context(name))
-        return rows
+        return [
+            row | {AMONG: part.people} | self._context(name)
+            for name, part in self.findings.answered.items()
+            for row in _list_shares(
+                name, part.labels, part.shares, part.unbiased, self.findings.estimates[name].n * part.part
+            )
+        ]
 
     def _share_rows(
         self,
@@ -578,24 +565,14 @@ class FoundRows:
         n = float(self.findings.estimates[name].n)
         if self.findings.estimates.is_drawn(name):
             n *= min(max(share_answered(self.findings.estimates, name, self.findings.level).value, 0.0), 1.0)
-        noisy = find_noisy(shares)
-        ends = shares.low.tolist(), shares.high.tolist()
-        columns: dict[str, Sequence[Any]] = dict(
-            zip(_UNBIASED, (numbers.tolist() for numbers in unbiased), strict=True)
-        )
-        moves = zip(shares.share.tolist(), columns["unbiased"], columns["stderr"], strict=True)
-        columns[MOVED] = [find_moved(*move) for move in moves]
-        columns |= more
-        columns |= {
+        columns = dict(more) | {
             of: self._sums(name, frequencies, shares.share.size) for of, frequencies in self._others(name)
         }
-        context, people = self._context(name), self._name_people(name, of_mean=False)
-        rows = []
-        for v, (label, share, low, high) in enumerate(zip(labels, shares.share.tolist(), *ends, strict=True)):
-            cells = (share, low, high, share * n, bool(noisy[v]), shares.method)
-            row = {"attribute": name, "value": label, **dict(zip(_SHARE, cells, strict=True))}
-            rows.append(row | {of: column[v] for of, column in columns.items()} | people | context)
-        return rows
+        about = self._name_people(name, of_mean=False) | self._context(name)
+        return [
+            row | {of: column[v] for of, column in columns.items()} | about
+            for v, row in enumerate(_list_shares(name, labels, shares, unbiased, n))
+        ]
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
@@ -620,6 +597,18 @@ class FoundRows:
         """Whom a row is about, as a column that rows about everybody do not have."""
         people = self.findings.among(name, of_mean)
         return {} if people is None else {"among": people}
+
+
+def _list_shares(
+    name: str, labels: Sequence[object], shares: Shares, unbiased: Sequence[Floats], n: float
+) -> Iterator[dict[str, Any]]:
+    """A row for each share of n people: what is shown, and what is unbiased."""
+    noisy = find_noisy(shares).tolist()
+    columns = (column.tolist() for column in (shares.share, shares.low, shares.high, *unbiased))
+    for label, is_noisy, share, low, high, *raw in zip(labels, noisy, *columns, strict=True):
+        cells = (share, low, high, share * n, is_noisy, shares.method)
+        row = {"attribute": name, "value": label, **dict(zip(_SHARE, cells, strict=True))}
+        yield row | dict(zip(_UNBIASED, raw, strict=True)) | {MOVED: find_moved(share, raw[0], raw[1])}
 
 
 def name_quantile(share: float) -> str:

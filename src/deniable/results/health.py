@@ -179,7 +179,6 @@ class Health(Printed):
         return replace(self, checks=(*self.checks, *(check for check in checks if check is not None)))
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
         alarms = set(self.alarms)
         checks = []
         for check in self.checks:

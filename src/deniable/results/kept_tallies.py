@@ -188,21 +188,18 @@ class KeptTallies(Printed):
     @property
     def n(self) -> int:
         """How many records were reported, in all rounds."""
-        return sum(tallies.n for part in self.partitions.values() for tallies in part.windows.values())
+        return sum(tallies.n for tallies in _list_windows(self.partitions.values()))
 
     @property
     def refused(self) -> dict[str, int]:
         """How many rows of all partitions were not counted, by reason."""
         nothing: dict[str, int] = {}
-        windows = (tallies.refused for part in self.partitions.values() for tallies in part.windows.values())
-        return reduce(add_refused, windows, nothing)
+        windows = _list_windows(self.partitions.values())
+        return reduce(add_refused, (tallies.refused for tallies in windows), nothing)
 
     def tally(self) -> Tallies:
         """The tallies of all partitions, which must be of one round."""
-        return sum(
-            (tallies for part in self.partitions.values() for tallies in part.windows.values()),
-            tally_reports(self.document, []),
-        )
+        return sum(_list_windows(self.partitions.values()), tally_reports(self.document, []))
 
     def choose_round(self, number: int) -> KeptTallies:
         """The tallies of one round alone, where they are kept of it, or by round."""
@@ -210,13 +207,10 @@ class KeptTallies(Printed):
             return self
         if self.document.table_form.round_column not in self.by:
             raise InvalidParameter(f"these tallies are kept of round {self.number or 'any'}, got {number}")
-        partitions = {
-            name: replace(
-                part,
-                windows={key: tallies for key, tallies in part.windows.items() if tallies.round == number},
-            )
-            for name, part in self.partitions.items()
-        }
+        partitions = {}
+        for name, part in self.partitions.items():
+            windows = {key: tallies for key, tallies in part.windows.items() if tallies.round == number}
+            partitions[name] = replace(part, windows=windows)
         return replace(self, partitions=partitions)
 
     def tally_windows(self, by: str | Sequence[str]) -> Windows:
@@ -311,13 +305,13 @@ class KeptTallies(Printed):
             raise next(iter(damaged.values()))
         counted_now = {name: kept[name] for name in to_count if name not in damaged}
         if not before:
-            windows = [tallies for part in counted_now.values() for tallies in part.windows.values()]
+            windows = list(_list_windows(counted_now.values()))
             refuse_foreign_table(self.document.table_form, windows, [paths[name] for name in counted_now])
         changes = Changes(
             new=tuple(name for name in counted_now if name not in before),
             changed=tuple(name for name in counted_now if name in before),
             gone=away,
-            foreign=_count_foreign(counted_now),
+            foreign=_count_foreign(counted_now.values()),
             damaged=tuple(damaged),
         )
         return replace(self, partitions=kept), changes
@@ -341,29 +335,25 @@ class KeptTallies(Printed):
             by_name.setdefault(json.dumps(_encode(values[0])), {})[values] = tallies
         partitions = {name: Partition(name, "", windows) for name, windows in by_name.items()}
         before = self.partitions
-        rows = sum(
-            tallies.n + sum(tallies.refused.values())
-            for part in kept.values()
-            for tallies in part.windows.values()
-        )
+        rows = sum(tallies.n + sum(tallies.refused.values()) for tallies in _list_windows(kept.values()))
         changes = Changes(
             new=tuple(name for name in partitions if name not in before),
             changed=tuple(name for name in partitions if name in before and before[name] != partitions[name]),
             gone=tuple(name for name in before if name not in kept and name not in partitions),
             late=0 if since is None else max(count_before(source, self.table, since) - rows, 0),
-            foreign=_count_foreign(
-                {name: part for name, part in partitions.items() if before.get(name) != part}
-            ),
+            foreign=_count_foreign(part for name, part in partitions.items() if before.get(name) != part),
         )
         return replace(self, partitions=kept | partitions), changes
 
 
-def _count_foreign(partitions: Mapping[str, Partition]) -> dict[str, int]:
+def _list_windows(partitions: Iterable[Partition]) -> Iterator[Tallies]:
+    """The tallies of all windows of some partitions."""
+    return (tallies for part in partitions for tallies in part.windows.values())
+
+
+def _count_foreign(partitions: Iterable[Partition]) -> dict[str, int]:
     """How many rows of another plan partitions have, where they have some."""
-    rows = {
-        name: sum(tallies.refused.get("plan", 0) for tallies in part.windows.values())
-        for name, part in partitions.items()
-    }
+    rows = {part.name: sum(t.refused.get("plan", 0) for t in part.windows.values()) for part in partitions}
     return {name: n for name, n in rows.items() if n}
 
 

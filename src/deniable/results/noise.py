@@ -68,7 +68,6 @@ class Noise(Printed):
         return f"to be readable at all it takes {', or '.join(ways)}"
 
     def about(self) -> dict[str, Any]:
-        """Ready for JSON."""
         return {
             "attribute": self.attribute,
             "what": self.what,

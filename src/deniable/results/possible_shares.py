@@ -89,7 +89,6 @@ class SearchKey:
 
     @staticmethod
     def of(document: PlanDocument, name: str, tally: Tally) -> SearchKey:
-        """The key of one attribute's tally, by its counts."""
         parts = (tally.counts, np.zeros(0) if tally.asked is None else tally.asked)
         digest = sha256(b"".join(array.tobytes() for array in parts)).digest()
         return SearchKey(document.id, name, tally.n, digest, document, tally)

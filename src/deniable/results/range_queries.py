@@ -202,7 +202,6 @@ class ShownShare:
 
     @staticmethod
     def of(estimates: Estimates, name: str, query: RangeQuery, raw: Summary) -> ShownShare:
-        """From the unbiased share."""
         domain = find_range(estimates, name)
         first, last = find_bins(domain, name, query.low, query.high)
         possible = raw.cut()

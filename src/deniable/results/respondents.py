@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Bins, Estimate, MeanEstimate, reach_of
 from deniable.exact import number
 from deniable.formatting import Printed, format_count
-from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE
+from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, Attribute
 from deniable.results.estimates import Estimates, bins_of, explain_random, find_condition
 from deniable.results.possible_shares import Likely, Shares, read_values
 from deniable.summaries import Group, Summary, mean_of, quantile_between, sum_of
@@ -71,7 +71,6 @@ class Respondents(Printed):
         return f"{format_count(self.reports, 'report')} by everybody; about {share} are {self.among}"
 
     def about(self) -> dict[str, Any]:
-        """Ready for JSON."""
         return asdict(self) | {"text": str(self)}
 
 
@@ -90,7 +89,6 @@ def correct_shares(estimates: Estimates, name: str, sizes: Floats, columns: Colu
 
     Each end is Fieller's, from how far the share of all reports reaches on its side.
     """
-    assert estimates.document is not None
     share, parts = share_answered(estimates, name, level), sizes / estimates.domains[name].k
     tail = (1 - level) / 2
     reach = reach_of(tail)
@@ -119,10 +117,14 @@ def correct_shares(estimates: Estimates, name: str, sizes: Floats, columns: Colu
 
 def share_answered(estimates: Estimates, name: str, level: float) -> Summary:
     """The share of reports whose value of this attribute is an answer, where the others are random."""
+    parent, codes = _find_condition(estimates, name)
+    return sum_of(estimates.shares[parent.name], codes, level)
+
+
+def _find_condition(estimates: Estimates, name: str) -> tuple[Attribute, list[int]]:
     condition = None if estimates.document is None else find_condition(estimates.document, name)
     assert condition is not None, "random values stand for somebody"
-    parent, codes = condition
-    return sum_of(estimates.shares[parent.name], codes, level)
+    return condition
 
 
 def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summary:
@@ -228,10 +230,7 @@ def correct_mean(estimate: MeanEstimate, parent: Estimate, codes: list[int]) -> 
 
 def mean_among(estimates: Estimates, name: str, positions: Floats, level: float) -> Summary:
     """The mean of a range among those who answered, where random values stand for the others."""
-    assert estimates.document is not None
-    condition = find_condition(estimates.document, name)
-    assert condition is not None
-    parent, codes = condition
+    parent, codes = _find_condition(estimates, name)
     estimate = estimates.shares[name]
     center = float(positions.mean())
     half = float(np.abs(positions - center).max())
@@ -254,14 +253,11 @@ def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Sum
     if not isinstance(estimate, Estimate) or domain is None:
         raise InvalidParameter(f"{name!r} is a number, whose mean is estimated: result.mean({name!r})")
     document = estimates.document
-    condition = None if document is None else find_condition(document, name)
-    if document is not None and any(
-        attribute.name == name and document.missing_of(attribute) == "random"
-        for attribute in document.attributes
-    ):
+    asked = None if document is None else document.by_name.get(name)
+    if document is not None and asked is not None and document.missing_of(asked) == "random":
         raise InvalidParameter(f"{name!r}: {explain_random(name)}")
     labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
-    if condition is None:
+    if not estimates.is_drawn(name):
         columns = divide_shares(estimate, domain.k, [np.array([v]) for v in range(domain.k)], level)
     else:
         unbiased = estimate.frequencies, estimate.stderr, *estimate.interval(level)
@@ -354,10 +350,8 @@ def find_mean(
                 f"{name!r} has an open end, so it is not known where the people in its outermost bin "
                 "are; give ends=(low, high), or ask for a quantile"
             )
-        middles[0], middles[-1] = (
-            (ends[0] if bins.open_low else middles[0]),
-            (ends[1] if bins.open_high else middles[-1]),
-        )
+        middles[0] = ends[0] if bins.open_low else middles[0]
+        middles[-1] = ends[1] if bins.open_high else middles[-1]
     if name in estimates.ranges:
         mean = estimates.ranges[name].weigh(middles, level)
     elif estimates.is_drawn(name):

@@ -63,11 +63,9 @@ class _Content:
     unbiased: bool
 
     def find_shares(self, name: str) -> Shares:
-        """The shares of single values."""
         return _as_shares(self.findings.unbiased[name]) if self.unbiased else self.findings.shares[name]
 
     def find_group_shares(self, name: str) -> Shares:
-        """The shares of groups."""
         if not self.unbiased:
             return self.findings.group_shares[name]
         return _as_shares(read_columns([group.share for group in self.findings.groups[name]]))

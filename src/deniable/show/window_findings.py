@@ -65,7 +65,6 @@ class WindowFindings(Printed):
         ]
 
     def about(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
         first = next(iter(self.windows.values()))
         windows = [
             {"window": self._name(window)} | findings.about() for window, findings in self.windows.items()

@@ -47,7 +47,6 @@ class Report(NamedTuple):
     body: bytes
 
     def to_bytes(self) -> bytes:
-        """The canonical bytes."""
         return _HEADER.pack(VERSION, self.plan, self.round, self.id) + self.body
 
     @staticmethod
@@ -177,7 +176,6 @@ class Wire:
         return Reports(self.plan.id, replace(records, groups=groups[in_group]), number), in_group
 
     def to_json(self, report: Report) -> bytes:
-        """The canonical JSON text of a report."""
         records = self.reports([report.body]).records
         said = {
             name: part_to_json(part, column)

@@ -129,25 +129,12 @@ def _index_reader(bound: int, width: int) -> Reader:
     return lambda said, name: read_integer(said, bound, name).to_bytes(width, "little")
 
 
-def _direct_reader(part: Direct) -> Reader:
-    return _index_reader(part.k, part.report_bytes)
-
-
 def _output_reader(part: ChannelMechanism) -> Reader:
     return _index_reader(part.outputs, part.report_bytes)
 
 
-def _hadamard_reader(part: Hadamard) -> Reader:
-    return _index_reader(1 << part.bits, part.report_bytes)
-
-
-def _pooled_reader(part: Pooled) -> Reader:
-    return _index_reader(part.pool.cells, part.report_bytes)
-
-
-def _unary_reader(part: Unary) -> Reader:
-    k = part.k
-    return lambda said, name: _pack_bits(_read_values(said, k, name), k)
+def _bits_reader(k: int, size: int | None = None) -> Reader:
+    return lambda said, name: _pack_bits(_read_values(said, k, name, size), k)
 
 
 def _subset_reader(part: Subset) -> Reader:
@@ -157,11 +144,6 @@ def _subset_reader(part: Subset) -> Reader:
         return b"".join([member.to_bytes(width, "little") for member in _read_values(said, k, name, size)])
 
     return read
-
-
-def _packed_subset_reader(part: PackedSubset) -> Reader:
-    k, size = part.k, part.size
-    return lambda said, name: _pack_bits(_read_values(said, k, name, size), k)
 
 
 def _hashed_reader(part: Hashed) -> Reader:
@@ -197,10 +179,7 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
 
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("about", "set"), name)
-        about, values_set = (
-            _read_values(fields["about"], k, name, bits),
-            _read_values(fields["set"], k, name),
-        )
+        about, values_set = _read_values(fields["about"], k, name, bits), _read_values(fields["set"], k, name)
         if not set(values_set) <= set(about):
             raise Refused("form", f"{name!r} can set only values that it is about")
         positions = b"".join([value.to_bytes(width, "little") for value in about])
@@ -210,12 +189,12 @@ def _bit_flip_reader(part: BitFlip) -> Reader:
 
 
 _READERS: Mapping[type[Mechanism], Callable[[Any], Reader]] = {
-    Direct: _direct_reader,
-    Hadamard: _hadamard_reader,
-    Pooled: _pooled_reader,
-    Unary: _unary_reader,
+    Direct: lambda part: _index_reader(part.k, part.report_bytes),
+    Hadamard: lambda part: _index_reader(1 << part.bits, part.report_bytes),
+    Pooled: lambda part: _index_reader(part.pool.cells, part.report_bytes),
+    Unary: lambda part: _bits_reader(part.k),
     Subset: _subset_reader,
-    PackedSubset: _packed_subset_reader,
+    PackedSubset: lambda part: _bits_reader(part.k, part.size),
     Hashed: _hashed_reader,
     Linear: _linear_reader,
     BitFlip: _bit_flip_reader,
