@@ -302,7 +302,8 @@ class Client:
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
         ticket = None if ticket is None else _read_ticket(ticket)
         if self.plan.ticket_key is not None and invitation is not None:
-            pause = _draw_wait() if wait is None else _checked_wait(wait)
+            drawn = WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
+            pause = drawn if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
         headers = {"Content-Type": BINARY}
@@ -312,7 +313,10 @@ class Client:
             headers["Authorization"] = f"Ticket {ticket.to_text()}"
         address = f"{url.rstrip('/')}/reports"
         return deliver(
-            "report", Message(address, report.to_bytes(), headers, timeout), attempts, _read_receipt
+            "report",
+            Message(address, report.to_bytes(), headers, timeout),
+            attempts,
+            lambda response: read_reply(response.body).outcome,
         )
 
 
@@ -324,16 +328,6 @@ def _unblind(blinding: Blinding, response: Response) -> Ticket | None:
     if response.kind != BINARY or len(response.body) != blinding.key.size:
         return None
     return blinding.unblind(response.body)
-
-
-def _read_receipt(response: Response) -> Receipt | None:
-    return read_reply(response.body).outcome
-
-
-def _draw_wait() -> float:
-    """Seconds from 60 to 600, at random."""
-    least, most = WAIT
-    return least + secrets.randbelow(1000 * (most - least) + 1) / 1000
 
 
 def _sleep(pause: float) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
@@ -349,7 +349,9 @@ def _read(path: Path) -> _Kept:
             raise ValueError("it was changed by another program")
         count = data["count"] if is_sealed else 0
         cap = data["cap"] if version == VERSION else None
-        entries = tuple(map(_entry, data["entries"]))
+        entries = tuple(
+            Entry(**{**entry, "report": bytes.fromhex(entry["report"])}) for entry in data["entries"]
+        )
         return _Kept(secret, count, None if cap is None else checked_cap(cap), entries, is_sealed)
     except RecursionError:
         raise DeniableError(
@@ -359,10 +361,6 @@ def _read(path: Path) -> _Kept:
         raise DeniableError(
             f"{path} is not a ledger, or is damaged ({problem!r}); it was left as it is"
         ) from None
-
-
-def _entry(data: Mapping[str, Any]) -> Entry:
-    return Entry(**{**data, "report": bytes.fromhex(data["report"])})
 
 
 class CopiedLedger(DeniableError):

@@ -90,22 +90,14 @@ def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[st
     logged = [action.detail for action in store.access.list_actions("found values", plan.id)]
 
     def is_unfound(question: UnlistedQuestion, round_number: int) -> bool:
-        return _count_searched(logged, question.name, round_number) < unscrubbed[round_number] and _is_held(
-            store, plan, round_number, question
-        )
+        if _count_searched(logged, question.name, round_number) >= unscrubbed[round_number]:
+            return False
+        # mostly the first block has a report of the question
+        blocks = (reports.records.columns for reports in read_blocks(store, plan, round_number))
+        return any(len(columns[place]) for columns in blocks for place in question.places)
 
-    questions = list_unlisted(plan.document)
-    return [
-        name
-        for name, question in questions.items()
-        if any(is_unfound(question, round_number) for round_number in unscrubbed)
-    ]
-
-
-def _is_held(store: Store, plan: Plan, number: int, question: UnlistedQuestion) -> bool:
-    """Whether a round has a report of a question that is not scrubbed; mostly the first block says so."""
-    blocks = (reports.records.columns for reports in read_blocks(store, plan, number))
-    return any(len(columns[place]) for columns in blocks for place in question.places)
+    questions = list_unlisted(plan.document).items()
+    return [name for name, question in questions if any(is_unfound(question, at) for at in unscrubbed)]
 
 
 def _count_searched(logged: Sequence[str], name: str, number: int) -> int:

@@ -123,18 +123,11 @@ class Handlers:
     async def list_plans(self, _: Request) -> Response:
         offers, now, summaries = await self._read(self._store.offers), time.time(), []
         for plan_id, served in self._served.items():
-            opened = [times.number for times in offers[plan_id].rounds if times.is_open(now)]
+            offer, title = offers[plan_id], served.plan.document.title
+            opened = [times.number for times in offer.rounds if times.is_open(now)]
             newest = max(opened, default=None)
-            summaries.append(
-                messages.Summary(
-                    plan_id,
-                    served.plan.document.title,
-                    served.titles,
-                    offers[plan_id].invited,
-                    newest,
-                    opened,
-                )
-            )
+            summary = messages.Summary(plan_id, title, served.titles, offer.invited, newest, opened)
+            summaries.append(summary)
         return _respond(messages.Plans(summaries, self._url))
 
     async def show_plan(self, request: Request) -> Response:
@@ -191,9 +184,9 @@ class Handlers:
         if form == "json":
             return _respond(estimates)
         content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
-        return _respond_file(
-            content, CSV if form == "csv" else PARQUET, f"estimates-{served.plan.id[:12]}.{form}"
-        )
+        name = f"estimates-{served.plan.id[:12]}.{form}"
+        headers = _UNSTORED | {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=CSV if form == "csv" else PARQUET, headers=headers)
 
     async def show_range(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
@@ -470,12 +463,6 @@ def _read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
 def _respond(message: object) -> Response:
     """A message, which no browser keeps."""
     return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
-
-
-def _respond_file(content: bytes, kind: str, name: str) -> Response:
-    """A file to save under a name, which no browser keeps."""
-    disposition = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=_UNSTORED | disposition)
 
 
 def _respond_cached(

@@ -26,7 +26,7 @@ from deniable.collect.store import Store, StoreUnavailable
 from deniable.reports import Reports
 from deniable.reports.reports import Tallies
 from deniable.results.health import LOOKED, Arrivals, Health, HealthWatch
-from deniable.study import Plan, Result
+from deniable.study import Result
 
 GROWTH = 1.05
 """How much the number of reports grows before they are looked at again."""
@@ -147,7 +147,9 @@ def look_at(served: Served, result: Result, bodies: Iterable[Sequence[bytes]]) -
 
 def _sample(served: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterator[Reports]:
     """As many reports as are looked at, in blocks. Chance chooses them: fakes have the ids they like."""
-    share, chance = min(1.0, _wanted(served.plan) / n), np.random.default_rng()
+    # so many that each attribute is in as many of them as are looked at
+    rarest = min(served.plan.mechanism.chance(j) for j in range(len(served.plan.names)))
+    share, chance = min(1.0, LOOKED / float(rarest) / n), np.random.default_rng()
     for bodies in stored:
         if share < 1:
             kept = chance.random(len(bodies)) < share
@@ -158,11 +160,6 @@ def _sample(served: Served, stored: Iterable[Sequence[bytes]], n: int) -> Iterat
 
 def _has_grown(last: Look, n: int) -> bool:
     return n >= GROWTH * last.n
-
-
-def _wanted(plan: Plan) -> float:
-    """Reports that hold each attribute as often as it is looked at."""
-    return LOOKED / float(min(plan.mechanism.chance(j) for j in range(len(plan.names))))
 
 
 @final

@@ -343,17 +343,13 @@ class Postgres(Database):
             with suppress(psycopg.Error):
                 # The server lets go of locks some time after the connection is closed. Until then the next
                 # connection would take another number, and make rows of its own.
-                if self._number is not None and self._is_idle():
+                status = self._connection.info.transaction_status
+                if self._number is not None and status == TransactionStatus.IDLE:
                     self.run("SELECT pg_advisory_unlock_all()")
             with suppress(psycopg.Error):
                 self._connection.close()
         self._connection = self._number = None
         self._inserts_many = False
-
-    def _is_idle(self) -> bool:
-        """Whether the connection works and is outside a transaction."""
-        assert self._connection is not None
-        return self._connection.info.transaction_status == TransactionStatus.IDLE
 
     def _connect(self) -> None:
         self._connection = psycopg.connect(self._address, autocommit=True)

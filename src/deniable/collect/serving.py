@@ -128,7 +128,9 @@ class Punctual(HttpToolsProtocol):
                 self._refuse(_long_head())
         if self._is_refused:
             return
-        if self._timer is None and (self._arriving or self._is_resting()):
+        # empty lines before a request begin none
+        is_resting = self.cycle is not None and self.cycle.response_complete
+        if self._timer is None and (self._arriving or is_resting):
             self._start_timer(SECONDS if self._has_head else HEAD_SECONDS)
 
     def send_400_response(self, msg: str) -> None:
@@ -178,10 +180,6 @@ class Punctual(HttpToolsProtocol):
         if self._crowd is not None:
             self._crowd.answer(self)
         return True
-
-    def _is_resting(self) -> bool:
-        """Whether nothing is being answered; empty lines before a request begin none."""
-        return self.cycle is not None and self.cycle.response_complete
 
     def on_message_begin(self) -> None:
         self._arriving, self._has_head, self._beside, self._head = True, False, 0, 0

@@ -75,13 +75,10 @@ def export_reports(
             if stored.counted and number in (None, stored.number)
         ]
         if not rounds:
-            raise InvalidParameter(f"there are no reports to export in {opened.name}" + _name_round(number))
+            where = opened.name if number is None else f"{opened.name}, round {number}"
+            raise InvalidParameter(f"there are no reports to export in {where}")
         with console.progress("exporting") as show:
             _export_rounds(opened, rounds, out, show)
-
-
-def _name_round(number: int | None) -> str:
-    return "" if number is None else f", round {number}"
 
 
 def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, show: Show) -> None:

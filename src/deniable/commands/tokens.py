@@ -124,7 +124,8 @@ def make_tokens(request: TokensRequest) -> None:
     if request.url is not None and request.letters is not None:
         _warn_of_address(request.url)
     read = [reading.read_plan(path) for path in request.plans]
-    _refuse_same(read)
+    if len({plan.id for plan in read}) < len(read):
+        raise InvalidParameter("a plan is named twice; a link has each of its plans once")
     from deniable.explain.device_limit import warn_together
 
     together = warn_together([plan.stated for plan in read])
@@ -292,11 +293,6 @@ def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
         )
 
 
-def _refuse_same(plans: Sequence[Plan]) -> None:
-    if len({plan.id for plan in plans}) < len(plans):
-        raise InvalidParameter("a plan is named twice; a link has each of its plans once")
-
-
 def _format_link(
     url: str,
     plans: Sequence[Plan],
@@ -304,11 +300,16 @@ def _format_link(
     groups: Mapping[str, str],
     person: Mapping[str, str],
 ) -> str:
-    """The link of invitations; it names whole plans, so that all see that they have the same."""
-    parts = (
-        f"plan={plan.id}&invitation={token}{_write_group(plan, groups, person)}"
-        for plan, token in zip(plans, tokens, strict=True)
-    )
+    """The link of invitations; it names whole plans, so that all see that they have the same.
+
+    After each stand the answers to known questions that are given for all, or in the person's row. Where one
+    of them is not known here, the survey asks. But what is given for all is never dropped.
+    """
+    parts = []
+    for plan, token in zip(plans, tokens, strict=True):
+        answers = _find_answers(plan, groups, person).values()
+        group = "".join(f"&group={quote(answer, safe='')}" for answer in answers)
+        parts.append(f"plan={plan.id}&invitation={token}{group}")
     return f"{url.rstrip('/')}/#{'&'.join(parts)}"
 
 
@@ -357,16 +358,6 @@ def _read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
             raise InvalidParameter(f"--group names {name!r} twice; make invitations for one group at a time")
         answers[name] = answer
     return answers
-
-
-def _write_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> str:
-    """What follows an invitation in its link: the answers that are given for all, or in the person's row.
-
-    Nothing, where one of them is not known here: then the survey asks. But what is given for all is never
-    dropped.
-    """
-    answers = _find_answers(plan, groups, person)
-    return "".join(f"&group={quote(answer, safe='')}" for answer in answers.values())
 
 
 def _find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> int | None:

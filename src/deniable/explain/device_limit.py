@@ -167,9 +167,10 @@ def find_accepted(document: PlanDocument, cap: float) -> list[Accepted]:
     accepted = []
     for (j, attribute, _), (epsilon, part) in zip(metric, lowered, strict=True):
         people = max(1, round(document.people * float(document.mechanism.chance(j))))
-        known = _find_best(
-            part, attribute.name, people, list_readings(attribute.domain, part.k, attribute.turnout)
-        )
+        readings: Any = [list_readings(attribute.domain, part.k, attribute.turnout)]
+        names = (attribute.name,)
+        row = Considered.of(part, "", ["metric"], people, Objective(), names=names, readings=readings)
+        known = min(list_precisions(row), key=lambda precision: precision.ratio)
         unit = "meter" if isinstance(attribute.domain, Grid) else "unit"
         accepted.append(Accepted(attribute.name, epsilon, unit, known))
     return accepted
@@ -189,12 +190,6 @@ def advise_accepted(accepted: Sequence[Accepted]) -> str:
     if not accepted:
         return ""
     return f" Devices accept an epsilon of up to {', and '.join(map(str, accepted[:_MOST_NAMED]))}."
-
-
-def _find_best(part: MetricMechanism, name: str, people: int, readings: Any) -> Precision:
-    """What is known best of all that is read."""
-    row = Considered.of(part, "", ["metric"], people, Objective(), names=(name,), readings=[readings])
-    return min(list_precisions(row), key=lambda precision: precision.ratio)
 
 
 def _round_down(epsilon: float) -> float:

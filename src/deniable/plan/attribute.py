@@ -294,9 +294,10 @@ def _check_tables(attributes: Sequence[Attribute]) -> None:
         if isinstance(attribute.domain, View):
             factors = attribute.domain.factors
             if attribute.name != attribute.domain.name or not attribute.is_plain:
+                names = " and ".join(map(repr, attribute.domain.names))
                 raise InvalidParameter(
-                    f"{attribute.name!r} is a view of {_list_names(attribute.domain.names)}, which everybody "
-                    f"is asked: it is called {attribute.domain.name!r}",
+                    f"{attribute.name!r} is a view of {names}, which everybody is asked: it is called "
+                    f"{attribute.domain.name!r}",
                     "tables",
                 )
         for name, domain in factors:
@@ -307,10 +308,6 @@ def _check_tables(attributes: Sequence[Attribute]) -> None:
                     "same in every table",
                     "tables",
                 )
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return " and ".join(map(repr, names))
 
 
 def list_levels(attributes: Sequence[Attribute]) -> dict[str, tuple[Attribute, ...]]:
@@ -390,13 +387,7 @@ class LabeledMechanism:
         return self.labels[-1:] == (NO_ANSWER_LABEL,)
 
     def privatize(self, answers: object, words: Words | None = None) -> Array:
-        """One report per answer; without words, from the operating system's.
-
-        >>> from deniable import Study
-        >>> color = Study({"color": ["red", "green", "blue"]}, epsilon=1.0).plan(1000).attribute("color")
-        >>> len(color.privatize(["red", "blue"]))
-        2
-        """
+        """One report per answer; without words, from the operating system's."""
         codes = self.domain.codes(answers, self.name)
         if self.has_no_answer:
             codes = np.where(codes == NO_ANSWER, self.mechanism.k - 1, codes)

@@ -110,7 +110,11 @@ class PlanDocument:
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise InvalidParameter(f"the attribute {twice!r} occurs twice", "names")
         _refuse_many_attributes(len(names))
-        object.__setattr__(self, "attributes", tuple(map(self._drop_usual, self.attributes)))
+        own_policies = (  # but those that are the plan's
+            replace(attribute, missing=None) if attribute.missing == self.missing else attribute
+            for attribute in self.attributes
+        )
+        object.__setattr__(self, "attributes", tuple(own_policies))
         object.__setattr__(self, "mechanism", as_record_mechanism(self.mechanism).drop_claim())
         self._check_sizes()
         self._check_rounds()
@@ -131,10 +135,6 @@ class PlanDocument:
         check_maps(dict(self.maps), {member.name: member.domain for member in self.attributes})
         policies = [self.missing_of(member) for member in self.attributes]
         refuse_together(names, self.mechanism, policies)
-
-    def _drop_usual(self, attribute: Attribute) -> Attribute:
-        """Without a policy of its own that is the plan's."""
-        return replace(attribute, missing=None) if attribute.missing == self.missing else attribute
 
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):

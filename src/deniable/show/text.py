@@ -42,12 +42,16 @@ def write_text(
     At most `most` rows of each are shown. In the `shell` it says which options show more, else which methods
     do. With `unbiased` it shows unbiased shares, which may be impossible ones.
     """
+    from deniable.explain.question_pairs import point_to_tables
+
     estimates = findings.estimates
     records = format_count(estimates.n, "record")
     lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
     for question, options in _list_several(findings).items():
         rows = _option_rows(findings, options)
-        lines += ["", f"{question}, {_name_limit(options)}: who chose each", *_share_lines(rows, unbiased)]
+        allowed = find_allowed(options)
+        limit = "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
+        lines += ["", f"{question}, {limit}: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
         lines += (
             [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(findings, options)]
@@ -74,15 +78,9 @@ def write_text(
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(findings, name, unbiased)]
         for people, mine in _list_answers(findings, name):
             lines += ["", f"{name}, of {people}", *_first_lines(mine, most, unbiased, where)]
-    tables = _name_tables(findings, shell)
+    document = estimates.document
+    tables = "" if document is None else point_to_tables(document, shell)
     return "\n".join([*lines, *_lines_without_shares(findings, unbiased), *(["", tables] if tables else [])])
-
-
-def _name_tables(findings: Findings, shell: bool) -> str:
-    from deniable.explain.question_pairs import point_to_tables
-
-    document = findings.estimates.document
-    return "" if document is None else point_to_tables(document, shell)
 
 
 def _first_lines(
@@ -129,12 +127,6 @@ def count_reports(findings: Findings, name: str) -> str:
     if name in findings.respondents:
         return str(findings.respondents[name])
     return format_count(findings.estimates[name].n, "report")
-
-
-def _name_limit(options: Sequence[Attribute]) -> str:
-    """How many options people choose, in words."""
-    allowed = find_allowed(options)
-    return "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
 
 
 def _list_several(findings: Findings) -> dict[str, list[Attribute]]:
@@ -202,17 +194,12 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
         cells = (
             f"{'-':>11}" if noisy and column in _POINTS else _format_cell(row[column]) for column in columns
         )
-        note = "" if unbiased else _note_move(row)
+        moved_from = None if unbiased else row.get(MOVED)
+        note = "" if moved_from is None else f"  {describe_move(moved_from)}"
         if noisy:
             note = f"  {NOISY}"
         lines.append(f"{row['value']!s:>{wide}}" + "".join(cells) + note)
     return lines
-
-
-def _note_move(row: Mapping[str, Any]) -> str:
-    """What was done to the unbiased share, beside the one that is shown."""
-    moved_from = row.get(MOVED)
-    return "" if moved_from is None else f"  {describe_move(moved_from)}"
 
 
 def _option_fits(findings: Findings, options: Sequence[Attribute]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
 
 from deniable.domain import Domain
 from deniable.domain.answer import label_of
@@ -70,7 +69,10 @@ def read_conditions(only_if: object, names: Sequence[str]) -> dict[str, Mapping[
         (parent, values), *_ = condition.items()
         listed = values if isinstance(values, list | tuple) else [values]
         try:
-            conditions[name] = MappingProxyType({str(parent): tuple(map(_condition_label, listed))})
+            labels = [
+                ("yes" if value else "no") if isinstance(value, bool) else label_of(value) for value in listed
+            ]
+            conditions[name] = MappingProxyType({str(parent): tuple(labels)})
         except InvalidValue as problem:
             raise InvalidParameter(f"only_if of {name!r}: {problem}") from None
     return conditions
@@ -98,10 +100,6 @@ def _find_condition(
             f"{', '.join(labels)}"
         )
     return Condition(f"{parent}: {labels[0]}", ("yes",))
-
-
-def _condition_label(value: Any) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else label_of(value)
 
 
 def list_attributes(
