@@ -74,7 +74,8 @@ def deliver(
             problem = said.detail.rstrip(".") or f"{status} {_format_text(answer)}".rstrip()
             if status >= 400 and status not in _RETRIED:
                 raise NotSent(f"the collector refused the {what}: {problem}", status, said.reason)
-            pause = _pause(response.wished, pause)
+            if response.wished is not None and response.wished.isdecimal():  # within reason
+                pause = min(_PATIENCE, max(pause, float(response.wished)))
         if attempt + 1 < attempts:
             time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
     text = f"the {what} did not arrive in {attempts} attempts ({problem}); send the same {what} again later"
@@ -186,8 +187,3 @@ def read_reply(answer: bytes) -> Reply:
         text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
     )
     return Reply(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
-
-
-def _pause(wished: str | None, usual: float) -> float:
-    """The pause that the collector asks for, within reason."""
-    return min(_PATIENCE, max(usual, float(wished))) if wished is not None and wished.isdecimal() else usual

@@ -71,15 +71,7 @@ class ExpectedTable:
 
 
 def expect_tables(document: PlanDocument) -> list[ExpectedTable]:
-    """What every table that the reports of a plan hold will tell; large ones are left out.
-
-    >>> from deniable import Range, Study
-    >>> asked = {"age": Range(20, 70, step=10), "smoker": ["yes", "no"]}
-    >>> plan = Study(asked, epsilon=2.0, together=[("age", "smoker")]).plan(people=20_000)
-    >>> [table] = expect_tables(plan.document)
-    >>> table.share.format_margin(), table.people_for_difference
-    ('4 points', 53961)
-    """
+    """What every table that the reports of a plan hold will tell; large ones are left out."""
     tables = []
     for by, of in list_tables(document):
         sources = list_held(document, of, by)
@@ -171,9 +163,8 @@ def list_held(document: PlanDocument, of: str, by: str) -> list[tuple[float, Sou
     sources = []
     for j, attribute in enumerate(document.attributes):
         law = document.mechanism.marginal(j)
-        if not {of, by} - known <= set(attribute.columns) or not isinstance(law, Supports):
-            continue
-        if not is_grouped(document, attribute):
+        is_about = {of, by} - known <= set(attribute.columns) and is_grouped(document, attribute)
+        if not is_about or not isinstance(law, Supports):
             continue
         source = _spread_evenly(document, attribute, law, bool(known & {of, by}))
         sources.append((float(document.mechanism.chance(j)), source))
@@ -258,14 +249,8 @@ def _explain_table(document: PlanDocument, j: int, law: Supports, of: str, by: s
     cells, epsilon = rows * columns, document.parts[j].loss()
     if cells > _MOST_CELLS:
         return f"{said}."
-    secret = min(
-        _vary(
-            Source((by, of), table.shape, 1, np.full(cells, 1 / cells), OneReport(make(cells, epsilon).law)),
-            by,
-            of,
-            table,
-            {0: 1},
-        )
-        for make in (grr, ss)
-    )
+    reports_of_cells = (OneReport(make(cells, epsilon).law) for make in (grr, ss))
+    even = np.full(cells, 1 / cells)
+    sources = (Source((by, of), table.shape, 1, even, spread) for spread in reports_of_cells)
+    secret = min(_vary(source, by, of, table, {0: 1}) for source in sources)
     return f"{said}; asked secretly, {by!r} would take {secret / variance:.1f} times as many people."

@@ -73,20 +73,6 @@ class KeptTallies(Printed):
     """The tallies of partitions, which add up to those of all reports: what a daily job keeps in a file.
 
     A report that comes again in another partition is not noticed: ids are compared within a count.
-
-    >>> import tempfile, deniable as dn
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> plan = dn.Plan.of({"smokes": ["yes", "no"]}, dn.grr(2, 1.0), people=1000)
-    >>> for day in ("2026-11-01", "2026-11-02"):
-    ...     reports = plan.privatize({"smokes": ["yes", "no", "no"]})
-    ...     _ = plan.write_reports(folder / "reports" / f"day={day}" / "part-0.parquet", reports)
-    ...     changes = KeptTallies.update(folder / "tallies.json", plan.document, folder / "reports", by="day")
-    ...     print(changes.new)
-    ('day=2026-11-01/part-0.parquet',)
-    ('day=2026-11-02/part-0.parquet',)
-    >>> kept = KeptTallies.read(folder / "tallies.json", plan.document)
-    >>> kept.tally().n, [tallies.n for tallies in kept.tally_windows("day").values()]
-    (6, [3, 3])
     """
 
     document: PlanDocument

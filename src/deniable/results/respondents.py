@@ -153,8 +153,8 @@ def mean_answered(estimate: Estimate, positions: Floats, level: float) -> Summar
 def quantile_answered(estimates: Estimates, name: str, bins: Bins, share: float, level: float) -> Summary:
     """A quantile among those who answered: the interval holds all positions whose cumulative share may be it.
 
-    A position is held if the share of people below it, less `share` of those who answered, is no farther from
-    0 than its own error allows; so the error of how many answered counts, too.
+    The share of people below such a position, less `share` of those who answered, is no farther from 0 than
+    its own error allows; so the error of how many answered counts, too.
     """
     checked = number("share", share, 0.0, 1.0)
     curve = cumulative_shares(estimates, name, checked)
@@ -334,11 +334,7 @@ def divide_shares(estimate: Estimate, answers: int, parts: Sequence[Integers], l
 def find_mean(
     estimates: Estimates, name: str, level: float = 0.95, ends: tuple[float, float] | None = None
 ) -> Summary:
-    """The mean of a number, or of a range by the middles of its bins, with its standard error and interval.
-
-    Where an end of the range is open, `ends` are the numbers that people in its first and last bin are taken
-    to have.
-    """
+    """The mean of a number, or of a range by the middles of its bins, with its error and interval."""
     if name in estimates.means:
         number = estimates.means[name]
         return Summary(number.mean, number.stderr, *number.interval(level))
@@ -364,10 +360,7 @@ def find_mean(
 
 
 def find_quantile(estimates: Estimates, name: str, share: float = 0.5, level: float = 0.95) -> Summary:
-    """The number below which this share of the people is who answered, with its interval.
-
-    On a scale of whole numbers it is between the first and the last of them.
-    """
+    """The number below which this share of the people is who answered, with its interval."""
     bins = _find_bins(estimates, name)
     if name in estimates.ranges:
         quantile = estimates.ranges[name].quantile(share, level)

@@ -300,13 +300,13 @@ class Study(Printed):
         """The texts, with the order of the questions where a plan has another, in which one depends on one
         that comes later.
         """
-        if (self.together or self.target) and (self.survey is None or not self.survey.pages):
-            return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
         plain = all(
             attribute == Attribute(attribute.name, attribute.domain, attribute.missing)
             for attribute in self.inquiry.attributes.values()
         )
-        if plain or names == list(self.inquiry.attributes) or (self.survey is not None and self.survey.pages):
+        is_in_order = plain or names == list(self.inquiry.attributes)
+        has_pages = self.survey is not None and self.survey.pages
+        if has_pages or (is_in_order and not (self.together or self.target)):
             return self.survey
         return (self.survey or Texts()).with_pages(divide_pages(list(self.attributes)))
 
@@ -332,14 +332,9 @@ class Study(Printed):
             rows = self._consider(1)
             return max(1, math.ceil(max(rows[0].errors) / _checked_error(error) ** 2))
         ks, protocols, mechanism = self.inquiry.build_task()
+        budget = self.inquiry.budget
         return people_needed(
-            ks,
-            _checked_error(error),
-            self.inquiry.budget,
-            self.objective,
-            mechanism,
-            protocols,
-            self.per,
+            ks, _checked_error(error), budget, self.objective, mechanism, protocols, self.per
         )
 
     def _consider(self, people: int) -> list[Considered]:
@@ -349,15 +344,8 @@ class Study(Printed):
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
             return consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
-        return consider(
-            ks,
-            self.inquiry.budget,
-            people,
-            self.objective,
-            mechanism,
-            protocols,
-            self.per,
-        )
+        budget = self.inquiry.budget
+        return consider(ks, budget, people, self.objective, mechanism, protocols, self.per)
 
 
 Protocols = str | Sequence[str] | dict[int, str | Sequence[str]] | None
@@ -426,9 +414,8 @@ class Inquiry:
             try:
                 mechanism = metric_mechanism(attribute.domain, name)
             except InvalidParameter as problem:
-                raise InvalidParameter(
-                    str(problem) if repr(name) in str(problem) else f"{name!r}: {problem}"
-                ) from None
+                where = "" if repr(name) in str(problem) else f"{name!r}: "
+                raise InvalidParameter(f"{where}{problem}") from None
             if mechanism is not None:
                 mechanisms[name] = replace(mechanism, kept=True) if self.study.repeated else mechanism
         return mechanisms
@@ -485,14 +472,8 @@ class Inquiry:
         if isinstance(domain, Product):
             weights = weigh_pairs(self.together, self.study.importance)
             readings, importance = weigh_readings(domain, readings, weights)
-        return Question(
-            k,
-            readings,
-            importance,
-            self.metric_mechanisms.get(attribute.name),
-            isinstance(domain, Number),
-            limited,
-        )
+        metric = self.metric_mechanisms.get(attribute.name)
+        return Question(k, readings, importance, metric, isinstance(domain, Number), limited)
 
     def _limit(self, attribute: Attribute) -> Limited | None:
         """The question of an option of which people choose some, if everybody answers it."""
@@ -578,16 +559,8 @@ def _choose_part(study: Study, attribute: Attribute, epsilon: float, people: int
     protocol = next(
         (protocols[key] for key in (attribute.name, attribute.several) if key and key in protocols), None
     )
-    rows = consider(
-        {attribute.name: study.inquiry.question(attribute)},
-        epsilon,
-        people,
-        study.objective,
-        None,
-        protocol,
-        study.per,
-    )
-    best = rows[0]
+    asked = {attribute.name: study.inquiry.question(attribute)}
+    best = consider(asked, epsilon, people, study.objective, None, protocol, study.per)[0]
     if best.mechanism is None or best.why_not is not None:
         raise InvalidParameter(f"nothing fits {attribute.name!r}: {best.why_not}")
     return best.parts[0]
@@ -671,10 +644,7 @@ def _refuse_known(study: Study) -> None:
     """Refuse known questions where they are treated as secret ones."""
     together = {name for table in study.together for name in table}
     protocols = study.protocol if isinstance(study.protocol, Mapping) else {}
-    conditions = {
-        **study.only_if,
-        **{next(iter(condition)): condition for condition in study.only_if.values()},
-    }
+    conditions = {*study.only_if, *(next(iter(condition)) for condition in study.only_if.values())}
     for name in study.known:
         if name in together:
             raise InvalidParameter(
@@ -762,12 +732,9 @@ def _check_distances(study: Study) -> None:
         if not is_filled(domain):
             continue
         what = f"{name!r} is a number, whose mean is wanted" if is_number else f"{name!r} is metric"
-        if study.mechanism == "faked" and not is_number:
-            raise InvalidParameter(f"{what}: {NOT_METRIC}")
         if study.mechanism == "faked":
-            raise InvalidParameter(
-                f"{what}, so its reports have no fake data; use mechanism 'split' or 'sample'"
-            )
+            remedy = ", so its reports have no fake data; use mechanism 'split' or 'sample'"
+            raise InvalidParameter(what + (remedy if is_number else f": {NOT_METRIC}"))
         if isinstance(study.protocol, Mapping) and name in study.protocol and not is_number:
             raise InvalidParameter(
                 f"{what}, so its mechanism follows from its distances; name no protocol for it"
@@ -801,9 +768,8 @@ def _check_budget(study: Study) -> None:
             "all attributes are metric and have epsilons of their own; leave the study's epsilons out"
         )
     rounds = _ROUNDS if study.rounds is None else study.rounds
-    object.__setattr__(
-        study, "rounds", whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
-    )
+    rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
+    object.__setattr__(study, "rounds", rounds)
     if study.mechanism not in (None, "sample", "faked") or study.per != "record":
         raise InvalidParameter(
             "a study that asks again has one real attribute per person, with its budget per record: "
