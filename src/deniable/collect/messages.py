@@ -183,8 +183,7 @@ class Mean(Message, frozen=True, omit_defaults=True):
     low: float
     high: float
     within: Annotated[
-        float,
-        explain("How much farther all three may be off: half a bin of a range, 0 for a number."),
+        float, explain("How much farther all three may be off: half a bin of a range, 0 for a number.")
     ]
     noisy: Annotated[bool, explain("Whether the interval is wider than half of the range.")]
     unbiased: float
@@ -193,8 +192,7 @@ class Mean(Message, frozen=True, omit_defaults=True):
     unbiased_high: float
     n: ReportsAbout
     moved_from: Annotated[
-        float | None,
-        explain("The unbiased mean, if what is shown is more than two standard errors from it."),
+        float | None, explain("The unbiased mean, if what is shown is more than two standard errors from it.")
     ]
     among: Among = None
 
@@ -260,8 +258,7 @@ class Estimates(Message, frozen=True):
     rows: list[Row]
     means: list[Mean]
     groups: Annotated[
-        list[Row],
-        explain("Neighboring values together: bins of a long range, blocks of a large grid."),
+        list[Row], explain("Neighboring values together: bins of a long range, blocks of a large grid.")
     ]
     quantiles: list[Quantile]
     noise: list[Noise]
@@ -395,8 +392,7 @@ class HealthCheck(Message, frozen=True):
     p_value: Annotated[float, explain("How often honest reports look at least as strange, in this check.")]
     saw: Annotated[str, explain("What was seen, in words.")]
     noticed: Annotated[
-        float,
-        explain("The share of fake reports from which on they are noticed nine times in ten."),
+        float, explain("The share of fake reports from which on they are noticed nine times in ten.")
     ]
     fakes: Annotated[str, explain("The kind of fake reports that this share is about.")]
     alarm: bool
@@ -411,8 +407,7 @@ class ReportHealth(Message, frozen=True):
     round: int
     n: Annotated[int, explain("How many reports there were at this look.")]
     level: Annotated[
-        float,
-        explain("How often honest people raise any alarm, over all looks at their study."),
+        float, explain("How often honest people raise any alarm, over all looks at their study.")
     ]
     looks: Annotated[int, explain("How many separate looks share the level.")]
     alarms: int

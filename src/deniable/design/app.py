@@ -176,12 +176,7 @@ class Designer:
 
     async def _list_plans(self, request: Request) -> Response:
         plan = self._workshop.plan(request.path_params["plan"])
-        summary = {
-            "id": plan.id,
-            "title": plan.document.title,
-            "invited": False,
-            "round": 1,
-        }
+        summary = {"id": plan.id, "title": plan.document.title, "invited": False, "round": 1}
         return _json({"plans": [summary]})
 
     async def _show_plan(self, request: Request) -> Response:

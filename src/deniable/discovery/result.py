@@ -13,14 +13,7 @@ from deniable.arrays import Floats, Integers
 from deniable.discovery.decide import Decision
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
-from deniable.formatting import (
-    Printed,
-    fill_paragraph,
-    format_count,
-    format_percent,
-    format_table,
-    say_found,
-)
+from deniable.formatting import Printed, fill_paragraph, format_count, format_percent, format_table, say_found
 from deniable.frames.frames import frame_of
 
 if TYPE_CHECKING:

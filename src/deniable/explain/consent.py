@@ -32,10 +32,7 @@ def generate_consent(document: PlanDocument, language: str = "en") -> str:
     parts = document.mechanism.mechanisms
     is_sampled = any(document.mechanism.chance(j) < 1 for j in range(len(parts)))
     most_bytes = _HEADER + document.mechanism.lengths[-1] + (known is not None)
-    lines = [
-        words["start"],
-        words["some" if is_sampled else "all"].format(bytes=most_bytes),
-    ]
+    lines = [words["start"], words["some" if is_sampled else "all"].format(bytes=most_bytes)]
     if known is not None:
         lines.append(words["known"].format(names=", ".join(known.names)))
     other, times = words["other" if known is None else "member"], _times(loss.record, language)

@@ -199,13 +199,7 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         for attribute, part in document.pairs
     ]
     row = Considered.of(
-        mechanism,
-        mechanism.acronym,
-        protocols,
-        document.people,
-        Objective(),
-        names=names,
-        readings=readings,
+        mechanism, mechanism.acronym, protocols, document.people, Objective(), names=names, readings=readings
     )
     return anticipate_levels(document.attributes, replace(row, per=per))
 

@@ -25,15 +25,7 @@ from deniable.mechanisms import (
     Subset,
     Unary,
 )
-from deniable.metric import (
-    Averaged,
-    Duchi,
-    Geometric,
-    Hybrid,
-    MetricMechanism,
-    Piecewise,
-    PlanarGeometric,
-)
+from deniable.metric import Averaged, Duchi, Geometric, Hybrid, MetricMechanism, Piecewise, PlanarGeometric
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
