@@ -99,6 +99,7 @@ class Collector:
         # one at a time: what is read from JSON takes many times the room of its text
         self._beside = ThreadPoolExecutor(1, "deniable-intake")
         self._origins = {origin.encode() for origin in settings.origins}
+        self._adding = {"/reports": self._add_report, "/reports/batch": self._add_batch}
         self._writer: Writer | None = None
         self._sweeper: Sweeper | None = None
         self._sweep_seconds = settings.sweep_seconds
@@ -191,19 +192,13 @@ class Collector:
             if wait:
                 raise Refusal("rate", headers={"retry-after": str(wait)})
             path = scope["path"]
-            if scope["method"] == "POST" and path == "/reports":
-                status, body = await self._add_report(headers, receive)
+            method, add = scope["method"], self._adding.get(path)
+            if method == "POST" and add is not None:
+                status, body = await add(headers, receive)
                 more = _NO_PAGE
-            elif scope["method"] == "POST" and path == "/reports/batch":
-                status, body = await self._add_batch(headers, receive)
-                more = _NO_PAGE
-            elif (
-                scope["method"] == "OPTIONS"
-                and b"access-control-request-method" in headers
-                and len(shared) > 1
-            ):
+            elif method == "OPTIONS" and b"access-control-request-method" in headers and len(shared) > 1:
                 status, body = 204, b""
-            elif path in ("/reports", "/reports/batch"):
+            elif add is not None:
                 raise Refusal("method", headers={"allow": "POST"})
             else:
                 await self._route(scope, receive, send, shared)

@@ -143,13 +143,8 @@ def show_rounds(request: RoundsRequest) -> None:
             if (request.start, request.end) == (None, None):
                 changed += _open_round(before.get(request.opens), request.opens, now)
             else:
-                changed.append(
-                    Times(
-                        request.opens,
-                        _seconds(request.start, request.zone),
-                        _seconds(request.end, request.zone),
-                    )
-                )
+                ends = (_seconds(moment, request.zone) for moment in (request.start, request.end))
+                changed.append(Times(request.opens, *ends))
         if changed:
             opened.set_rounds(read.id, changed, find_actor())
         rounds = opened.rounds(read.id)

@@ -141,14 +141,11 @@ def make_tokens(request: TokensRequest) -> None:
     number = len(people.rows) if request.count is None else request.count
     invitations = [_draw_invitations(read) for _ in range(number)]
     codes, token_lists = [code for code, _ in invitations], [tokens for _, tokens in invitations]
-    links = (
-        []
-        if request.url is None
-        else [
-            _format_link(request.url, read, tokens, groups, people.person(i))
-            for i, tokens in enumerate(token_lists)
-        ]
-    )
+    links = [
+        _format_link(request.url, read, tokens, groups, people.person(i))
+        for i, tokens in enumerate(token_lists)
+        if request.url is not None
+    ]
     table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
     page = _write_letters(read, people, codes, links, request)
     # the list is written before anything is let in by it, and kept only if it does

@@ -59,8 +59,11 @@ class Draft:
         attributes = data.pop("attributes", {})
         if not isinstance(attributes, Mapping):
             raise InvalidParameter("attributes must be a section of its own")
-        questions = tuple(Question(name, _as_keys(keys), name) for name, keys in attributes.items())
-        return Draft(data, questions)
+        sections = (  # a bare list is one of values
+            (name, keys if isinstance(keys, Mapping) else {"values": keys})
+            for name, keys in attributes.items()
+        )
+        return Draft(data, tuple(Question(name, keys, name) for name, keys in sections))
 
     def to_data(self) -> dict[str, Any]:
         """What the file would hold, as a study is made from."""
@@ -80,8 +83,8 @@ class Draft:
     @staticmethod
     def from_json(data: object) -> Draft:
         """Back from `to_json`; what a page cannot have sent is refused."""
-        study = data.get("study") if isinstance(data, Mapping) else None
-        questions = data.get("questions") if isinstance(data, Mapping) else None
+        fields = data if isinstance(data, Mapping) else {}
+        study, questions = fields.get("study"), fields.get("questions")
         if not isinstance(study, Mapping) or not isinstance(questions, list):
             raise InvalidParameter('a draft has the fields "study" and "questions"')
         if "attributes" in study:
@@ -128,19 +131,11 @@ def note_people(text: str, people: int, name: str) -> str:
 
 
 def _read_question(data: object) -> Question:
-    name, keys, was = (
-        (data.get("name"), data.get("keys"), data.get("was"))
-        if isinstance(data, Mapping)
-        else (None, None, None)
-    )
+    fields = data if isinstance(data, Mapping) else {}
+    name, keys, was = fields.get("name"), fields.get("keys"), fields.get("was")
     if not isinstance(name, str) or not isinstance(keys, Mapping) or not isinstance(was, str | None):
         raise InvalidParameter('a question of a draft has a name, "keys" and the name that it was read with')
     return Question(name, _decode(keys), was)
-
-
-def _as_keys(value: Any) -> Mapping[str, Any]:
-    """The keys of a section; a bare list is one of values."""
-    return value if isinstance(value, Mapping) else {"values": value}
 
 
 def _encode(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import add, sub
 from pathlib import Path
 from typing import Any, final
 
@@ -70,16 +71,8 @@ class Tallies(Printed):
     def __add__(self, other: Tallies) -> Tallies:
         if not isinstance(other, Tallies):
             return NotImplemented
-        refuse_other_plan(other.plan_id, self.plan_id)
-        number = self._join_round(other)
-        return replace(
-            self,
-            n=self.n + other.n,
-            tallies=_add(self.tallies, other.tallies),
-            groups=tuple(map(_add, self.groups, self._check_groups(other))),
-            refused=add_refused(self.refused, other.refused),
-            round=number,
-        )
+        refused = add_refused(self.refused, other.refused)
+        return replace(self._join(other, add), n=self.n + other.n, refused=refused)
 
     def __radd__(self, other: int) -> Tallies:
         """So that `sum` works."""
@@ -88,26 +81,25 @@ class Tallies(Printed):
     def __sub__(self, other: Tallies) -> Tallies:
         if not isinstance(other, Tallies):
             return NotImplemented
-        refuse_other_plan(other.plan_id, self.plan_id)
-        number = self._join_round(other)
-        return replace(
-            self,
-            n=self.n - other.n,
-            tallies=_subtract(self.tallies, other.tallies),
-            groups=tuple(map(_subtract, self.groups, self._check_groups(other))),
-            round=number,
-        )
+        return replace(self._join(other, sub), n=self.n - other.n)
 
-    def _join_round(self, other: Tallies) -> int | None:
-        """The round of both; the same people answer in every round, so that rounds are not added up."""
+    def _join(self, other: Tallies, join: Callable[[Tally, Tally], Tally]) -> Tallies:
+        """All tallies of the same plan and round joined, by name.
+
+        The same people answer in every round, so that rounds are not added up.
+        """
+        refuse_other_plan(other.plan_id, self.plan_id)
         rounds = [tallies.round for tallies in (self, other) if tallies.n]
         refuse_rounds(rounds)
-        return rounds[0] if rounds else self.round
-
-    def _check_groups(self, other: Tallies) -> tuple[Mapping[str, Tally], ...]:
         if len(self.groups) != len(other.groups):
             raise InvalidReport("some of these tallies do not say which known group reports are of")
-        return other.groups
+
+        def join_all(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
+            return {name: join(tally, second[name]) for name, tally in first.items()}
+
+        tallies, groups = join_all(self.tallies, other.tallies), map(join_all, self.groups, other.groups)
+        number = rounds[0] if rounds else self.round
+        return replace(self, tallies=tallies, groups=tuple(groups), round=number)
 
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
@@ -179,14 +171,6 @@ def _read_refused(refused: object) -> dict[str, int]:
 def add_refused(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """How many rows both refused, by reason."""
     return {why: first.get(why, 0) + second.get(why, 0) for why in dict.fromkeys((*first, *second))}
-
-
-def _add(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {name: tally + second[name] for name, tally in first.items()}
-
-
-def _subtract(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {name: tally - second[name] for name, tally in first.items()}
 
 
 def _write(tallies: Mapping[str, Tally]) -> dict[str, Any]:

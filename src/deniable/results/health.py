@@ -164,18 +164,15 @@ class Health(Printed):
 
     def with_arrivals(self, arrivals: Arrivals, tallies: Tallies, estimates: Estimates) -> Health:
         """Health with checks of bursts, too; the tallies and the result are of all reports."""
-        count, busiest = len(self.checks) + 1, arrivals.busiest
-        by_name = {**estimates.shares, **estimates.levels}
-        if busiest is not None and busiest.n < tallies.n:
-            count += len(by_name)
-        tail = tail_of(self.level, self.looks, count)
+        busiest = arrivals.busiest
+        has_others = busiest is not None and busiest.n < tallies.n
+        compared = estimates.shares | estimates.levels if has_others else {}
+        tail = tail_of(self.level, self.looks, len(self.checks) + 1 + len(compared))
         checks = [check_minutes(arrivals.minutes, tallies.n, tail)]
-        if busiest is not None and busiest.n < tallies.n:
-            others = tallies - busiest
-            checks += [
-                check_burst(name, busiest[name], others[name], estimate, tail)
-                for name, estimate in by_name.items()
-            ]
+        for name, estimate in compared.items():
+            assert busiest is not None
+            others = tallies[name] - busiest[name]
+            checks.append(check_burst(name, busiest[name], others, estimate, tail))
         return replace(self, checks=(*self.checks, *(check for check in checks if check is not None)))
 
     def about(self) -> dict[str, Any]:

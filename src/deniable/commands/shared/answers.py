@@ -85,11 +85,9 @@ class Answers:
             else:
                 if not kinds.by_reason:
                     missing = (codes == NO_ANSWER)[: len(self.plan.names)].sum(axis=1).tolist()
-                    attributes = self.plan.document.attributes
-                    counts = zip(attributes, missing, strict=True)  # a level has the answers of its question
-                    self.absent.update(
-                        {attribute.name: n for attribute, n in counts if not attribute.domain.is_level}
-                    )
+                    for attribute, n in zip(self.plan.document.attributes, missing, strict=True):
+                        if not attribute.domain.is_level:  # a level has the answers of its question
+                            self.absent[attribute.name] += n
                     yield codes, {name: block[name] for name in self.beside}
             kinds.rows += len(next(iter(block.values())))
         if kinds.by_reason:
@@ -129,11 +127,9 @@ class Answers:
         absent: list[str] = []
         if self.analyzed:
             absent = find_lacking(self.path, list(labels), self.separator, self.plan.locations)
-        return (
-            labels
-            if len(absent) == len(labels)
-            else {name: labels[name] for name in labels if name not in absent}
-        )
+        if len(absent) == len(labels):
+            return labels
+        return {name: labels[name] for name in labels if name not in absent}
 
     def header(self) -> list[str]:
         """The names of the file's columns; none where it cannot be read, which is said when it is."""
@@ -229,17 +225,15 @@ class _Kinds:
 
     def add(self, block: Mapping[str, Any]) -> None:
         """Adds the refused answers of a block."""
-        for attribute in (
-            candidate for candidate in self.plan.document.attributes if candidate.name in block
-        ):
+        for attribute in self.plan.document.attributes:
+            if attribute.name not in block:
+                continue
             answers = drop_skipped(attribute, to_list(block[attribute.name], attribute.name))
             must = self.missing and self.plan.document.missing_of(attribute) == "refuse"
             must = must and attribute.only_if is None
             texts = list(map(repr, answers))
-            counts, first = (
-                Counter(texts),
-                dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True)),
-            )
+            counts = Counter(texts)
+            first = dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
             for text in counts:
                 if (attribute.name, text) in self.known:
                     self.known[attribute.name, text].count += counts[text]

@@ -83,7 +83,13 @@ def check(tables: Sequence[Path], plots: Sequence[Path], overwrite: bool) -> Non
     for file in tables:
         console.refuse_ending(file, ENDINGS, "the table (a plot: --plot)")
     console.refuse_existing(tables, overwrite)
-    _check_plots(plots, overwrite)
+    if plots:
+        from deniable.plot.figure import checked_path, require_matplotlib
+
+        require_matplotlib()
+        for file in plots:
+            checked_path(file)
+        console.refuse_existing(plots, overwrite)
     files = [*tables, *plots]
     if len(set(files)) < len(files):
         raise InvalidParameter("the same file is named twice; give each result a file of its own")
@@ -96,34 +102,17 @@ def write_tables(
     flat = [_flatten(row) for row in rows]
     columns = dict.fromkeys(name for row in flat for name in row)
     complete = [dict.fromkeys(columns) | row for row in flat]
+    encoders = {".csv": csv_bytes, ".parquet": _encode_parquet}
     for file in files:
         with console.writing(file, announced=announced) as temporary:
-            ending = file.suffix.lower()
-            written = (
-                csv_bytes(complete)
-                if ending == ".csv"
-                else _encode_parquet(complete)
-                if ending == ".parquet"
-                else None
-            )
-            temporary.write_bytes(console.json_text(data).encode() if written is None else written)
+            encode = encoders.get(file.suffix.lower())
+            temporary.write_bytes(console.json_text(data).encode() if encode is None else encode(complete))
 
 
 def save_plots(files: Sequence[Path], draw: Callable[[], Figure]) -> None:
     """Draw a figure to each of these files."""
     for file in files:
         _save_plot(draw(), file)
-
-
-def _check_plots(files: Sequence[Path], overwrite: bool) -> None:
-    """Refuse what cannot be drawn before any work is done."""
-    if files:
-        from deniable.plot.figure import checked_path, require_matplotlib
-
-        require_matplotlib()
-        for file in files:
-            checked_path(file)
-        console.refuse_existing(files, overwrite)
 
 
 def _save_plot(figure: Figure, file: Path) -> None:
