@@ -58,13 +58,8 @@ def explain_choice(considered: Sequence[Considered]) -> str:
     if chosen is None or not chosen.variances:
         return ""
     others = [row for row in considered[1:] if row.why_not is None and row.variances]
-    reasons = [
-        _name_goal(chosen),
-        _name_decider(chosen, others),
-        _name_smaller(chosen, others),
-        _cap_cost(considered),
-    ]
-    return " ".join(filter(None, reasons))
+    compared = _name_decider(chosen, others), _name_smaller(chosen, others)
+    return " ".join(filter(None, [_name_goal(chosen), *compared, _cap_cost(considered)]))
 
 
 def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> str:
@@ -83,11 +78,9 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
             rows.append([names, *[""] * (len(headers) - 2), _first_line(row.why_not)])
             continue
         numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
-        losses = [
-            *map(format_loss, (row.loss_record, row.loss_attribute)),
-            *_list_repeated_losses(row, rounds),
-        ]
-        rows.append([names, *numbers, *losses, _first_line(row.why_not)])
+        losses = map(format_loss, (row.loss_record, row.loss_attribute))
+        repeated = _list_repeated_losses(row, rounds)
+        rows.append([names, *numbers, *losses, *repeated, _first_line(row.why_not)])
     more = len(different) - _MOST_ROWS
     lines = [
         "What was considered, the choice first (errors of what is read, averaged; guess and bytes at most):"
@@ -107,16 +100,9 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
     """What differs in any figure, under all its names: for two values, direct encoding is a subset of one."""
     different: dict[object, tuple[str, Considered]] = {}
     for row in considered:
-        figures = (
-            row.variances,
-            row.success,
-            row.report_bytes,
-            row.loss_record,
-            row.loss_attribute,
-            row.loss_forever,
-            row.why_not,
-        )
-        key = (row.kind, *figures) if row.mechanism is not None else row.name
+        errors_and_sizes = row.kind, row.variances, row.success, row.report_bytes, row.why_not
+        losses = row.loss_record, row.loss_attribute, row.loss_forever
+        key = (errors_and_sizes, losses) if row.mechanism is not None else row.name
         names, first = different.get(key, ("", row))
         different[key] = (f"{names} or {row.name}" if names else row.name, first)
     return list(different.values())
@@ -143,15 +129,10 @@ def name_use(use: Use) -> str:
 def tabulate_precisions(row: Considered) -> str:
     """How well everything will be known that is read, and how many people would make it useful."""
     headers = ["question", "what is read", "known to within", "that is", "people to be useful"]
+    precisions = list(list_precisions(row))
     rows = [
-        [
-            precision.attribute,
-            precision.describe(),
-            precision.format_margin(),
-            name_use(precision.use),
-            precision.format_people(),
-        ]
-        for precision in list_precisions(row)
+        [known.attribute, known.describe(), known.format_margin(), name_use(known.use), known.format_people()]
+        for known in precisions
     ]
     lines = [
         f"What {format_count(row.n, 'person')} will tell (95 %, either way):",
@@ -159,13 +140,13 @@ def tabulate_precisions(row: Considered) -> str:
         "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
         "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",
     ]
-    if any(precision.what == FOUND for precision in list_precisions(row)):
+    if any(precision.what == FOUND for precision in precisions):
         clear, useful, rough = (part / COMMON for part in (25, 50, 100))
         lines.append(
             "values that are found: about half of the time, from this share of people on; clear up to "
             f"{clear:g} %, useful up to {useful:g} %, rough up to {rough:g} %"
         )
-    if any(precision.what == "median" for precision in list_precisions(row)):
+    if any(precision.what == "median" for precision in precisions):
         anywhere = "" if all(row.readings) else " In levels, the margin of a median holds wherever it is."
         lines.append(
             "A range with an open end has a median and no mean. Of other ranges, results have the mean, too."
@@ -259,12 +240,9 @@ def _name_smaller(chosen: Considered, others: Sequence[Considered]) -> str:
 def _format_times(ratio: float, less: bool = False) -> str:
     if ratio < 1.0005:
         return "as much"
-    word = "less" if less else "more"
-    return (
-        f"{100 * (ratio - 1):.2g} % {word}"
-        if ratio < 1.5 or less
-        else f"{format_digits(ratio, 2)} times as much on average"
-    )
+    if ratio < 1.5 or less:
+        return f"{100 * (ratio - 1):.2g} % {'less' if less else 'more'}"
+    return f"{format_digits(ratio, 2)} times as much on average"
 
 
 def _cap_cost(considered: Sequence[Considered]) -> str:

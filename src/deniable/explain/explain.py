@@ -100,9 +100,8 @@ def _opening(document: PlanDocument) -> str:
     many = sum(not attribute.domain.is_level for attribute in document.attributes)
     size = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
     how = explain_drawn(document) or document.mechanism.explain(document.names)
-    if document.rounds is not None and any(
-        part.repeated and part.permanent is part for part in document.parts
-    ):
+    is_kept_as_sent = any(part.repeated and part.permanent is part for part in document.parts)
+    if document.rounds is not None and is_kept_as_sent:
         how += (
             " They are asked again and again: a random answer is kept and sent every time, so that a "
             "change shows."

@@ -77,20 +77,12 @@ def guess_attributes(document: PlanDocument, row: Considered) -> list[Guess]:
     """The guess of every attribute, in the order of the plan, by the figures of its row."""
     related = list_related_guesses(document)
     guesses = []
-    for j, (attribute, part) in enumerate(document.pairs):
+    for (attribute, part), *figures in zip(document.pairs, row.success, row.success_reported, strict=True):
         what = HALF if part.numeric else "" if part.listed else TWO
-        together = related.get(attribute.name)
-        guesses.append(
-            Guess(
-                attribute.name,
-                what,
-                blind=part.blind if part.listed else 0.5,
-                report=row.success[j],
-                reported=row.success_reported[j],
-                together=None if together is None else together.guess,
-                together_blind=None if together is None else together.blind,
-            )
-        )
+        guess = Guess(attribute.name, what, part.blind if part.listed else 0.5, *figures)
+        if (together := related.get(attribute.name)) is not None:
+            guess = replace(guess, together=together.guess, together_blind=together.blind)
+        guesses.append(guess)
     return guesses
 
 
@@ -119,13 +111,11 @@ def guess_questions(document: PlanDocument, row: Considered) -> list[Guess]:
             rows += [easiest[guess.attribute], guess]
         else:
             rows.append(guess)
-    return [*rows, *(_guess_in_table(document, answer) for answer in list_answer_guesses(document, False))]
-
-
-def _guess_in_table(document: PlanDocument, answer: AnswerGuess) -> Guess:
-    figures = answer.blind, answer.report, answer.reported
-    what = "as one answer of a table" if answer.exact else "as one answer of a table, at most"
-    return Guess(answer.question, what, *figures, most=bound_answer(document, answer.question))
+    for answer in list_answer_guesses(document, forever=False):
+        figures = answer.blind, answer.report, answer.reported
+        what = "as one answer of a table" if answer.exact else "as one answer of a table, at most"
+        rows.append(Guess(answer.question, what, *figures, most=bound_answer(document, answer.question)))
+    return rows
 
 
 def bound_answer(document: PlanDocument, question: str) -> float:
@@ -224,26 +214,26 @@ def _explain_related(document: PlanDocument) -> list[str]:
     for names in list_related(document.attributes):
         guesses = guess_related(document, names)
         if guesses is not None:
-            guessed = ", ".join(
+            texts = [
                 f"{guess.attribute!r} {format_percent(guess.guess, 1)} "
                 f"(blind {format_percent(guess.blind, 1)})"
-                for guess in guesses[:_MOST_NAMES]
-            )
-            exact.append((max(guess.guess for guess in guesses), guessed))
+                for guess in guesses
+            ]
+            exact.append((max(guess.guess for guess in guesses), texts))
             continue
         known = bound_related(document, names)
-        bounded = ", ".join(
+        texts = [
             f"{guess.attribute!r} at most {_format_percent_up(guess.bound)} (a bound; blind "
             f"{format_percent(float(guess.blind), 1)})"
-            for guess in known[:_MOST_NAMES]
-        )
-        bounds.append((float(max(guess.bound for guess in known)), bounded))
+            for guess in known
+        ]
+        bounds.append((float(max(guess.bound for guess in known)), texts))
     if not exact and not bounds:
         return []
     guesses_told = [
-        text
-        for texts in (exact, bounds)
-        for _, text in sorted(texts, key=lambda pair: pair[0], reverse=True)[:_MOST_RELATED]
+        ", ".join(texts[:_MOST_NAMES])
+        for group in (exact, bounds)
+        for _, texts in sorted(group, key=lambda pair: pair[0], reverse=True)[:_MOST_RELATED]
     ]
     reports = "all their reports together" if document.rounds is None else "all their reports of one round"
     return [

@@ -137,12 +137,11 @@ def _list_ends(domain: Range) -> list[tuple[int, int]]:
 
 def explain_levels(document: PlanDocument) -> list[str]:
     """How each range with levels is reported, and what one without would tell: a line each."""
-    lines = []
-    for name, levels in document.levels.items():
-        domain = levels[-1].domain
-        if isinstance(domain, Range):
-            lines.append(f"{_describe_levels(name, levels)} {_compare_flat(document, domain, levels)}")
-    return lines
+    return [
+        f"{_describe_levels(name, levels)} {_compare_flat(document, domain, levels)}"
+        for name, levels in document.levels.items()
+        if isinstance(domain := levels[-1].domain, Range)
+    ]
 
 
 def explain_drawn(document: PlanDocument) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from shlex import quote
 from typing import TYPE_CHECKING, final
 
@@ -29,14 +29,11 @@ def list_tables(document: PlanDocument) -> list[tuple[str, str]]:
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for attribute in document.attributes:
         if isinstance(attribute.domain, Product):
-            names = attribute.domain.names
-            for i, by in enumerate(names):
-                for of in names[i + 1 :]:
-                    pairs.setdefault(frozenset((by, of)), (by, of))
-    if document.known is not None:
-        for of in list_grouped(document):
-            for by in document.known.names:
-                pairs.setdefault(frozenset((by, of)), (by, of))
+            for pair in combinations(attribute.domain.names, 2):
+                pairs.setdefault(frozenset(pair), pair)
+    for of in list_grouped(document) if document.known is not None else ():
+        for by in document.known_names:
+            pairs.setdefault(frozenset((by, of)), (by, of))
     return list(pairs.values())
 
 
@@ -60,11 +57,9 @@ def point_to_tables(document: PlanDocument, shell: bool) -> str:
     if not tables:
         return ""
     by, of = tables[0]
-    how = (
-        f"deniable cross ... --of {quote(of)} --by {quote(by)}"
-        if shell
-        else f"result.cross({of!r}, by={by!r})"
-    )
+    how = f"result.cross({of!r}, by={by!r})"
+    if shell:
+        how = f"deniable cross ... --of {quote(of)} --by {quote(by)}"
     return f"tables of two answers ({how}): {shorten_names([f'{of} by {by}' for by, of in tables])}"
 
 

@@ -23,32 +23,18 @@ def describe_plan(document: PlanDocument) -> str:
     return f"Plan {document.id[:12]}{title}: {size}\n{groups}{described}"
 
 
-def _list_rounds(document: PlanDocument) -> list[str]:
-    """What all rounds give away together, whatever changes; nothing where people are asked once."""
-    if document.rounds is None:
-        return []
-    counted = document.stated.counted
-    bound = "no bound" if counted is None else f"{counted / NANO:g}"
-    return [f"{bound} over {format_count(document.rounds, 'round')} of changing answers"]
-
-
 def summarize_plan(document: PlanDocument) -> str:
     """What it is and what it loses, in a line."""
     title = f" · {document.title}" if document.title else ""
     size = f"{format_count(len(document.names), 'attribute')}, {document.people:,} people"
-    metric = document.stated.metric
-    units = (
-        []
-        if metric is None
-        else [f"{unit.loss / NANO:g} per {unit.unit} of {unit.name!r}" for unit in metric.units]
-    )
-    promised = [] if metric is None or not metric.rest else [f"{metric.rest / NANO:g} for the rest"]
-    losses = ", ".join(
-        [
-            *units,
-            *promised,
-            f"{document.stated.record / NANO:g} per record{' at worst' if units else ''}",
-            *_list_rounds(document),
-        ]
-    )
-    return f"<Plan {document.id[:12]}{title}: {size}, loss {losses}>"
+    stated, losses = document.stated, list[str]()
+    for unit in () if stated.metric is None else stated.metric.units:
+        losses.append(f"{unit.loss / NANO:g} per {unit.unit} of {unit.name!r}")
+    worst = " at worst" if losses else ""
+    if stated.metric is not None and stated.metric.rest:
+        losses.append(f"{stated.metric.rest / NANO:g} for the rest")
+    losses.append(f"{stated.record / NANO:g} per record{worst}")
+    if document.rounds is not None:
+        bound = "no bound" if stated.counted is None else f"{stated.counted / NANO:g}"
+        losses.append(f"{bound} over {format_count(document.rounds, 'round')} of changing answers")
+    return f"<Plan {document.id[:12]}{title}: {size}, loss {', '.join(losses)}>"

@@ -108,16 +108,13 @@ class UnlistedQuestion:
                 f"{format_limit(listed)} are found about half of the time. The list may be made after the "
                 "collection, but not from these reports."
             )
+        cut = ""
+        if isinstance(self.domain, Text) and self.domain.cut:
+            cut = f"Longer texts are cut to {self.domain.longest} letters: what is found is their beginning."
         return (
             f"{self.name!r}: {what} with a share above {format_limit(limit)} are found about half of the "
-            f"time; a public list of {PUBLIC_WORDS:,} would find "
-            f"{format_limit(listed)}{levels}. {self._explain_cut()}"
+            f"time; a public list of {PUBLIC_WORDS:,} would find {format_limit(listed)}{levels}. {cut}"
         )
-
-    def _explain_cut(self) -> str:
-        if isinstance(self.domain, Text) and self.domain.cut:
-            return f"Longer texts are cut to {self.domain.longest} letters: what is found is their beginning."
-        return ""
 
 
 @lru_cache(maxsize=256)
@@ -160,24 +157,15 @@ def find_unlisted(
             places.setdefault(attribute.columns[0], []).append(j)
     questions = {}
     for name, places_of_name in places.items():
-        questions[name] = _read_question(name, places_of_name, attributes, parts, chances)
+        final = next(j for j in places_of_name if not attributes[j].domain.is_level)
+        others = (j for j in places_of_name if j != final)
+        levels = tuple(sorted(others, key=lambda j: attributes[j].domain.k))
+        domain = attributes[final].domain
+        assert isinstance(domain, Unlisted)
+        mechanisms = tuple(part for j in (*levels, final) if isinstance(part := parts[j], Linear))
+        held_by = tuple(float(chances[j]) for j in (*levels, final))
+        questions[name] = UnlistedQuestion(name, domain, levels, final, mechanisms, held_by)
     return questions
-
-
-def _read_question(
-    name: str,
-    places: Sequence[int],
-    attributes: Sequence[Attribute],
-    parts: Sequence[Mechanism],
-    chances: Sequence[Fraction],
-) -> UnlistedQuestion:
-    final = next(j for j in places if not attributes[j].domain.is_level)
-    levels = sorted((j for j in places if j != final), key=lambda j: attributes[j].domain.k)
-    domain = attributes[final].domain
-    assert isinstance(domain, Unlisted)
-    mechanisms = [part for j in (*levels, final) if isinstance(part := parts[j], Linear)]
-    held_by = tuple(float(chances[j]) for j in (*levels, final))
-    return UnlistedQuestion(name, domain, tuple(levels), final, tuple(mechanisms), held_by)
 
 
 def format_limit(share: float) -> str:

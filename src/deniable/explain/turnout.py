@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from deniable.choose import Considered, Objective, Precision, list_precisions, list_readings
+from deniable.choose import Considered, Objective, list_precisions, list_readings
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number
 from deniable.plan.attribute import EVERYBODY, Attribute, refuse_answered
@@ -74,7 +74,8 @@ def explain_turnout(document: PlanDocument, row: Considered) -> str | None:
     ]
     if not names:
         return None
-    halved = _first_precisions(_expect_half(document, row, names))
+    precisions = list_precisions(_expect_half(document, row, names))
+    halved = {precision.attribute: precision for precision in reversed(list(precisions))}
     margins = [f"{name!r} to within {halved[name].format_margin()}" for name in names[:_MOST_NAMED]]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
@@ -89,16 +90,7 @@ def _expect_half(document: PlanDocument, row: Considered, names: Sequence[str]) 
         list_readings(attribute.domain, part.k, _HALF) if attribute.name in names else reading
         for attribute, part, reading in zip(document.attributes, document.parts, row.readings, strict=True)
     ]
-    mechanism = row.mechanism
-    assert mechanism is not None
-    fresh = Considered.of(
-        mechanism, "", row.protocols, row.n, Objective(), names=row.names, readings=readings
+    assert row.mechanism is not None
+    return Considered.of(
+        row.mechanism, "", row.protocols, row.n, Objective(), names=row.names, readings=readings
     )
-    return replace(fresh, name=row.name, per=row.per)
-
-
-def _first_precisions(row: Considered) -> dict[str, Precision]:
-    first: dict[str, Precision] = {}
-    for precision in list_precisions(row):
-        first.setdefault(precision.attribute, precision)
-    return first
