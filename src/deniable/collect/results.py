@@ -25,7 +25,18 @@ from deniable.results.unbiased import estimate_tallies
 from deniable.study import Plan, Result
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
-Kind = TypeVar("Kind", Row, Mean, Quantile, Noise, Respondents, Fit)
+Kind = TypeVar("Kind", bound=messages.Message)
+
+_LISTS: Mapping[str, type[Any]] = {
+    "means": Mean,
+    "groups": Row,
+    "quantiles": Quantile,
+    "noise": Noise,
+    "respondents": Respondents,
+    AMONG: Row,
+    "fit": Fit,
+}
+"""What is found beside the shares of values, and the message of each."""
 
 
 def enough(tallies: Tallies, minimum: int) -> Tallies:
@@ -101,16 +112,9 @@ def _estimate(query: _Query) -> Estimates:
     rows = _write_row(
         Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
     )
-    lists = (
-        _write_row(Mean, about["means"]),
-        _write_row(Row, about["groups"]),
-        _write_row(Quantile, about["quantiles"]),
-        _write_row(Noise, about["noise"]),
-    )
-    smoothing = smooth, about["refused"], list_smoothable(result.numbers)
-    people = _write_row(Respondents, about["respondents"]), _write_row(Row, about[AMONG])
-    fit = _write_row(Fit, about["fit"])
-    return Estimates(tallies.plan_id, number, tallies.n, level, rows, *lists, *smoothing, *people, fit)
+    lists = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
+    smoothing = {"refused": about["refused"], "smoothable": list_smoothable(result.numbers)}
+    return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists, **smoothing)
 
 
 def between(
@@ -120,20 +124,11 @@ def between(
     result = result_of(plan, tallies)
     [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
-    share = ShownShare.of(result.numbers, name, query, estimate)
+    shown = ShownShare.of(result.numbers, name, query, estimate)
+    possible = shown.share.value, shown.share.low, shown.share.high
+    numbers = *possible, estimate.value, estimate.stderr
     return messages.Between(
-        plan=plan.id,
-        round=number,
-        attribute=name,
-        range=str(query),
-        level=level,
-        share=share.share.value,
-        low=share.share.low,
-        high=share.share.high,
-        unbiased=estimate.value,
-        stderr=estimate.stderr,
-        noisy=share.noisy,
-        moved_from=share.moved_from,
+        plan.id, number, name, str(query), level, *numbers, noisy=shown.noisy, moved_from=shown.moved_from
     )
 
 

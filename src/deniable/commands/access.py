@@ -117,12 +117,7 @@ def show_log(store: str, last: int, as_json: bool) -> None:
     elif not facts:
         click.echo("nothing was done yet")
     else:
-        rows = [
-            [
-                *(str(fact[name]) for name in ("time", "who", "through", "what", "detail")),
-                (fact["plan"] or "")[:12],
-            ]
-            for fact in facts
-        ]
         heads = ["when", "who", "through", "what", "detail", "plan"]
+        names = ("time", *heads[1:-1])
+        rows = [[*(str(fact[name]) for name in names), (fact["plan"] or "")[:12]] for fact in facts]
         console.print_table("what operators did", heads, rows)

@@ -141,14 +141,10 @@ def _list_read(plan: Plan) -> list[Precision]:
 
 
 def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float, needed: int) -> list[str]:
-    about = [
-        f"{precision.describe()} from {error:g} % on" if precision.what == FOUND else precision.describe()
-        for precision in precisions
-    ]
-    people = [f"{precision.people_needed(error / 100):,}" for precision in precisions]
-    rows = [
-        [precision.attribute, *cells] for precision, *cells in zip(precisions, about, people, strict=True)
-    ]
+    rows = []
+    for precision in precisions:
+        about = precision.describe() + (f" from {error:g} % on" if precision.what == FOUND else "")
+        rows.append([precision.attribute, about, f"{precision.people_needed(error / 100):,}"])
     noisiest = max(precisions, key=lambda precision: precision.people_enough())
     return [
         f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",

@@ -43,7 +43,6 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         )
     if as_json:
         again = None if loss.repeated is None else _finite(asdict(loss.repeated))
-        units = [asdict(unit) for unit in loss.units]
         facts = {
             "plan": read.id,
             "loss_record": loss.record,
@@ -64,7 +63,9 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             facts["maps"] = {name: str(cell_map) for name, cell_map in read.document.maps}
         if read.document.known is not None:
             facts["known"] = list(read.document.known.names)
-        console.print_json(facts if loss.rest is None else facts | {"loss_rest": loss.rest, "units": units})
+        if loss.rest is not None:
+            facts |= {"loss_rest": loss.rest, "units": [asdict(unit) for unit in loss.units]}
+        console.print_json(facts)
         return
     click.echo(f"plan {read.id}")
     metric = read.stated.metric

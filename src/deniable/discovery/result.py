@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -161,8 +161,6 @@ class Discovery(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Writes plain numbers, ready for JSON."""
-        columns = {name: list(np.asarray(column).tolist()) for name, column in self._columns().items()}
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {
             "people": self.people,
             "reports": self.n,
@@ -172,8 +170,13 @@ class Discovery(Printed):
             "alpha": self.alpha,
             "limit": self.limit,
             "sentences": list(self.sentences),
-            "found": rows,
+            "found": self._list_found(),
         }
+
+    def _list_found(self) -> list[dict[str, Any]]:
+        """A row for each value that was found."""
+        columns = {name: list(np.asarray(column).tolist()) for name, column in self._columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Discovery:
@@ -183,22 +186,11 @@ class Discovery(Printed):
         def column(name: str, kind: type[np.generic] = np.float64) -> Any:
             return np.array([row[name] for row in rows], dtype=kind)
 
-        discovery = Discovery(
-            tuple(str(row["value"]) for row in rows),
-            column("share"),
-            column("low"),
-            column("high"),
-            column("low_at_once"),
-            column("high_at_once"),
-            column("count", np.int64),
-            int(data["reports"]),
-            int(data["people"]),
-            int(data["candidates"]),
-            int(data["hidden"]),
-            float(data["limit"]),
-            float(data["alpha"]),
-            int(data["least"]),
-        )
+        shares: Iterator[Any] = map(column, ("share", "low", "high", "low_at_once", "high_at_once"))
+        numbers: list[Any] = [int(data[name]) for name in ("reports", "people", "candidates", "hidden")]
+        numbers += [float(data["limit"]), float(data["alpha"]), int(data["least"])]
+        names = tuple(str(row["value"]) for row in rows)
+        discovery = Discovery(names, *shares, column("count", np.int64), *numbers)
         return replace(discovery, notes=tuple(map(str, data["sentences"][len(discovery.sentences) :])))
 
     def plot(self) -> Figure:
@@ -217,21 +209,13 @@ class Discovery(Printed):
 
     @property
     def _rows(self) -> list[list[str]]:
-        rows = zip(
-            self.names,
-            self.shares.tolist(),
-            zip(self.low.tolist(), self.high.tolist(), strict=True),
-            zip(self.low_at_once.tolist(), self.high_at_once.tolist(), strict=True),
-            self.people_of.tolist(),
-            strict=True,
-        )
-        return [
-            [name, _percent(share), _interval(ends), _interval(at_once), self._format_people(people)]
-            for name, share, ends, at_once, people in rows
-        ]
-
-    def _format_people(self, people: int) -> str:
-        return f"{people:,}" if people >= self.least else f"fewer than {self.least:,}"
+        rows = []
+        for row in self._list_found():
+            people = f"{row['people']:,}" if row["people"] >= self.least else f"fewer than {self.least:,}"
+            alone = _interval(row["low"], row["high"])
+            at_once = _interval(row["low_at_once"], row["high_at_once"])
+            rows.append([row["value"], _percent(row["share"]), alone, at_once, people])
+        return rows
 
     def __str__(self) -> str:
         table = format_table(_HEADERS, self._rows) if self.names else []
@@ -242,5 +226,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def _interval(ends: tuple[float, float]) -> str:
-    return f"{100 * ends[0]:.2f} to {_percent(ends[1])}"
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.2f} to {_percent(high)}"

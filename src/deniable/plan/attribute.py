@@ -26,6 +26,9 @@ YES_NO = Categories(["yes", "no"])
 EVERYBODY = 1000
 """Shares of people who answer are in thousandths, since a plan has integers only."""
 
+_TEXTS, _NUMBERS = ("missing", "several", "answers"), ("answered", "exactly", "at_most")
+"""The fields of an attribute in a plan that it may lack."""
+
 Missing = Literal["refuse", "value", "random"]
 POLICIES: tuple[Missing, ...] = get_args(Missing)
 
@@ -128,28 +131,17 @@ class Attribute:
         fields: Json = {"name": self.name, "domain": domain}
         if self.only_if is not None:
             fields["only_if"] = {"name": self.only_if.name, "values": list(self.only_if.values)}
-        optional = {
-            "missing": self.missing,
-            "several": self.several,
-            "answers": self.answers,
-            "answered": self.answered,
-            "exactly": self.exactly,
-            "at_most": self.at_most,
-        }
+        optional = {name: getattr(self, name) for name in (*_TEXTS, *_NUMBERS)}
         return fields | {name: value for name, value in optional.items() if value is not None}
 
     @staticmethod
     def read_fields(data: object) -> Json:
         """The fields of an attribute but for its domain, from `to_dict`."""
-        numbers = ("answered", "exactly", "at_most")
-        optional = ("missing", "only_if", "several", "answers", *numbers)
+        optional = ("only_if", *_TEXTS, *_NUMBERS)
         there = [name for name in optional if isinstance(data, dict) and name in data]
         fields = dict(checked_fields(data, "an attribute", ("name", "domain", *there)))
-        for name in ("name", *(field for field in there if field not in ("only_if", *numbers))):
-            fields[name] = checked_string(fields[name], name)
-        for name in numbers:
-            if name in fields:
-                fields[name] = checked_integer(fields[name], name)
+        for names, check in ((("name", *_TEXTS), checked_string), (_NUMBERS, checked_integer)):
+            fields |= {name: check(fields[name], name) for name in names if name in fields}
         if "only_if" in fields:
             condition = checked_fields(fields["only_if"], "a condition", ("name", "values"))
             values = [

@@ -238,15 +238,11 @@ class Texts(Printed):
         for field_name, kind in (("questions", "question"), ("help", "help")):
             for name, text in getattr(self, field_name).items():
                 attributes.setdefault(name, {})[kind] = dict(text)
-        for name, labels_of in self.labels.items():
-            attributes.setdefault(name, {})["labels"] = {
-                language: list(labels) for language, labels in labels_of.items()
-            }
-        for name, ends in self.ends.items():
-            by_language = ends if isinstance(ends, Mapping) else {}
-            attributes.setdefault(name, {})["ends"] = {
-                language: list(two) for language, two in by_language.items()
-            }
+        listed: dict[str, Mapping[str, Any]] = {"labels": self.labels, "ends": self.ends}
+        for kind, by_attribute in listed.items():
+            for name, by_language in by_attribute.items():
+                lists = {language: list(texts) for language, texts in by_language.items()}
+                attributes.setdefault(name, {})[kind] = lists
         if self.pages:
             fields["pages"] = [list(page) for page in self.pages]
         return fields | ({"attributes": attributes} if attributes else {})
@@ -269,7 +265,10 @@ class Texts(Printed):
             help=texts["help"],
             labels=texts["labels"],
             ends=texts["ends"],
-            pages=_pages_from_dict(stated["pages"]) if "pages" in stated else (),
+            pages=[
+                [checked_string(name, "a question's name") for name in checked_list(page, "a page")]
+                for page in checked_list(stated.get("pages", []), "pages")
+            ],
             **{name: _text_from_dict(stated[name], name) for name in OF_SURVEY if name in stated},
         )
 
@@ -370,8 +369,3 @@ def _labels_from_dict(data: object, what: str) -> Json:
         for label in checked_list(labels, what):
             checked_string(label, what)
     return listed
-
-
-def _pages_from_dict(data: object) -> list[list[str]]:
-    pages = [checked_list(page, "a page") for page in checked_list(data, "pages")]
-    return [[checked_string(name, "a question's name") for name in page] for page in pages]

@@ -164,12 +164,8 @@ class Findings:
     @cached_property
     def unbiased_means(self) -> dict[str, Summary]:
         """Unbiased means by attribute, which may be beyond the ends of their range."""
-        names = [*self.shown, *self.estimates.means]
-        return {
-            name: find_mean(self.estimates, name, self.level)
-            for name in names
-            if has_mean(self.estimates, name)
-        }
+        names = [name for name in (*self.shown, *self.estimates.means) if has_mean(self.estimates, name)]
+        return {name: find_mean(self.estimates, name, self.level) for name in names}
 
     @cached_property
     def all_quantiles(self) -> dict[str, dict[float, Summary]]:
@@ -331,17 +327,11 @@ class Findings:
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         estimates = self.estimates
-        about = {
-            "plan": estimates.plan_id,
-            "title": estimates.title,
-            "n": estimates.n,
-            "level": self.level,
-            "fakes": self.fakes,
-            "unexplained": [
-                {"attribute": name, "value": value, "least_fakes": share}
-                for name, (value, share) in self.find_unexplained().items()
-            ],
-        }
+        about = {"plan": estimates.plan_id, "title": estimates.title, "n": estimates.n, "level": self.level}
+        unexplained = [
+            {"attribute": name, "value": value, "least_fakes": share}
+            for name, (value, share) in self.find_unexplained().items()
+        ]
         searches = [
             {"attribute": name, "of": part.method, "method": part.search, "gap": part.gap}
             for name, part in self._likely.items()
@@ -368,7 +358,9 @@ class Findings:
             "searches": searches,
             "certificates": certificates,
         }
-        return about | lists | {"refused": dict(self.refused)}
+        return (
+            about | {"fakes": self.fakes, "unexplained": unexplained} | lists | {"refused": {**self.refused}}
+        )
 
     def among(self, name: str, of_mean: bool = False) -> str | None:
         """Whom shares are about, or a mean and quantiles (`of_mean`); None for everybody."""
@@ -477,9 +469,7 @@ class FoundRows:
                 "attribute": name,
                 "share": share,
                 "quantile": as_finite(quantile.value),
-                "low": as_finite(quantile.low),
-                "high": as_finite(quantile.high),
-                "stderr": as_finite(quantile.stderr),
+                **{of: as_finite(getattr(quantile, of)) for of in ("low", "high", "stderr")},
                 "noisy": self.findings.is_wide(name, quantile),
                 **self._name_people(name, of_mean=True),
                 **self._context(name),

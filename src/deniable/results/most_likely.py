@@ -46,16 +46,14 @@ class RecordLikelihood(Mapping[str, "Likelihood"], Printed):
 
     def frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """A dataframe of the library you already have: the shares of all attributes, with intervals."""
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("attribute", "value", "share", "stderr", "low", "high")
-        }
+        names = ("attribute", "value", "share", "stderr", "low", "high")
+        columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, likelihood in self.likelihoods.items():
-            ends = likelihood.interval(level)
-            columns["attribute"] += [name] * likelihood.k
-            columns["value"] += list(range(likelihood.k) if likelihood.labels is None else likelihood.labels)
+            ends, labels = likelihood.interval(level), likelihood.labels or range(likelihood.k)
             numbers = likelihood.frequencies, likelihood.standard_errors(), ends.low, ends.high
-            for column, values in zip(("share", "stderr", "low", "high"), numbers, strict=True):
-                columns[column] += values.tolist()
+            cells = [name] * likelihood.k, list(labels), *(column.tolist() for column in numbers)
+            for column, values in zip(names, cells, strict=True):
+                columns[column] += values
         return frame_of(columns, backend)
 
     def __str__(self) -> str:
@@ -76,9 +74,8 @@ def maximize_likelihood(document: PlanDocument, data: object, name: str, **optio
     from deniable.likelihood import mle
 
     refuse_other_plan(data.plan_id, document.id)
-    return _label(
-        document, name, mle(document.mechanism.source(document.names.index(name)), data[name], **options)
-    )
+    source = document.mechanism.source(document.names.index(name))
+    return _label(document, name, mle(source, data[name], **options))
 
 
 def maximize_record_likelihood(document: PlanDocument, reports: object, **options: Any) -> RecordLikelihood:

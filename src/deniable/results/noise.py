@@ -52,8 +52,8 @@ class Noise(Printed):
     """How many groups could be read, at most; None where fewer groups are no help."""
 
     def __str__(self) -> str:
-        many = format_count(self.count, self.what)
-        is_, subject = ("is" if self.noisy == 1 else "are"), f"{self.noisy:,} of {many}"
+        is_ = "is" if self.noisy == 1 else "are"
+        subject = f"{self.noisy:,} of {format_count(self.count, self.what)}"
         if self.count == 1:
             subject = f"the {self.what}"
         return f"{subject} {is_} too noisy to read: {self.ways}"
@@ -68,17 +68,9 @@ class Noise(Printed):
         return f"to be readable at all it takes {', or '.join(ways)}"
 
     def about(self) -> dict[str, Any]:
-        return {
-            "attribute": self.attribute,
-            "what": self.what,
-            "noisy": self.noisy,
-            "of": self.count,
-            "n": self.now,
-            "people": self.people,
-            "epsilon_times": self.epsilon,
-            "groups": self.groups,
-            "text": str(self),
-        }
+        about = {"attribute": self.attribute, "what": self.what, "noisy": self.noisy, "of": self.count}
+        about |= {"n": self.now, "people": self.people, "epsilon_times": self.epsilon}
+        return about | {"groups": self.groups, "text": str(self)}
 
 
 def find_noisy(shares: Shares) -> npt.NDArray[np.bool_]:

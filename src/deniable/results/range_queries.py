@@ -71,18 +71,13 @@ def answer_queries(
     for query in queries:
         if query.name is None and len(known) != 1:
             listed = ", ".join(known) or "none of them is a range"
-            raise InvalidParameter(
-                f"which question has the range {query}? Name it: NAME={_write(query)} ({listed})"
-            )
+            ends = f"{_write_end(query.low)}:{_write_end(query.high)}"
+            raise InvalidParameter(f"which question has the range {query}? Name it: NAME={ends} ({listed})")
         name = known[0] if query.name is None else query.name
         if name not in estimates:
             raise InvalidParameter(not_among(name, "a range that was reported", known))
         shares.setdefault(name, {})[query] = estimate_range(estimates, name, query.low, query.high, level)
     return shares
-
-
-def _write(query: RangeQuery) -> str:
-    return f"{_write_end(query.low)}:{_write_end(query.high)}"
 
 
 def _write_end(end: object) -> str:

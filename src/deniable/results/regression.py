@@ -132,12 +132,11 @@ class _Coded:
             return _Coded(name, (name,), points[:, None]), None
         if answer is None and domain.k == 2:
             answer = domain.labels[0]
-        if answer not in domain.labels:
-            needs = not_among(answer, f"an answer to {name!r}", domain.labels) if answer else ""
+        if answer and answer not in domain.labels:
+            raise InvalidParameter(not_among(answer, f"an answer to {name!r}", domain.labels))
+        if not answer:
             raise InvalidParameter(
-                needs
-                or f"{name!r} has {domain.k} answers; say whose share is explained: answer="
-                f"{domain.labels[0]!r}"
+                f"{name!r} has {domain.k} answers; say whose share is explained: answer={domain.labels[0]!r}"
             )
         chosen = np.eye(domain.k)[:, [domain.labels.index(answer)]]
         return _Coded(name, (name,), chosen), answer
@@ -177,13 +176,17 @@ def regress(
     sources = list_group_sources(estimates, of) if grouped else list_sources(estimates)
     holding = [source for source in sources if {of, *names} <= set(source.names)]
     terms = (INTERCEPT, *(term for question in coded for term in question.terms))
+    together = ", ".join(map(repr, [*names, of]))
     if kind == "logistic":
         if not holding:
-            raise InvalidParameter(_explain_apart(of, names))
+            raise InvalidParameter(
+                f"a logistic regression needs {of!r} and all of {', '.join(map(repr, names))} in one table; "
+                f"ask for them at once: together=[({together})], whole=True; for kind='linear' tables of "
+                "pairs are enough"
+            )
         fitted = _fit_logistic(max(holding, key=lambda source: source.n), explained, coded)
     else:
         if not holding and (grouped or are_of_same_people(document)):
-            together = ", ".join(map(repr, [*names, of]))
             raise InvalidParameter(
                 "the reports of these tables are of the same people, or name their groups, so that all "
                 f"questions must be in one table: together=[({together})], whole=True"
@@ -198,14 +201,6 @@ class _Fitted:
     n: int
     values: Floats
     covariance: Floats
-
-
-def _explain_apart(of: str, names: Sequence[str]) -> str:
-    together = ", ".join(map(repr, [*names, of]))
-    return (
-        f"a logistic regression needs {of!r} and all of {', '.join(map(repr, names))} in one table; ask for "
-        f"them at once: together=[({together})], whole=True; for kind='linear' tables of pairs are enough"
-    )
 
 
 def _fit_logistic(source: Source, explained: _Coded, coded: Sequence[_Coded]) -> _Fitted:

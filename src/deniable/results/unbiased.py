@@ -107,10 +107,8 @@ def combine_levels(
             unreported[name] = Unreported(n, (), str(problem))
             continue
         if missing:
-            have = "has" if len(missing) == 1 else "have"
-            why = (
-                f"{len(missing)} of {len(levels)} levels {have} no reports yet, and all of them are combined"
-            )
+            lacking = f"{len(missing)} of {len(levels)} levels {'has' if len(missing) == 1 else 'have'}"
+            why = f"{lacking} no reports yet, and all of them are combined"
             unreported[name] = Unreported(n, (), why)
             continue
         ranges[name] = RangeEstimate(tree, known, bins_of(domain, domain.k))
@@ -137,13 +135,9 @@ def _keep_apart(document: PlanDocument) -> dict[str, bool]:
     """Whether noise that is kept for different values is independent, by attribute."""
     if document.rounds is None:
         return {}
-    return {
-        name: part.keeps_apart and _is_uniform(document, j)
-        for j, (name, part) in enumerate(zip(document.names, document.mechanism.mechanisms, strict=True))
-    }
-
-
-def _is_uniform(document: PlanDocument, attribute: int) -> bool:
-    """Whether fakes of an attribute, where there are any, treat all values alike."""
-    fake = document.mechanism.fake(attribute)
-    return fake is None or bool(np.ptp(fake.supported) < 1e-12)
+    apart = {}
+    for j, (attribute, part) in enumerate(document.pairs):
+        fake = document.mechanism.fake(j)
+        is_even = fake is None or bool(np.ptp(fake.supported) < 1e-12)  # fakes treat all values alike
+        apart[attribute.name] = part.keeps_apart and is_even
+    return apart

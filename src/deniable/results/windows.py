@@ -11,7 +11,7 @@ from deniable.engines import Counted, Request, TableForm, count_source, find_pla
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import Printed, format_count
 from deniable.frames import Show
-from deniable.plan.known_groups import Known, add_groups
+from deniable.plan.known_groups import add_groups
 from deniable.reports.reports import Tallies, add_refused
 from deniable.results.unbiased import estimate_tallies
 
@@ -143,18 +143,12 @@ def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool,
 def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], round_number: int | None) -> Tallies:
     """The tallies of one window, from those of its known groups."""
     nothing = document.mechanism.tally_nothing()
-    everything = sum(groups.values(), Counted(0, nothing, {}, round_number))
-    known: Known | None = document.known
-    if known is None:
-        return _name(document, everything, ())
-    tallies = (groups.get(group, Counted(0, nothing, {})).tallies for group in range(known.size))
-    named = (dict(zip(document.names, of_group, strict=True)) for of_group in tallies)
-    return _name(document, everything, tuple(named))
-
-
-def _name(document: PlanDocument, counted: Counted, groups: tuple[Mapping[str, Any], ...]) -> Tallies:
-    tallies = add_groups(groups) if groups else dict(zip(document.names, counted.tallies, strict=True))
-    return Tallies(document.id, counted.n, tallies, groups, counted.refused, counted.round)
+    counted = sum(groups.values(), Counted(0, nothing, {}, round_number))
+    size = 0 if document.known is None else document.known.size
+    by_group = (groups.get(group, Counted(0, nothing, {})).tallies for group in range(size))
+    named = tuple(dict(zip(document.names, of_group, strict=True)) for of_group in by_group)
+    tallies = add_groups(named) if named else dict(zip(document.names, counted.tallies, strict=True))
+    return Tallies(document.id, counted.n, tallies, named, counted.refused, counted.round)
 
 
 def refuse_foreign_table(
