@@ -46,18 +46,14 @@ def composed_loss(answers: Iterable[Answer], per: Per = "record") -> float:
     return log_up(composed_ratio(answers, per))
 
 
-def _ratio_of_rounds(counted: float) -> Fraction:
-    if math.isinf(counted):
-        raise InvalidParameter(
-            "there is no bound on what the reports of this plan give away together if answers change"
-        )
-    return exp_up(counted)
-
-
 def _ratio(answer: Answer, per: Per) -> Fraction:
     if isinstance(answer, Plan):
         if answer.loss.repeated is not None:
-            return _ratio_of_rounds(answer.loss.counted)
+            if math.isinf(answer.loss.counted):
+                raise InvalidParameter(
+                    "there is no bound on what the reports of this plan give away together if answers change"
+                )
+            return exp_up(answer.loss.counted)
         answer = answer.mechanism
     if isinstance(answer, RecordMechanism):
         return answer.ratio(per)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import final
 
@@ -267,9 +267,8 @@ class Store:
             which = "all rounds" if number is None else f"round {number}"
             log_action(database, by, "scrubbed reports", plan_id, which)  # first, in case this is cut short
         before = sum(stored.scrubbed for stored in self.rounds(plan_id))
-        for round_number in (
-            [stored.number for stored in self.rounds(plan_id)] if number is None else [number]
-        ):
+        numbers = [stored.number for stored in self.rounds(plan_id)] if number is None else [number]
+        for round_number in numbers:
             after: bytes | None = b""
             while after is not None:  # a block at a time: others can write in between
                 with database.transaction(write=True):
@@ -291,15 +290,11 @@ class Store:
         Where reports are scrubbed, the tallies must be those that are left and what was counted when the
         others went.
         """
-        database = self._database.again()  # a snapshot of its own, so that nobody waits
-        try:
-            with database.transaction():
-                self.plans()
-                return recount.check(
-                    database, sorted(self._registry.loaded.values(), key=lambda known: known.key)
-                )
-        finally:
-            database.close()
+        # a snapshot of its own, so that nobody waits
+        with closing(self._database.again()) as database, database.transaction():
+            self.plans()
+            plans = sorted(self._registry.loaded.values(), key=lambda known: known.key)
+            return recount.check(database, plans)
 
     def ping(self) -> None:
         """Raise StoreUnavailable unless the database can be read."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -17,12 +16,11 @@ from deniable.commands.shared.options import (
     COUNT,
     FILE,
     SEED,
-    Number,
     argument,
     as_request,
     option,
     taken,
-    whole,
+    whole_from,
 )
 
 
@@ -37,10 +35,7 @@ class AttackRequest:
     )
     separator: str | None = taken(options.separator)
     collections: int = option(
-        "--collections",
-        type=Number(partial(whole, least=1, most=100)),
-        default="5",
-        help="How often everybody answers.",
+        "--collections", type=whole_from(1, 100), default="5", help="How often everybody answers."
     )
     top: int = option("--top", type=COUNT, default="10", help="The number of candidates that count as found.")
     users: int = option("--users", type=COUNT, default="2,000", help="The number of people to look for.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -16,12 +15,11 @@ from deniable.commands.shared.options import (
     FILE,
     POSITIVE,
     REAL,
-    Number,
     argument,
     as_request,
     option,
     taken,
-    whole,
+    whole_from,
 )
 from deniable.formatting import format_count
 
@@ -46,7 +44,7 @@ class AuditRequest:
     )
     trials: int | None = option(
         "--trials",
-        type=Number(partial(whole, least=100)),
+        type=whole_from(100),
         help=f"Devices for each of two answers.  [default: {_TRIALS:,}; for a program "
         f"{_TRIALS_OF_PROGRAMS:,}]",
     )

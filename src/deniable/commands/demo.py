@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable.commands.shared import console
-from deniable.commands.shared.options import PORT, SEED, Number, whole
+from deniable.commands.shared.options import PORT, SEED, whole_from
 from deniable.errors import DeniableError, suggest_install
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _PEOPLE, _SEED = 3000, 1
 @click.command("demo")
 @click.option(
     "--people",
-    type=Number(partial(whole, least=200, most=10**6)),
+    type=whole_from(200, 10**6),
     default=f"{_PEOPLE:,}",
     help="The number of simulated people who answer.",
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import webbrowser
-from functools import partial
 from pathlib import Path
 
 import click
 
 from deniable.commands.shared import console
-from deniable.commands.shared.options import FILE, PORT, Number, whole
+from deniable.commands.shared.options import FILE, PORT, whole_from
 from deniable.commands.shared.stores import suggest_extra
 
 
@@ -17,7 +16,7 @@ from deniable.commands.shared.stores import suggest_extra
 @click.argument("study", type=FILE, default=Path("study.toml"))
 @click.option(
     "--people",
-    type=Number(partial(whole, least=1, most=10**15)),
+    type=whole_from(1, 10**15),
     help="The number of people who will answer, at first.  [default: what the file says, or 1,000]",
 )
 @click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 
 from deniable.choose.objective import FOUND
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, positive, whole
+from deniable.commands.shared.options import FILE, POSITIVE, whole_from
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_table
 
@@ -27,25 +26,19 @@ _EPSILONS = (0.5, 1.0, 2.0, 4.0)
 @click.command("people")
 @click.argument("study", type=FILE)
 @click.option(
-    "--error",
-    type=Number(positive),
-    help="How far off a share may be, in points either way (95 %), such as 3.",
+    "--error", type=POSITIVE, help="How far off a share may be, in points either way (95 %), such as 3."
 )
-@click.option(
-    "--people",
-    type=Number(partial(whole, least=1, most=10**15)),
-    help="The number of people who answer, such as 800.",
-)
+@click.option("--people", type=whole_from(1, 10**15), help="The number of people who answer, such as 800.")
 @click.option(
     "--difference",
-    type=Number(positive),
+    type=POSITIVE,
     help="The difference of two shares that must be found, in points, such as 5; with --of and --by.",
 )
 @click.option("--of", metavar="QUESTION", help="The question whose shares differ, with --difference.")
 @click.option("--by", metavar="QUESTION", help="The question whose answers are compared, with --difference.")
 @click.option(
     "--share",
-    type=Number(positive),
+    type=POSITIVE,
     help="The smaller of the two shares, in percent, with --difference.  [default: 25]",
 )
 @console.as_json

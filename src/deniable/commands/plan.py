@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, Number, people_expected, positive
+from deniable.commands.shared.options import FILE, POSITIVE, people_expected
 from deniable.errors import InvalidParameter
 
 
@@ -15,9 +15,7 @@ from deniable.errors import InvalidParameter
 @click.argument("study", type=FILE)
 @people_expected
 @click.option(
-    "--influence",
-    type=Number(positive),
-    help="The most people that one fake report may count for, such as 5.",
+    "--influence", type=POSITIVE, help="The most people that one fake report may count for, such as 5."
 )
 @click.option(
     "--ticket-key",

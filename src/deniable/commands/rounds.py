@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,13 +15,12 @@ from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import (
     FILE,
     ROUND,
-    Number,
     Type,
     argument,
     as_request,
     option,
     taken,
-    whole,
+    whole_from,
     zone_option,
 )
 from deniable.commands.shared.stores import (
@@ -85,7 +83,7 @@ class RoundsRequest:
     )
     count: int | None = option(
         "--count",
-        type=Number(partial(whole, least=1, most=10**4)),
+        type=whole_from(1, 10**4),
         help="The number of rounds of the schedule.  [default: all that the plan has left]",
     )
     open_for: str | None = option(

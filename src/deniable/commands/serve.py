@@ -323,15 +323,11 @@ def _print_addresses(address: str, served: Sequence[Served], token: str, origin:
 
     for survey in served:
         title = survey.plan.document.title or ", ".join(list_questions(survey.plan.document.attributes))
-        click.echo(f"plan       {survey.plan.id[:12]}  {title}{_how_invited(survey)}")
+        how = " (by invitation)" if survey.invited else ""
+        how = how if survey.plan.ticket_key is None else " (by invitation, with tickets)"
+        click.echo(f"plan       {survey.plan.id[:12]}  {title}{how}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
         click.echo(f"dashboard  {address}/dashboard#token={token}")
     else:
         click.echo(f"dashboard  {address}/dashboard (the token is in {origin})")
-
-
-def _how_invited(survey: Served) -> str:
-    if survey.plan.ticket_key is not None:
-        return " (by invitation, with tickets)"
-    return " (by invitation)" if survey.invited else ""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 from urllib.parse import quote, urlsplit
@@ -17,12 +16,11 @@ import click
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import (
     FILE,
-    Number,
     argument,
     as_request,
     option,
     taken,
-    whole,
+    whole_from,
     zone_option,
 )
 from deniable.commands.shared.stores import (
@@ -48,7 +46,7 @@ class TokensRequest:
 
     plans: tuple[Path, ...] = argument("plans", metavar="PLAN...", type=FILE, nargs=-1, required=True)
     count: int | None = option(
-        "--count", type=Number(partial(whole, least=1, most=10**7)), help="The number of invitations to make."
+        "--count", type=whole_from(1, 10**7), help="The number of invitations to make."
     )
     withdraw: bool = option(
         "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."

@@ -48,9 +48,8 @@ def generate_consent(document: PlanDocument, language: str = "en") -> str:
 
 def _consent_to_rounds(document: PlanDocument, words: Mapping[str, str], other: str, language: str) -> str:
     """What all rounds give away together, counting answers that change; and if none changes."""
-    repeated = document.loss.repeated
+    repeated, rounds = document.loss.repeated, document.rounds
     assert repeated is not None
-    rounds = document.rounds
     if not _is_useful(repeated.same_value):
         return words["endless"].format(rounds=rounds)
     unchanged = _times(repeated.same_value, language)

@@ -139,9 +139,7 @@ class Stated:
 
     @property
     def counted(self) -> int | None:
-        """What all reports of a person to the plan give away together, whatever changes: the loss that
-        devices count and that people are told. None where there is no bound.
-        """
+        """The loss that devices count and that people are told; None where there is no bound."""
         return self.record if self.repeated is None else self.repeated[_FIGURES.index("changing_values")]
 
     @property

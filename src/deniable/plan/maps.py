@@ -146,9 +146,7 @@ class Map(Printed):
 
     def check(self, name: str, domain: Domain | None) -> None:
         """Refuse a map that is not of this attribute."""
-        if not isinstance(domain, Grid):
-            raise InvalidParameter(f"{name!r} has a map, and is not locations on a grid", "maps")
-        if self.box != _box(domain):
+        if self.box != _box(_checked_grid(domain, name)):
             raise InvalidParameter(f"the map of {name!r} was made for another box; make it for this grid")
 
     def to_dict(self) -> Json:
@@ -163,8 +161,7 @@ class Map(Printed):
     @staticmethod
     def from_dict(data: object, domain: Domain | None, name: str) -> Map:
         """Back from `to_dict`, for an attribute with this domain."""
-        if not isinstance(domain, Grid):
-            raise InvalidParameter(f"{name!r} has a map, and is not locations on a grid", "maps")
+        grid = _checked_grid(domain, name)
         names = [name for name in ("lines", "towns") if isinstance(data, dict) and name in data]
         if isinstance(data, dict) and "image" in data:
             raise InvalidParameter(_NO_IMAGE, "maps")
@@ -178,7 +175,7 @@ class Map(Printed):
             town = checked_fields(item, "a town", ("name", "x", "y"))
             x, y = (checked_integer(town[side], "a coordinate") for side in "xy")
             towns.append(Town(checked_string(town["name"], "the name of a town"), x, y))
-        return Map(_box(domain), tuple(lines), tuple(towns))
+        return Map(_box(grid), tuple(lines), tuple(towns))
 
 
 def read_outline(raw: bytes) -> Mapping[str, Any]:
@@ -200,6 +197,12 @@ def check_maps(maps: Mapping[str, Map], attributes: Mapping[str, Domain]) -> Non
         if not isinstance(drawing, Map):
             raise InvalidParameter(f"the map of {name!r} is Map.read(file, grid), got {drawing!r}")
         drawing.check(name, attributes[name])
+
+
+def _checked_grid(domain: Domain | None, name: str) -> Grid:
+    if not isinstance(domain, Grid):
+        raise InvalidParameter(f"{name!r} has a map, and is not locations on a grid", "maps")
+    return domain
 
 
 def _box(grid: Grid) -> tuple[int, int, int, int]:
@@ -235,7 +238,8 @@ def _place_town(name: str, at: Sequence[float], grid: Grid) -> tuple[int, int]:
         grid.encode([(latitude, longitude)], name)  # refuses a location outside
     except InvalidValue as problem:
         raise InvalidParameter(f"the town {name!r}: {problem}") from None
-    return find_position(latitude, longitude, grid, SIDE)
+    [(x, y)] = _round(np.clip(_place(np.array([[longitude, latitude]]), grid), 0, 1), SIDE).tolist()
+    return int(x), int(y)
 
 
 @final
@@ -276,12 +280,6 @@ def read_geojson(data: Mapping[str, Any], grid: Grid, side: int) -> Outline:
             "degrees"
         )
     return Outline(tuple(lines), tuple(points))
-
-
-def find_position(latitude: float, longitude: float, grid: Grid, side: int) -> Pixel:
-    """The coordinates of a location in the box."""
-    [(x, y)] = _round(np.clip(_place(np.array([[longitude, latitude]]), grid), 0, 1), side).tolist()
-    return int(x), int(y)
 
 
 def _list_shapes(data: Any, name: str) -> Iterator[tuple[str, str, Floats]]:

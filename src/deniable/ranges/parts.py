@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from deniable.errors import InvalidParameter
 from deniable.exact import positive_epsilon
-from deniable.mechanisms import Pooled, SetMechanism, grr, olh, plh, ss
+from deniable.mechanisms import SetMechanism, grr, olh, plh, ss
 from deniable.mechanisms.shapes.pooled import MOST_VALUES
 from deniable.ranges.tree import Tree
 from deniable.ranges.variances import Scatter
@@ -49,17 +49,10 @@ def _list_parts(k: int, epsilon: float) -> Iterator[SetMechanism]:
         hashed = olh(k, epsilon)
     except InvalidParameter:  # so large an epsilon leaves grr
         return
-    pooled = _find_pooled(k, epsilon)
+    pooled = plh(k, epsilon) if k <= MOST_VALUES else None
+    is_quick = pooled is not None and pooled.pool.cells * pooled.g <= _WORK
     is_close = pooled is not None and _noise(pooled) <= _ALIKE * _noise(hashed)
-    yield pooled if pooled is not None and is_close else hashed
-
-
-def _find_pooled(k: int, epsilon: float) -> Pooled | None:
-    """The pool's mechanism, unless its reports take long to count."""
-    if k > MOST_VALUES:
-        return None
-    mechanism = plh(k, epsilon)
-    return mechanism if mechanism.pool.cells * mechanism.g <= _WORK else None
+    yield pooled if pooled is not None and is_quick and is_close else hashed
 
 
 def _noise(part: SetMechanism) -> float:

@@ -56,13 +56,15 @@ def privatize_answers(
 def encode_answers(document: PlanDocument, answers: object, names: Collection[str] | None) -> Integers:
     """Answers as integers, a row for each attribute, and the known group last, where there is one."""
     attributes = [attribute for attribute in document.attributes if names is None or attribute.name in names]
-    columns = gather_columns(document, attributes, answers, document.locations)
-    codes = encode_columns(document, attributes, columns)
+    chosen = list(choose_columns(document, attributes, column_names(answers)))
+    places = [name for name in document.locations if name in chosen]
+    read = dict(zip(chosen, columns_of(answers, chosen, places), strict=True))
+    codes = encode_columns(document, attributes, spread_columns(attributes, read))
     nothing = np.zeros_like(next(iter(codes.values())))
     rows = [codes.get(name, nothing) for name in document.names]
     if (known := document.known) is not None:
-        read = columns_of(answers, known.names)
-        rows.append(known.codes(dict(zip(known.names, read, strict=True))))
+        groups = columns_of(answers, known.names)
+        rows.append(known.codes(dict(zip(known.names, groups, strict=True))))
     return np.stack(rows)
 
 
@@ -146,16 +148,6 @@ def spread_columns(attributes: Sequence[Attribute], columns: Mapping[str, Any]) 
     return spread
 
 
-def gather_columns(
-    document: PlanDocument, attributes: Sequence[Attribute], answers: object, locations: Sequence[str]
-) -> list[Any]:
-    """A column per attribute, from any table."""
-    names = list(choose_columns(document, attributes, column_names(answers)))
-    places = [name for name in locations if name in names]
-    spread = spread_columns(attributes, dict(zip(names, columns_of(answers, names, places), strict=True)))
-    return [spread[attribute.name] for attribute in attributes]
-
-
 def lacks_answer(answer: object) -> bool:
     """Whether an answer is missing; a location is, where one of its pair is."""
     if isinstance(answer, list | tuple) and len(answer) == 2:
@@ -205,21 +197,20 @@ def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] |
 
 
 def encode_columns(
-    document: PlanDocument, attributes: Sequence[Attribute], columns: Sequence[Any]
+    document: PlanDocument, attributes: Sequence[Attribute], columns: Mapping[str, Any]
 ) -> dict[str, Integers]:
     """Answers as integers, by attribute; -1 where an answer is to be drawn at random.
 
     What does not apply to a person is filled in. An answer that contradicts a condition is refused.
     """
     by_name = {attribute.name: attribute for attribute in attributes}
-    by_column = dict(zip(by_name, columns, strict=True))
     encoded: dict[str, Integers] = {}
     read: dict[str, Integers] = {}
     for name in by_name:
         for attribute in reversed(_list_conditions(by_name, name)):
             if attribute.name not in encoded:
                 encoded[attribute.name] = _encode_attribute(
-                    document, attribute, by_column[attribute.name], encoded, by_name, read
+                    document, attribute, columns[attribute.name], encoded, by_name, read
                 )
     for name, options in list_several(attributes).items():
         allowed = find_allowed(options)

@@ -70,8 +70,8 @@ def search_shares(
         try:
             if mle:
                 _refuse_drawn(estimates, name)
-                known = {} if likely is None else likely
-                searched.likely[name] = known[name] if name in known else _search_likely(estimates, name)
+                known = (likely or {}).get(name)
+                searched.likely[name] = _search_likely(estimates, name) if known is None else known
             if smooth and has_neighbors(estimates.domains[name]):
                 searched.smoothed[name] = smooth_shares(estimates, name, advance)
                 advance(1, 1)

@@ -83,48 +83,38 @@ class WindowFindings(Printed):
         ]
         for name in self._shown:
             values, more = self._choose(name)
-            rows = [
-                [
-                    *name_values(window),
-                    f"{self._count(findings, name):,}",
-                    *self._cells(window, name, values, unbiased),
-                ]
-                for window, findings in self.windows.items()
-            ]
+            rows = []
+            for window, findings in self.windows.items():
+                known = findings.estimates.unreported.get(name) or findings.estimates[name]
+                shown = (self._rows[window].get((name, value)) for value in values)
+                cells = (_format_cell(row, unbiased) for row in shown)
+                rows.append([*name_values(window), f"{int(known.n):,}", *cells])
             lines = format_table([*self.by, "reports", *map(str, values)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
-            caveats = *self._list_caveats(name), *self._list_bad_fits(name), *self._list_refused(name)
-            lines += [f"  {why}" for why in caveats]
+            lines += [f"  {why}" for why in self._list_caveats(name)]
             smoothed = any(name in findings.smoothed for findings in self.windows.values())
             parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
             parts += [self._write_others(name, values, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
 
     def _list_caveats(self, name: str) -> list[str]:
-        """How much farther off the means of bins may be than their intervals say."""
+        """How much farther off the means of bins may be than their intervals say, the windows whose reports
+        fit honest people badly, and why what was asked for cannot be found.
+        """
         means = (rows.get((name, MEAN)) for rows in self._rows.values())
         widest = max((row["within"] for row in means if row is not None), default=0.0)
-        return [f"means: and {describe_bins(widest)}"] if widest else []
-
-    def _list_bad_fits(self, name: str) -> list[str]:
-        """The windows whose reports fit honest people badly."""
-        fits = [(window, findings.fits.get(name)) for window, findings in self.windows.items()]
-        return [f"{' '.join(name_values(at))}: {fit}" for at, fit in fits if fit is not None and fit.is_bad]
-
-    def _list_refused(self, name: str) -> list[str]:
-        """Why what was asked for cannot be found, each reason once."""
+        caveats = [f"means: and {describe_bins(widest)}"] if widest else []
+        for window, findings in self.windows.items():
+            if name in findings.fits and findings.fits[name].is_bad:
+                caveats.append(f"{' '.join(name_values(window))}: {findings.fits[name]}")
         reasons = [findings.refused[name] for findings in self.windows.values() if name in findings.refused]
-        return list(dict.fromkeys(reasons))
+        return [*caveats, *dict.fromkeys(reasons)]
 
     def _list_others(self, name: str) -> list[str]:
         """What was asked for beside the shares that are shown, if any window has it."""
-        rows = [
-            row
-            for rows_of_window in self._rows.values()
-            for (attribute, _), row in rows_of_window.items()
-            if attribute == name
-        ]
+        all_rows = (item for rows in self._rows.values() for item in rows.items())
+        rows = [row for (attribute, _), row in all_rows if attribute == name]
         kinds = [MLE] if any(row.get(MLE) is not None for row in rows) else []
         fakes = WORST[0] in rows[0] and any(row["kind"] == "value" for row in rows)
         return [*kinds, *(WORST[:1] if fakes else ())]
@@ -234,13 +224,6 @@ class WindowFindings(Printed):
     def _is_number(self, name: str, value: str) -> bool:
         rows_of_value = (rows.get((name, value)) for rows in self._rows.values())
         return any(row is not None and row["kind"] not in _SHARES for row in rows_of_value)
-
-    def _count(self, findings: Findings, name: str) -> int:
-        known = findings.estimates.unreported.get(name) or findings.estimates[name]
-        return int(known.n)
-
-    def _cells(self, window: Window, name: str, values: Sequence[str], unbiased: bool) -> list[str]:
-        return [_format_cell(self._rows[window].get((name, value)), unbiased) for value in values]
 
 
 def _plain(value: object) -> object:

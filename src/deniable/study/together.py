@@ -75,11 +75,8 @@ def join_attributes(
     ordered = [name for name in attributes if name in names_in_tables]
     # a question that others depend on is asked by itself, too: its answer decides what applies
     parents = {attribute.only_if.name for attribute in attributes.values() if attribute.only_if is not None}
-    alone = {
-        name: attribute
-        for name, attribute in attributes.items()
-        if name not in names_in_tables or name in parents
-    }
+    by_itself = [name for name in attributes if name not in names_in_tables or name in parents]
+    alone = {name: attributes[name] for name in by_itself}
     weights = weigh_pairs(together, importance)
     views = replace(
         views,

@@ -139,11 +139,9 @@ def _bits_reader(k: int, size: int | None = None) -> Reader:
 
 def _subset_reader(part: Subset) -> Reader:
     k, size, width = part.k, part.size, part.report_bytes // part.size
-
-    def read(said: object, name: str) -> bytes:
-        return b"".join([member.to_bytes(width, "little") for member in _read_values(said, k, name, size)])
-
-    return read
+    return lambda said, name: b"".join(
+        [member.to_bytes(width, "little") for member in _read_values(said, k, name, size)]
+    )
 
 
 def _hashed_reader(part: Hashed) -> Reader:

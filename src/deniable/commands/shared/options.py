@@ -127,9 +127,14 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
     return int(number)
 
 
+def whole_from(least: int, most: int = 10**18) -> Number:
+    """A whole number from one to another."""
+    return Number(partial(whole, least=least, most=most))
+
+
 people_expected = click.option(
     "--people",
-    type=Number(partial(whole, least=1, most=10**15)),
+    type=whole_from(1, 10**15),
     required=True,
     help="The number of people you expect to answer, such as 50000, 50,000 or 5e4.",
 )
@@ -178,9 +183,9 @@ def several(
 
 
 WHOLE = Number(whole)
-COUNT = Number(partial(whole, least=1))
-SEED = Number(partial(whole, least=0))
-PORT = Number(partial(whole, least=0, most=65535))
+COUNT = whole_from(1)
+SEED = whole_from(0)
+PORT = whole_from(0, 65535)
 ROUND = Number(round_number)
 REAL = Number(real)
 POSITIVE = Number(positive)
