@@ -345,7 +345,7 @@ def plot(
     share: float | None = None,
 ) -> Any:
     """The unbiased shares of these estimates, with other shares of their values by what they are."""
-    others = {
+    others: dict[str, dict[str, Any]] = {
         of: {
             name: SimpleNamespace(frequencies=values, gap=0.0, method="em") for name, values in shares.items()
         }

@@ -364,15 +364,11 @@ def list_tables(
             continue
         true = _count(plan, answers, of, by)
         bases = true.sum(axis=1)
-        rows = [
-            _write_row(
-                row,
-                *(float(numbers[a, 0]) for numbers in (table.shown, table.low, table.high)),
-                noisy=not table.is_known[a, 0],
-                truth=float(true[a, 0] / bases[a]) if bases[a] else 0.0,
-            )
-            for a, row in enumerate(table.rows)
-        ]
+        rows = []
+        for a, row in enumerate(table.rows):
+            share, low, high = (float(numbers[a, 0]) for numbers in (table.shown, table.low, table.high))
+            share_of_truth = float(true[a, 0] / bases[a]) if bases[a] else 0.0
+            rows.append(_write_row(row, share, low, high, not table.is_known[a, 0], share_of_truth))
         tables.append({"of": of, "by": by, "column": table.columns[0], "rows": rows})
     return tables
 
