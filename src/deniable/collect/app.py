@@ -151,19 +151,15 @@ class Collector:
             sender = network_of(scope["client"][0] if scope["client"] else "")
             self._present[sender] += 1
             try:
-                await self._answer(scope, receive, send, self._is_crowded(sender))
+                is_full = self.connections is not None and self.connections.is_full
+                crowded = is_full or self._present[sender] > self.limits.at_once
+                await self._answer(scope, receive, send, crowded)
             finally:
                 self._present[sender] -= 1
                 if not self._present[sender]:
                     del self._present[sender]
         elif scope["type"] == "lifespan":
             await self._live(scope, receive, send)
-
-    def _is_crowded(self, sender: str) -> bool:
-        """Whether too much is open to serve another request, in all or of one sender."""
-        if self._present[sender] > self.limits.at_once:
-            return True
-        return self.connections is not None and self.connections.is_full
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()

@@ -177,10 +177,8 @@ class Addresses:
             raise InvalidParameter(f"{path} is not in UTF-8; save the address list as CSV UTF-8") from None
         first = text.partition("\n")[0]
         separator = max(",;\t", key=first.count)
-        lines = [
-            [cell.strip() for cell in row]
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        ]
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        lines = [[cell.strip() for cell in row] for row in read]
         columns, *rows = [row for row in lines if any(row)] or [[]]
         if not rows:
             raise InvalidParameter(
@@ -210,9 +208,8 @@ class Addresses:
         writer = csv.writer(text, lineterminator="\n")
         added = list(zip(tokens, codes, links, strict=True)) if links else [(token,) for token in tokens]
         writer.writerow([*self.columns, *_OWN[: len(added[0])]])
-        writer.writerows(
-            [*row, *more] for row, more in zip(self.rows or [()] * len(added), added, strict=True)
-        )
+        rows = self.rows or [()] * len(added)
+        writer.writerows([*row, *more] for row, more in zip(rows, added, strict=True))
         return text.getvalue()
 
     def languages(self, usual: str) -> list[str]:
@@ -255,9 +252,8 @@ class Letter:
         """
         known = {name.casefold(): name for name in columns}
         naming = [f"{{{known[column]}}}" for column in _NAMING if column in known]
-        placing = [
-            " ".join(f"{{{known[column]}}}" for column in line if column in known) for line in _PLACING
-        ]
+        lines = ([f"{{{known[column]}}}" for column in line if column in known] for line in _PLACING)
+        placing = [" ".join(line) for line in lines]
         said = TEXTS[language]
         without_braces = str.maketrans("{}", "()")  # braces of a title are no placeholders
         blocks = [
@@ -343,9 +339,8 @@ def write_page(
         picture = code.svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None, light="#fff")
         letter = letters[position] if len(letters) > 1 else letters[0]
         values = dict(people.person(position)) | {"link": link, "code": token, "survey": address}
-        parts.append(
-            f'<article class="one" lang="{letter.language}">{letter.fill(values)}{picture}</article>'
-        )
+        content = f"{letter.fill(values)}{picture}"
+        parts.append(f'<article class="one" lang="{letter.language}">{content}</article>')
         if progress is not None:
             progress(position + 1, len(tokens))
     return _PAGE.substitute(

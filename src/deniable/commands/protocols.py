@@ -68,14 +68,8 @@ def list_protocols(k: int, epsilon: float, n: int, out: Sequence[Path], as_json:
 def _find_facts(
     protocol: Protocol | OrderedProtocol | RepeatedProtocol, k: int, epsilon: float, n: int
 ) -> _Facts:
-    facts: _Facts = {
-        "protocol": protocol.name,
-        "title": protocol.title,
-        "k": k,
-        "epsilon": epsilon,
-        "n": n,
-        "baseline": 1 / max(k, 1),
-    }
+    facts: _Facts = {"protocol": protocol.name, "title": protocol.title, "k": k, "epsilon": epsilon}
+    facts |= {"n": n, "baseline": 1 / max(k, 1)}
     known = dict.fromkeys(("p", "q", "loss", "variance", "error", "success", "report_bytes", "refused"))
     after = {"per": "any two values", "unit_loss": None}
     if isinstance(protocol, OrderedProtocol):

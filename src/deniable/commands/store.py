@@ -17,10 +17,6 @@ from deniable.formatting import format_count
 if TYPE_CHECKING:
     from deniable.collect.schedule import Round
 
-_which = click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
-_round = click.option("--round", "number", type=ROUND, help="The round.")
-
-
 _LOG_STAYS = (
     "sweeps clear the tables but not the log of the database, which has the order of all reports, and with "
     "plain invitations which one let a report in; the warnings say why it stays"
@@ -99,8 +95,8 @@ def _describe_order(name: str, plans: Sequence[str], rounds: Sequence[tuple[str,
 
 @manage_store.command("scrub")
 @store_option
-@_which
-@_round
+@click.argument("plan_file", metavar="[PLAN]", type=FILE, required=False)
+@click.option("--round", "number", type=ROUND, help="The round.")
 @click.option("--yes", is_flag=True, help="Confirm the deletion.")
 @click.option("--unfound", is_flag=True, help="Delete text, too, that nobody has searched yet.")
 def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: bool, unfound: bool) -> None:

@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE
-from deniable.formatting import format_nanos, format_nats
+from deniable.formatting import format_nanos, format_nats, keep_finite
 
 if TYPE_CHECKING:
     from deniable.plan.texts import Texts
@@ -42,14 +42,16 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             f"{plan.name} is refused: it {lost} per record{changing}, more than the cap of {cap:g}"
         )
     if as_json:
-        again = None if loss.repeated is None else _finite(asdict(loss.repeated))
+        again = None  # for losses without a bound as well, as a plan states them
+        if loss.repeated is not None:
+            again = {name: keep_finite(figure) for name, figure in asdict(loss.repeated).items()}
         facts = {
             "plan": read.id,
             "loss_record": loss.record,
             "loss_attribute": loss.attribute,
             "protects": read.protection.level,
             "best_pick": read.protection.guess,
-            "loss_counted": loss.counted if math.isfinite(loss.counted) else None,
+            "loss_counted": keep_finite(loss.counted),
             "repeated": again,
             "cap": cap,
         }
@@ -127,8 +129,3 @@ def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             )
         elif name not in ("language", "pages"):
             yield name.replace("_", " "), text
-
-
-def _finite(losses: dict[str, float]) -> dict[str, float | None]:
-    """Losses as a plan states them: null where there is no bound."""
-    return {name: None if math.isinf(loss) else loss for name, loss in losses.items()}

@@ -101,12 +101,9 @@ def _check_apart(draft: Draft, text: str, folder: Path) -> Checked | None:
     field = next((key for key in _TABLES if key in draft.study), None)
     if field is None:
         return None
-    study = _make_study(_without_tables(draft), folder)
+    rest = {key: value for key, value in draft.study.items() if key not in _TABLES}
+    study = _make_study(replace(draft, study=rest), folder)
     return Checked(study, (Problem(text, None, field),)) if isinstance(study, Study) else None
-
-
-def _without_tables(draft: Draft) -> Draft:
-    return replace(draft, study={key: value for key, value in draft.study.items() if key not in _TABLES})
 
 
 def _check_names(questions: Sequence[Question]) -> list[Problem]:
@@ -226,13 +223,8 @@ def _locate(text: str, i: int, question: Question) -> Problem:
     listed = next((key for key in _LISTED if key in question.keys), None)
     fields = (*question.keys, *(_FIELDS if listed is None else ()))
     field = _first_named(text.replace(name, "") if len(name) > 3 else text, fields)
-    for before in (
-        f"attributes.{name}: ",
-        f"attributes.{name}.",
-        f"attributes.{name} ",
-        f"{name!r}: ",
-        f"'attributes.{name}': ",
-    ):
+    section = f"attributes.{name}"
+    for before in (f"{section}: ", f"{section}.", f"{section} ", f"{name!r}: ", f"'{section}': "):
         text = text.removeprefix(before)
     if text.startswith("has no "):
         text = f"this {text}"

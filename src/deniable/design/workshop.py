@@ -122,13 +122,11 @@ class Workshop:
             written = draft.write(_readable(text))
             if people is not None:
                 written = note_people(written, _checked_people(people), self.file.name)
-            with replacing(self.file, private=self._is_private()) as temporary:
+            # what nobody else may read stays so
+            is_private = self.file.exists() and not self.file.stat().st_mode & 0o077
+            with replacing(self.file, private=is_private) as temporary:
                 temporary.write_text(written, encoding="utf-8", newline="")
         return {"version": _version(written), "text": written}
-
-    def _is_private(self) -> bool:
-        """Whether nobody else may read the file that is there."""
-        return self.file.exists() and not self.file.stat().st_mode & 0o077
 
     def _text(self) -> str | None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -186,11 +186,12 @@ class Discovery(Printed):
         def column(name: str, kind: type[np.generic] = np.float64) -> Any:
             return np.array([row[name] for row in rows], dtype=kind)
 
-        shares: Iterator[Any] = map(column, ("share", "low", "high", "low_at_once", "high_at_once"))
+        names = tuple(str(row["value"]) for row in rows)
+        columns = [column(name) for name in ("share", "low", "high", "low_at_once", "high_at_once")]
+        columns.append(column("count", np.int64))
         numbers: list[Any] = [int(data[name]) for name in ("reports", "people", "candidates", "hidden")]
         numbers += [float(data["limit"]), float(data["alpha"]), int(data["least"])]
-        names = tuple(str(row["value"]) for row in rows)
-        discovery = Discovery(names, *shares, column("count", np.int64), *numbers)
+        discovery = Discovery(names, *columns, *numbers)
         return replace(discovery, notes=tuple(map(str, data["sentences"][len(discovery.sentences) :])))
 
     def plot(self) -> Figure:

@@ -54,10 +54,9 @@ def warn_limit(document: PlanDocument) -> str | None:
             f"raise it for them. {_advise_rounds(document)}"
         )
     worst = " in the worst case" if stated.metric else ""
-    return (
-        f"{refuses} a report gives away{worst}. You cannot raise it for them. "
-        f"{_remedy(document)}{advise_accepted(find_accepted(document, DEFAULT_CAP))}"
-    )
+    accepted = ", and ".join(map(str, find_accepted(document, DEFAULT_CAP)[:_MOST_NAMED]))
+    advice = f" Devices accept an epsilon of up to {accepted}." if accepted else ""
+    return f"{refuses} a report gives away{worst}. You cannot raise it for them. {_remedy(document)}{advice}"
 
 
 def _advise_rounds(document: PlanDocument) -> str:
@@ -183,13 +182,6 @@ def _make(attribute: Attribute, loss: float) -> tuple[float, MetricMechanism]:
     mechanism = metric_mechanism(replace(domain, privacy="metric", epsilon=epsilon), attribute.name)
     assert mechanism is not None
     return epsilon, mechanism
-
-
-def advise_accepted(accepted: Sequence[Accepted]) -> str:
-    """In a sentence; empty where there is nothing to advise."""
-    if not accepted:
-        return ""
-    return f" Devices accept an epsilon of up to {', and '.join(map(str, accepted[:_MOST_NAMED]))}."
 
 
 def _round_down(epsilon: float) -> float:

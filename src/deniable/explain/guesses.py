@@ -693,22 +693,14 @@ def explain_pools(document: PlanDocument) -> list[str]:
     for attribute, part in document.pairs:
         mechanism = part.one_round
         if isinstance(mechanism, Pooled) and not attribute.domain.is_level:
-            pool = mechanism.pool
+            pool, ratio = mechanism.pool, compare_variances(mechanism)
+            more = "no" if ratio <= 1 else _format_percent_up(ratio - 1)
             sentences.append(
                 f"{attribute.name!r} is hashed by one of {pool.size:,} public functions, and its reports are "
                 f"counted by function and bucket: {format_count(pool.cells, 'number')}, however many people "
-                f"answer. {_compare_people(mechanism)}"
+                f"answer. It takes {more} more people than with functions that devices draw themselves."
             )
     return sentences
-
-
-def _compare_people(mechanism: Pooled) -> str:
-    """How many more people it takes than functions that every device draws itself, by both laws."""
-    ratio = compare_variances(mechanism)
-    than = "than with functions that devices draw themselves"
-    if ratio <= 1:
-        return f"It takes no more people {than}."
-    return f"It takes {_format_percent_up(ratio - 1)} more people {than}."
 
 
 def compare_variances(mechanism: Pooled) -> float:

@@ -121,9 +121,7 @@ def _check_inside(domain: Range, name: str, low: object, high: object) -> None:
                 f"{name!r} has an open end, and {_write_end(stated)} is beyond it, where nothing is "
                 "known; leave an end out, for all who are beyond"
             )
-    nobody_above = not domain.open_high and first >= domain.k
-    nobody_below = not domain.open_low and last <= 0
-    if nobody_above or nobody_below:
+    if (not domain.open_high and first >= domain.k) or (not domain.open_low and last <= 0):
         raise InvalidParameter(
             f"the range {RangeQuery(low, high)} is outside {name!r} ({domain}), so that nobody is in it"
         )

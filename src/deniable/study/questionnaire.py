@@ -136,9 +136,8 @@ def list_attributes(
             add(Attribute(name, question, "refuse", Condition(answered, ("yes",))))
         else:
             add(Attribute(name, question, policy, condition))
-    check_questions(
-        list(attributes.values()), {name: list_extras(attribute) for name, attribute in attributes.items()}
-    )
+    extras = {name: list_extras(attribute) for name, attribute in attributes.items()}
+    check_questions(list(attributes.values()), extras)
     return attributes
 
 
