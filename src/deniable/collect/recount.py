@@ -67,9 +67,8 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
     remaining = dict.fromkeys(_rounds_with_reports(database))
     for known in plans:
         totals = add_tallies(database, known)
-        numbers = database.run(
-            "SELECT number, scrubbed FROM rounds WHERE plan = ? ORDER BY number", known.key
-        )
+        sql = "SELECT number, scrubbed FROM rounds WHERE plan = ? ORDER BY number"
+        numbers = database.run(sql, known.key)
         for number, scrubbed in numbers:
             remaining.pop((known.key, number), None)
             where = f"plan {known.plan.id[:12]}, round {number}"
@@ -140,16 +139,10 @@ def scrub(database: Database, known: Known, number: int, after: bytes) -> bytes 
     [(before,)] = database.run("SELECT scrubbed FROM rounds WHERE plan = ? AND number = ?", known.key, number)
     gone = known.sums.read(before) + known.count(known.wire.reports([body for _, body in block]))
     for table in TABLES:
-        database.run(
-            f"UPDATE {table} SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?",
-            *(known.key, number, after, last),
-        )
-    database.run(
-        "UPDATE rounds SET scrubbed = ? WHERE plan = ? AND number = ?",
-        known.sums.write(gone),
-        known.key,
-        number,
-    )
+        sql = f"UPDATE {table} SET body = NULL WHERE plan = ? AND round = ? AND id > ? AND id <= ?"
+        database.run(sql, known.key, number, after, last)
+    sql = "UPDATE rounds SET scrubbed = ? WHERE plan = ? AND number = ?"
+    database.run(sql, known.sums.write(gone), known.key, number)
     return last
 
 

@@ -112,9 +112,9 @@ def _estimate(query: _Query) -> Estimates:
     rows = _write_row(
         Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
     )
-    lists = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
-    smoothing = {"refused": about["refused"], "smoothable": list_smoothable(result.numbers)}
-    return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists, **smoothing)
+    lists: dict[str, Any] = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
+    lists |= {"refused": about["refused"], "smoothable": list_smoothable(result.numbers)}
+    return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists)
 
 
 def between(

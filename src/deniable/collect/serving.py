@@ -285,10 +285,8 @@ def _find_ambiguity(version: str, url: bytes, headers: list[tuple[bytes, bytes]]
     coding = values.get(b"transfer-encoding")
     if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
         return "The only transfer encoding is 'chunked', in HTTP/1.1."
-    if (
-        not url.startswith((b"/", b"*"))
-        and url.lower().partition(b"://")[2].partition(b"/")[0] != (host or b"").lower()
-    ):
+    authority = url.lower().partition(b"://")[2].partition(b"/")[0]
+    if not url.startswith((b"/", b"*")) and authority != (host or b"").lower():
         return "The address of the request names another host than its header."
     return None
 

@@ -121,17 +121,15 @@ class Sqlite(Database):
         return {values[int(position)] for position in positions.split(",")} if positions else set()
 
     def use_invitations(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
-        self.many(
-            "DELETE FROM invitations WHERE plan = ? AND hash = ?", [(plan, hashed) for hashed in hashes]
-        )
+        sql = "DELETE FROM invitations WHERE plan = ? AND hash = ?"
+        self.many(sql, [(plan, hashed) for hashed in hashes])
         return set(hashes)  # they were there, and nobody else writes
 
     def use_tickets(self, plan: int, hashes: Sequence[bytes]) -> set[bytes]:
         there = self.present("tickets", {"plan": plan}, "hash", hashes)
         new = set(hashes) - there
-        self.many(
-            "INSERT INTO tickets (plan, hash) VALUES (?, ?)", [(plan, hashed) for hashed in sorted(new)]
-        )
+        sql = "INSERT INTO tickets (plan, hash) VALUES (?, ?)"
+        self.many(sql, [(plan, hashed) for hashed in sorted(new)])
         return new
 
     def lock_plan(self, plan: int, shared: bool, sql: str) -> list[Any]:

@@ -13,7 +13,7 @@ import click
 
 from deniable.commands.shared import console
 from deniable.commands.shared.options import PORT, SEED, whole_from
-from deniable.errors import DeniableError, suggest_install
+from deniable.commands.shared.stores import suggest_extra
 
 if TYPE_CHECKING:
     from deniable.demo import Comparison
@@ -45,13 +45,9 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
     A collector starts, simulated people answer over HTTP, and the estimates are compared with the truth. The
     reports are kept in a temporary folder, which is deleted at the end.
     """
-    try:
+    with suggest_extra():
         from deniable import demo
         from deniable.collect.reading import fetch_tallies
-    except ModuleNotFoundError as problem:
-        raise DeniableError(
-            f"this needs {problem.name}, which is not installed: {suggest_install('serve')}"
-        ) from None
     plan = demo.make_plan(people)
     crowd = demo.make_people(people, seed)
     with ExitStack() as stack:
@@ -73,17 +69,11 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
             console.note("the collector goes on; Ctrl+C ends it")
             collector.wait()
     if not keep:
+        chosen = f" --people {people}" if people != _PEOPLE else ""
+        chosen += f" --seed {seed}" if seed != _SEED else ""
         console.note(
-            "the collector has ended, and its links with it; to look around: "
-            f"{_format_command(people, seed)} --keep"
+            f"the collector has ended, and its links with it; to look around: deniable demo{chosen} --keep"
         )
-
-
-def _format_command(people: int, seed: int) -> str:
-    """The command of this demo, as it is typed."""
-    chosen = [f"--people {people}"] if people != _PEOPLE else []
-    chosen += [f"--seed {seed}"] if seed != _SEED else []
-    return " ".join(["deniable demo", *chosen])
 
 
 def _print_rows(rows: Sequence[Comparison], loss: float, n: int, in_python: int, in_node: int) -> None:

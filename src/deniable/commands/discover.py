@@ -104,7 +104,6 @@ def _ask_collector(
     plan: Plan, source: str, number: int | None, query: Query, token: str | None, show: Show
 ) -> Discovery:
     """What a collector finds at its address, or this process in its store."""
-
     if token is not None:
         from deniable.collect.reading import fetch_discovery
 

@@ -222,12 +222,9 @@ def _merge_questions(document: Any, questions: Sequence[Question]) -> None:
 
 def _becomes_section(section: Any, question: Question) -> bool:
     """Whether a bare list gets more keys than its values."""
-    is_bare = (
-        question.was is not None
-        and question.was in section
-        and not isinstance(section[question.was], Mapping)
-    )
-    return is_bare and set(question.keys) != {"values"}
+    if question.was is None or question.was not in section:
+        return False
+    return not isinstance(section[question.was], Mapping) and set(question.keys) != {"values"}
 
 
 def _sort_questions(section: Any, questions: Sequence[Question], there: Sequence[str]) -> None:

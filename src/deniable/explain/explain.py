@@ -197,9 +197,8 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         else list_readings(attribute.domain, part.k, attribute.turnout, _find_share(document, attribute))
         for attribute, part in document.pairs
     ]
-    row = Considered.of(
-        mechanism, mechanism.acronym, protocols, document.people, Objective(), names=names, readings=readings
-    )
+    made = mechanism, mechanism.acronym, protocols, document.people
+    row = Considered.of(*made, Objective(), names=names, readings=readings)
     return anticipate_levels(document.attributes, replace(row, per=per))
 
 

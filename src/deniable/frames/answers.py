@@ -168,21 +168,15 @@ def _columns_of_frame(table: object, names: Sequence[str]) -> list[Any]:
 def _frame(table: object) -> Any:
     import narwhals as nw
 
-    if (
-        hasattr(table, "to_batches") is False
-        and hasattr(table, "to_struct_array")
-        and hasattr(table, "schema")
-    ):
+    is_batch = hasattr(table, "to_struct_array") and hasattr(table, "schema")
+    if is_batch and not hasattr(table, "to_batches"):
         import pyarrow as pa
 
         table = pa.Table.from_batches([table])
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        hint = (
-            "collect it first"
-            if hasattr(table, "collect")
-            else "give a dataframe, a dictionary or a list of dictionaries"
-        )
+        hint = "give a dataframe, a dictionary or a list of dictionaries"
+        hint = "collect it first" if hasattr(table, "collect") else hint
         raise InvalidValue(f"{type(table).__name__} is not a table that can be read; {hint}")
     return frame
 

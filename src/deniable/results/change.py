@@ -283,7 +283,8 @@ def _compare(rounds: _TwoRounds, name: str, people: People | None, combine: _Com
         reach = normal_quantile(rounds[0].level) * stderr
         errors = _Errors(stderr, difference - reach, difference + reach)
     find_shown = partial(_show_shares, rounds, "shares", name)
-    return replace(_describe(_labels(later), before, after, errors), find_shown=find_shown)
+    labels = _labels(later)
+    return AttributeChange(labels, before.value, after.value, *errors, find_shown=find_shown)
 
 
 def _compare_groups(rounds: _TwoRounds, combine: _Combine) -> dict[str, AttributeChange]:
@@ -294,23 +295,18 @@ def _compare_groups(rounds: _TwoRounds, combine: _Combine) -> dict[str, Attribut
         before, after = (_Numbers(*read_columns(summaries)) for summaries in shares)
         find_shown = partial(_show_shares, rounds, "group_shares", name)
         errors = combine(before, after)
-        described = _describe(labels, before, after, errors)
-        changes[name] = replace(described, kind="group", find_shown=find_shown)
+        changes[name] = AttributeChange(
+            labels, before.value, after.value, *errors, kind="group", find_shown=find_shown
+        )
     return changes
 
 
 def _compare_means(rounds: _TwoRounds, name: str, combine: _Combine) -> AttributeChange:
     before, after = (_Numbers(*read_columns([findings.unbiased_means[name]])) for findings in rounds)
     least, most = possible_mean(rounds[1].estimates, name)
-    find_shown, errors = partial(_show_means, rounds, name), combine(before, after)
-    described = _describe((MEAN,), before, after, errors)
-    return replace(described, kind=MEAN, find_shown=find_shown, reach=most - least)
-
-
-def _describe(
-    labels: tuple[str, ...], earlier: _Numbers, later: _Numbers, errors: _Errors
-) -> AttributeChange:
-    return AttributeChange(labels, earlier.value, later.value, errors.stderr, errors.low, errors.high)
+    find_shown, reach = partial(_show_means, rounds, name), most - least
+    numbers = before.value, after.value, *combine(before, after)
+    return AttributeChange((MEAN,), *numbers, kind=MEAN, find_shown=find_shown, reach=reach)
 
 
 def _show_shares(rounds: _TwoRounds, field_name: str, name: str) -> tuple[Floats, Floats]:

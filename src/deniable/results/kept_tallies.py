@@ -414,13 +414,9 @@ def _name_source(path: Path, source: str | Path) -> str:
     """What tells a source from others: an address without its password, or a folder as it is found from the
     file of tallies, so that both can be moved together.
     """
-    if is_address(source):
-        database = find_duckdb(source)
-        if database is None:
-            return hide_password(str(source))
-        folder = database
-    else:
-        folder = _find_root(source)
+    folder = find_duckdb(source) if is_address(source) else _find_root(source)
+    if folder is None:
+        return hide_password(str(source))
     try:
         return Path(os.path.relpath(folder.resolve(), path.resolve().parent)).as_posix()
     except ValueError:  # on Windows, another drive

@@ -53,9 +53,8 @@ def write_text(
         limit = "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
         lines += ["", f"{question}, {limit}: who chose each", *_share_lines(rows, unbiased)]
         wide = _width_of(rows)
-        lines += (
-            [] if unbiased else [f"{'noise':>{wide}} {text}" for text in _option_noise(findings, options)]
-        )
+        noise = [] if unbiased else _option_noise(findings, options)
+        lines += [f"{'noise':>{wide}} {text}" for text in noise]
         lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(findings, options)]
         for people, mine in _option_answers(findings, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
@@ -64,12 +63,11 @@ def write_text(
         grouped = name in findings.groups and (not bins or name in findings.leveled)
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
         if name in findings.leveled:
-            more = (
-                "--range 10:20 shows any range" if shell else f"result.range({name!r}, ...) reads any range"
-            )
-        counted = (
-            f": {estimates[name].k:,} values in {format_count(len(rows), 'group')}; {more}" if grouped else ""
-        )
+            in_python = f"result.range({name!r}, ...) reads any range"
+            more = "--range 10:20 shows any range" if shell else in_python
+        counted = ""
+        if grouped:
+            counted = f": {estimates[name].k:,} values in {format_count(len(rows), 'group')}; {more}"
         phrase = _phrase(findings, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
         title = f"{name} ({count_reports(findings, name)}), {phrase}{counted}"
@@ -191,9 +189,8 @@ def _share_lines(rows: Sequence[Mapping[str, Any]], unbiased: bool) -> list[str]
     lines = [f"{'value':>{wide}}" + "".join(f"{name:>11}" for name in columns.values())]
     for row in rows:
         noisy = row["noisy"] and not unbiased
-        cells = (
-            f"{'-':>11}" if noisy and column in _POINTS else _format_cell(row[column]) for column in columns
-        )
+        hidden = _POINTS if noisy else ()
+        cells = (f"{'-':>11}" if name in hidden else _format_cell(row[name]) for name in columns)
         moved_from = None if unbiased else row.get(MOVED)
         note = "" if moved_from is None else f"  {describe_move(moved_from)}"
         if noisy:
@@ -226,16 +223,11 @@ def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, s
         lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}{moved}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
-    lines += [
-        (
-            name_quantile(share),
-            f"{_format_summary(item, findings.is_wide(name, item) and not unbiased)}{whose}",
-        )
-        for share, item in findings.all_quantiles.get(name, {}).items()
-    ]
-    for row in findings.rows.ranges:
-        if row["attribute"] == name:
-            lines.append((row["value"], f"{_format_share(row, unbiased)}{whose}"))
+    for share, item in findings.all_quantiles.get(name, {}).items():
+        noisy = findings.is_wide(name, item) and not unbiased
+        lines.append((name_quantile(share), f"{_format_summary(item, noisy)}{whose}"))
+    ranges = [row for row in findings.rows.ranges if row["attribute"] == name]
+    lines += [(row["value"], f"{_format_share(row, unbiased)}{whose}") for row in ranges]
     if name in findings.leveled and findings.estimates.ranges[name].few:
         lines.append(("few reports", findings.estimates.ranges[name].few))
     for of, likely in findings.likelihoods:
@@ -249,13 +241,8 @@ def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, s
     unexplained = findings.find_unexplained()
     if name in unexplained:
         value, share = unexplained[name]
-        lines.append(
-            (
-                "fake reports",
-                f"at least {format_percent(share)} of all reports must have been made up to explain "
-                f"{value!r}; there may be more",
-            )
-        )
+        least = f"at least {format_percent(share)} of all reports must have been made up to explain"
+        lines.append(("fake reports", f"{least} {value!r}; there may be more"))
     if not unbiased:
         lines += [("noise", str(item)) for item in findings.noise if item.attribute == name]
     if name in findings.fits and findings.fits[name].is_bad:
@@ -323,9 +310,8 @@ def _format_summary(summary: Summary, noisy: bool) -> str:
     """A number and where the true one is; only the latter if it is too noisy to read."""
     within = f", and {describe_bins(summary.within)}" if summary.within else ""
     digits = _count_digits(summary.stderr)
-    value, low, high = (
-        _format_number(number, digits) for number in (summary.value, summary.low, summary.high)
-    )
+    ends = (_format_number(number, digits) for number in (summary.value, summary.low, summary.high))
+    value, low, high = ends
     return f"{NOISY if noisy else value}, from {low} to {high}{within}"
 
 

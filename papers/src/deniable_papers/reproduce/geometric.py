@@ -18,6 +18,7 @@ from deniable_papers.experiment import (
     ask_names,
     ask_numbers,
 )
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies import geometric
 from deniable_papers.studies.geometric import ChannelPoint
 from deniable_papers.studies.plot.geometric import geometric_plot
@@ -32,7 +33,7 @@ def _list_reasons(rows: Sequence[ChannelPoint]) -> dict[str, int]:
 
 
 def _format_error(mean: float | None, stderr: float | None) -> str:
-    return "-" if mean is None else console.with_error(mean, stderr)
+    return "-" if mean is None else with_error(mean, stderr)
 
 
 def _list_tables(rows: Sequence[ChannelPoint], asked: Asked) -> list[Table]:

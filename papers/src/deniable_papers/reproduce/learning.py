@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deniable.commands.shared import console
 from deniable.formatting import format_count
 from deniable_papers.experiment import DIFFERS, Asked, Column, Experiment, Shown, Size, Table, ask_names
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies.applications import learning
 from deniable_papers.studies.applications.learning import LearningPoint
 from deniable_papers.studies.plot.learning import plot_learning
@@ -16,7 +16,7 @@ _MARGIN = "1.5 standard deviations, and 2.6 where there is one run: chance alone
 
 
 def _show_accuracy(row: LearningPoint) -> str:
-    return console.with_error(row.accuracy, row.stderr) if row.stderr else f"{row.accuracy:.4f}"
+    return with_error(row.accuracy, row.stderr) if row.stderr else f"{row.accuracy:.4f}"
 
 
 def _show_advantage(row: LearningPoint) -> str:

@@ -3,6 +3,7 @@
 from deniable.commands.shared import console
 from deniable.formatting import format_count, format_up
 from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_epsilons, ask_names
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies.applications import mobility
 from deniable_papers.studies.plot.mobility import plot_mobility
 
@@ -14,7 +15,7 @@ _COLUMNS = (
     ("claimed", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}"),
     ("loss, worst", lambda row: "no bound" if row.loss is None else format_up(row.loss)),
     ("mean", lambda row: console.short(row.loss_mean)),
-    ("error", lambda row: console.with_error(row.rmse, row.stderr)),
+    ("error", lambda row: with_error(row.rmse, row.stderr)),
     ("stated", lambda row: console.short(row.stated)),
     ("paper", lambda row: console.short(row.paper)),
     ("", lambda row: DIFFERS if row.differs or row.differs_from_paper else ""),

@@ -1,6 +1,5 @@
 """Shows the error of protocols beside the success of attacks."""
 
-from deniable.commands.shared import console
 from deniable_papers import data
 from deniable_papers.experiment import (
     Column,
@@ -12,6 +11,7 @@ from deniable_papers.experiment import (
     ask_people,
 )
 from deniable_papers.reproduce.points import ACCURACY, QUICK, list_notes, list_points, warn_if_fewer
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies import tradeoffs
 from deniable_papers.studies.plot.risks import tradeoffs_plot
 
@@ -20,7 +20,7 @@ _COLUMNS: tuple[Column, ...] = (
     ("epsilon", lambda row: f"{row.epsilon:g}"),
     ("attack", lambda row: row.attack),
     *ACCURACY,
-    ("MSE", lambda row: "" if row.mse is None else console.with_error(row.mse, row.mse_stderr or None)),
+    ("MSE", lambda row: "" if row.mse is None else with_error(row.mse, row.mse_stderr or None)),
     ("true loss", lambda row: "" if row.loss is None else f"{row.loss:.4f}"),
     ("nothing beats it", lambda row: "yes" if row.pareto else ""),
 )

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from deniable.commands.shared import console
 from deniable.formatting import format_count
 from deniable_papers.experiment import DIFFERS, Column, Table
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies.stated import UNITS, StatedPoint
 
 
 def _format_value(row: StatedPoint) -> str:
-    return console.with_error(row.value, row.stderr) if row.stderr else console.short(row.value)
+    return with_error(row.value, row.stderr) if row.stderr else console.short(row.value)
 
 
 _COLUMNS: tuple[Column, ...] = (

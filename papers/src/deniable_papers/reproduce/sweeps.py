@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from deniable.commands.shared import console
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable_papers import data
 from deniable_papers.experiment import Asked, Column, Size, ask_names, ask_people
+from deniable_papers.simulate.measure import with_error
 
 if TYPE_CHECKING:
     from deniable_papers.data import Dataset
@@ -82,7 +82,7 @@ def show_error(name: str) -> Callable[[Any], str]:
         if row.refused is not None:
             return "refused" if name == "mse_avg" else ""
         mean = getattr(row, name)
-        return "" if mean is None else console.with_error(mean, getattr(row, f"{name}_stderr"))
+        return "" if mean is None else with_error(mean, getattr(row, f"{name}_stderr"))
 
     return show
 

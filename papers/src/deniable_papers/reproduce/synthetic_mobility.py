@@ -3,6 +3,7 @@
 from deniable.commands.shared import console
 from deniable.formatting import format_count, format_up
 from deniable_papers.experiment import DIFFERS, Experiment, Shown, Table, ask_epsilons, ask_names
+from deniable_papers.simulate.measure import with_error
 from deniable_papers.studies.applications import synthetic_mobility as study
 from deniable_papers.studies.plot.synthetic_mobility import plot_synthetic
 
@@ -11,7 +12,7 @@ _COLUMNS = (
     ("noise", lambda row: row.noise),
     ("epsilon", lambda row: "" if row.epsilon is None else f"{row.epsilon:g}"),
     ("loss", lambda row: "no bound" if row.loss is None else format_up(row.loss)),
-    ("tv", lambda row: console.with_error(row.tv, row.stderr)),
+    ("tv", lambda row: with_error(row.tv, row.stderr)),
     ("stated", lambda row: console.short(row.stated)),
     ("mre", lambda row: f"{row.mre:.2g}"),
     ("paper", lambda row: "" if row.published_mre is None else f"about {row.published_mre:.0%}"),

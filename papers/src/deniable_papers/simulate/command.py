@@ -17,7 +17,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.estimate.consistency import NAMES as STEPS
 from deniable.formatting import format_percent
 from deniable.mechanisms import PROTOCOLS
-from deniable_papers.simulate.measure import SweepCell, sweep
+from deniable_papers.simulate.measure import SweepCell, sweep, with_error
 from deniable_papers.simulate.population import POPULATIONS, Population, named_population, read_column
 
 _FEW = ("grr", "oue", "olh", "ss", "hr")
@@ -130,7 +130,7 @@ def run_sweep(request: SimulateRequest) -> None:
 
 
 _MEASURED: dict[str, Callable[[SweepCell], str]] = {
-    "mse": lambda row: console.with_error(row.metrics["mse"].mean, row.metrics["mse"].stderr),
+    "mse": lambda row: with_error(row.metrics["mse"].mean, row.metrics["mse"].stderr),
     "expected mse": lambda row: short(row.expected_mse),
     "coverage": lambda row: format_percent(row.metrics["coverage"].mean),
     "best guess": lambda row: format_percent(row.success),

@@ -17,6 +17,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
 from deniable.estimate.consistency import NAMES as STEPS
 from deniable.exact import positive_epsilon, whole_number
+from deniable.formatting import format_digits
 from deniable.mechanisms import PROTOCOLS, Protocol, SetMechanism
 from deniable.metric import MetricMechanism, OrderedProtocol
 from deniable.randomness.simulated import numbers_from
@@ -25,6 +26,12 @@ from deniable_papers.distances import METRICS
 from deniable_papers.simulate.distanced import DISTANCED
 from deniable_papers.simulate.drawn import draw_tally, is_drawn_directly
 from deniable_papers.simulate.population import Population, checked_people, checked_size
+
+
+def with_error(mean: float, stderr: float | None) -> str:
+    """A measured number and its standard error, where there is one."""
+    written = format_digits(mean, 3)
+    return written if stderr is None else f"{written} +- {format_digits(stderr, 1)}"
 
 
 @final

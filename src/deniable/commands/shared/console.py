@@ -193,8 +193,3 @@ def refuse_if_all_refused(reasons: Sequence[str | None]) -> None:
 def short(number: float | None) -> str:
     """Three digits; nothing where there is no number."""
     return "" if number is None else format_digits(number, 3)
-
-
-def with_error(mean: float, stderr: float | None) -> str:
-    """A measured number and its standard error, where there is one."""
-    return short(mean) if stderr is None else f"{format_digits(mean, 3)} +- {format_digits(stderr, 1)}"

@@ -108,12 +108,8 @@ def whole(text: str, least: int | None = None, most: int = 10**18) -> int:
         number = Decimal(ungroup(text))
     except InvalidOperation:
         number = Decimal("NaN")
-    if (
-        not number.is_finite()
-        or number.adjusted() > 18
-        or number != number.to_integral_value()
-        or number > most
-    ):
+    is_whole = number.is_finite() and number.adjusted() <= 18 and number == number.to_integral_value()
+    if not is_whole or number > most:
         power = len(str(most)) - 1
         if power < 4 or most != 10**power:  # how large numbers are written is no help then
             raise click.BadParameter(

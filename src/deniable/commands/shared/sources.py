@@ -55,12 +55,8 @@ def find_source(reports: Path | None, source: Source | None) -> Source | None:
     from deniable.engines.databases import hide_password, is_address
 
     for address in source if isinstance(source, tuple) else ():
-        if (
-            "://" in address
-            or address.startswith(_COLLECTORS)
-            or address.endswith(".json")
-            or is_address(address)
-        ):
+        is_other = "://" in address or address.startswith(_COLLECTORS) or address.endswith(".json")
+        if is_other or is_address(address):
             raise InvalidParameter(
                 "several --from are files of reports, which are counted together, got "
                 f"{hide_password(address)}; ask collectors, databases and files of tallies one at a time"
