@@ -99,10 +99,14 @@ def _post(message: Message) -> Response:
     The limit of a socket is one for each piece that arrives. So a collector that sends a byte now and then
     would hold a device for ever. A thread of its own posts, and is left alone when the time is over.
     """
+    import http.client
     import threading
+    from urllib.parse import urlsplit
 
     outcome: list[Response | Exception] = []
-    connection = _connect(message)
+    parts = urlsplit(message.url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=message.timeout)
 
     def post() -> None:
         try:
@@ -119,16 +123,6 @@ def _post(message: Message) -> Response:
     if isinstance(outcome[0], Exception):
         raise outcome[0]
     return outcome[0]
-
-
-def _connect(message: Message) -> HTTPConnection:
-    """The connection that a message takes, which is not open yet."""
-    import http.client
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(message.url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    return kind(parts.hostname or "", parts.port, timeout=message.timeout)
 
 
 def _cut(connection: HTTPConnection) -> None:

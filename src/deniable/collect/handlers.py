@@ -98,10 +98,8 @@ class Handlers:
         async def guarded(request: Request) -> Response:
             access = await self._find_access(request.headers.get("authorization", ""))
             if access.role not in operation.roles:
-                raise Refusal(
-                    "role",
-                    f"The token of {access.name} ({access.role}) does not allow this; ask an operator.",
-                )
+                whose = f"The token of {access.name} ({access.role})"
+                raise Refusal("role", f"{whose} does not allow this; ask an operator.")
             request.state.access = access
             return await handler(request)
 
@@ -249,9 +247,8 @@ class Handlers:
         _read_choice(request, "format", ("parquet",))
         results.require_pyarrow()
         results.enough(await self._read(self._store.tallies, served.plan.id, number), self._minimum)
-        await self._read(
-            self._store.access.log, _actor(request), "exported reports", served.plan.id, f"round {number}"
-        )
+        action = "exported reports", served.plan.id, f"round {number}"
+        await self._read(self._store.access.log, _actor(request), *action)
         folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
         path = Path(folder.name) / "reports.parquet"
         blocks = discovery.read_blocks(self._store, served.plan, number)
@@ -262,13 +259,8 @@ class Handlers:
             folder.cleanup()
             raise
         name = f"reports-{served.plan.id[:12]}-{number}.parquet"
-        return FileResponse(
-            path,
-            media_type=PARQUET,
-            filename=name,
-            headers=_UNSTORED,
-            background=BackgroundTask(folder.cleanup),
-        )
+        end = BackgroundTask(folder.cleanup)
+        return FileResponse(path, media_type=PARQUET, filename=name, headers=_UNSTORED, background=end)
 
     async def show_limits(self, request: Request) -> Response:
         served = self._plan(request)
@@ -284,13 +276,11 @@ class Handlers:
         name = request.query_params.get("name")
         question = (await self._read(find_question, served.plan.document, name)).name
         query = Query(question, sought.words, sought.alpha, sought.least)
+        find = partial(discovery.find_values, self._store, served.plan, number, query, _actor(request))
         async with self._finding:  # one at a time: it takes all cores
-            discovered = await self._read(
-                discovery.find_values, self._store, served.plan, number, query, _actor(request)
-            )
-        return _respond(
-            {"plan": served.plan.id, "round": number, "question": question} | discovered.to_dict()
-        )
+            discovered = await self._read(find)
+        about = {"plan": served.plan.id, "round": number, "question": question}
+        return _respond(about | discovered.to_dict())
 
     async def show_access(self, request: Request) -> Response:
         access: Access = request.state.access

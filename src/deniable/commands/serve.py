@@ -165,7 +165,9 @@ def run_collector(request: ServeRequest) -> None:
     with serving.listen(request.host, request.port) as taken:
         with suggest_extra():
             opened = open_store(request.store)
-        _refuse_damage(opened)
+        if problems := opened.find_damage():  # before anything is added to it
+            more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+            raise DeniableError(f"{opened.name} is damaged: {problems[0]}{more}; restore a backup")
         if request.private is not None:
             _warn_of_readers([request.private])
         if request.store.startswith("sqlite:///"):
@@ -212,14 +214,6 @@ def run_collector(request: ServeRequest) -> None:
             )
         serving.run(collector, taken, request.proxy, pair)
     console.note("stopped; everything that was acknowledged is on disk")
-
-
-def _refuse_damage(store: Store) -> None:
-    """Refuse a damaged store before anything is added to it."""
-    problems = store.find_damage()
-    if problems:
-        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-        raise DeniableError(f"{store.name} is damaged: {problems[0]}{more}; restore a backup")
 
 
 def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -> None:

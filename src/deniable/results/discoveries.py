@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -17,7 +17,6 @@ from deniable.errors import InvalidParameter, InvalidReport, InvalidValue, not_a
 from deniable.exact import number
 from deniable.explain.text_questions import UnlistedQuestion, list_unlisted
 from deniable.formatting import shorten_names
-from deniable.records import Records
 from deniable.reports.reports import Tallies, records_of
 from deniable.results.windows import describe_refused, refuse_foreign_table
 
@@ -130,20 +129,16 @@ def _gather(
         return counted, gathered
     if table is not None:
         raise InvalidParameter("table is for databases, and these are reports")
-    people, blocks = 0, [[part.blank(0)] for part in question.mechanisms]
-    for records in _records_of(document, reports):
-        people += records.n
-        for place, columns in zip(question.places, blocks, strict=True):
-            columns.append(records.columns[place])
-    return Counted(people, (), {}), [np.concatenate(columns) for columns in blocks]
-
-
-def _records_of(document: PlanDocument, reports: object) -> Iterable[Records]:
     if isinstance(reports, Tallies):
         raise InvalidReport(
             "tallies hold no text: values are found from the reports themselves, plan.discover(reports)"
         )
-    return records_of(reports, document.id)
+    people, blocks = 0, [[part.blank(0)] for part in question.mechanisms]
+    for records in records_of(reports, document.id):
+        people += records.n
+        for place, columns in zip(question.places, blocks, strict=True):
+            columns.append(records.columns[place])
+    return Counted(people, (), {}), [np.concatenate(columns) for columns in blocks]
 
 
 def _decide(

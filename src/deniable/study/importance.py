@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 from deniable.choose import Reading
 from deniable.domain import Product
@@ -51,9 +51,8 @@ def weigh_attribute(attribute: Attribute, importance: Mapping[str, float]) -> fl
 def list_pairs(together: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Every pair that is wanted, once."""
     pairs: dict[frozenset[str], tuple[str, str]] = {}
-    for names in together:
-        for pair in combinations(names, 2):
-            pairs.setdefault(frozenset(pair), pair)
+    for pair in chain.from_iterable(combinations(names, 2) for names in together):
+        pairs.setdefault(frozenset(pair), pair)
     return list(pairs.values())
 
 
@@ -91,8 +90,6 @@ def weigh_readings(
     if len(readings) < len(pairs):  # too many cells to read pairs apart
         return tuple(readings), most
     parts = [weights.get(frozenset(pair), 0.0) / most for pair in pairs]
-    weighed = [
-        reading if part == 1.0 else replace(reading, importance=part)
-        for reading, part in zip(readings, parts, strict=False)
-    ]
+    pairs_read = zip(readings, parts, strict=False)
+    weighed = [reading if part == 1.0 else replace(reading, importance=part) for reading, part in pairs_read]
     return (*weighed, *readings[len(pairs) :]), most
