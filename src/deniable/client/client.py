@@ -302,8 +302,8 @@ class Client:
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
         ticket = None if ticket is None else _read_ticket(ticket)
         if self.plan.ticket_key is not None and invitation is not None:
-            drawn = WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
-            pause = drawn if wait is None else _checked_wait(wait)
+            seconds = WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
+            pause = seconds if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
         headers = {"Content-Type": BINARY}

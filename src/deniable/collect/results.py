@@ -124,11 +124,11 @@ def between(
     result = result_of(plan, tallies)
     [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
-    shown = ShownShare.of(result.numbers, name, query, estimate)
-    possible = shown.share.value, shown.share.low, shown.share.high
+    share = ShownShare.of(result.numbers, name, query, estimate)
+    possible = share.share.value, share.share.low, share.share.high
     numbers = *possible, estimate.value, estimate.stderr
     return messages.Between(
-        plan.id, number, name, str(query), level, *numbers, noisy=shown.noisy, moved_from=shown.moved_from
+        plan.id, number, name, str(query), level, *numbers, noisy=share.noisy, moved_from=share.moved_from
     )
 
 

@@ -197,8 +197,8 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         else list_readings(attribute.domain, part.k, attribute.turnout, _find_share(document, attribute))
         for attribute, part in document.pairs
     ]
-    made = mechanism, mechanism.acronym, protocols, document.people
-    row = Considered.of(*made, Objective(), names=names, readings=readings)
+    choice = mechanism, mechanism.acronym, protocols, document.people
+    row = Considered.of(*choice, Objective(), names=names, readings=readings)
     return anticipate_levels(document.attributes, replace(row, per=per))
 
 

@@ -339,7 +339,10 @@ def _list_windows(partitions: Iterable[Partition]) -> Iterator[Tallies]:
 
 def _count_foreign(partitions: Iterable[Partition]) -> dict[str, int]:
     """How many rows of another plan partitions have, where they have some."""
-    rows = {part.name: sum(t.refused.get("plan", 0) for t in part.windows.values()) for part in partitions}
+    rows = {
+        part.name: sum(tallies.refused.get("plan", 0) for tallies in part.windows.values())
+        for part in partitions
+    }
     return {name: n for name, n in rows.items() if n}
 
 

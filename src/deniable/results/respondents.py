@@ -253,8 +253,8 @@ def shares_among(estimates: Estimates, name: str, level: float) -> dict[str, Sum
     if not isinstance(estimate, Estimate) or domain is None:
         raise InvalidParameter(f"{name!r} is a number, whose mean is estimated: result.mean({name!r})")
     document = estimates.document
-    asked = None if document is None else document.by_name.get(name)
-    if document is not None and asked is not None and document.missing_of(asked) == "random":
+    attribute = None if document is None else document.by_name.get(name)
+    if document is not None and attribute is not None and document.missing_of(attribute) == "random":
         raise InvalidParameter(f"{name!r}: {explain_random(name)}")
     labels = [str(label) for label in (estimate.labels or range(estimate.k))][: domain.k]
     if not estimates.is_drawn(name):

@@ -146,9 +146,9 @@ def _gather(document: PlanDocument, groups: Mapping[Hashable, Counted], round_nu
     counted = sum(groups.values(), Counted(0, nothing, {}, round_number))
     size = 0 if document.known is None else document.known.size
     by_group = (groups.get(group, Counted(0, nothing, {})).tallies for group in range(size))
-    named = tuple(dict(zip(document.names, of_group, strict=True)) for of_group in by_group)
-    tallies = add_groups(named) if named else dict(zip(document.names, counted.tallies, strict=True))
-    return Tallies(document.id, counted.n, tallies, named, counted.refused, counted.round)
+    by_name = tuple(dict(zip(document.names, of_group, strict=True)) for of_group in by_group)
+    tallies = add_groups(by_name) if by_name else dict(zip(document.names, counted.tallies, strict=True))
+    return Tallies(document.id, counted.n, tallies, by_name, counted.refused, counted.round)
 
 
 def refuse_foreign_table(

@@ -90,8 +90,8 @@ def plot_findings(
     columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
     wide = sum(lefts) + len(columns) * (_WIDE + _MARGIN)
-    title, shown = findings.estimates.title, what_is_shown(panels, findings.level)
-    heading = [*wrap(title, round(wide / _LETTER / 1.15)), shown]
+    title, kinds = findings.estimates.title, what_is_shown(panels, findings.level)
+    heading = [*wrap(title, round(wide / _LETTER / 1.15)), kinds]
     top = 0.2 + 1.15 * _TEXT * len(heading)
     tall = top + max(map(height_of, columns))
     with style():

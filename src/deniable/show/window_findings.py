@@ -86,8 +86,8 @@ class WindowFindings(Printed):
             rows = []
             for window, findings in self.windows.items():
                 known = findings.estimates.unreported.get(name) or findings.estimates[name]
-                shown = (self._rows[window].get((name, value)) for value in values)
-                cells = (_format_cell(row, unbiased) for row in shown)
+                window_rows = (self._rows[window].get((name, value)) for value in values)
+                cells = (_format_cell(row, unbiased) for row in window_rows)
                 rows.append([*name_values(window), f"{int(known.n):,}", *cells])
             lines = format_table([*self.by, "reports", *map(str, values)], rows, self.by, "  ")
             if more:

@@ -559,8 +559,8 @@ def _choose_part(study: Study, attribute: Attribute, epsilon: float, people: int
     protocol = next(
         (protocols[key] for key in (attribute.name, attribute.several) if key and key in protocols), None
     )
-    asked = {attribute.name: study.inquiry.question(attribute)}
-    best = consider(asked, epsilon, people, study.objective, None, protocol, study.per)[0]
+    questions = {attribute.name: study.inquiry.question(attribute)}
+    best = consider(questions, epsilon, people, study.objective, None, protocol, study.per)[0]
     if best.mechanism is None or best.why_not is not None:
         raise InvalidParameter(f"nothing fits {attribute.name!r}: {best.why_not}")
     return best.parts[0]
