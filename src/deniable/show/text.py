@@ -223,9 +223,9 @@ def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, s
         lines.append((MEAN, f"{_format_summary(mean, noisy)}{whose}{moved}"))
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
-    for share, item in findings.all_quantiles.get(name, {}).items():
-        noisy = findings.is_wide(name, item) and not unbiased
-        lines.append((name_quantile(share), f"{_format_summary(item, noisy)}{whose}"))
+    for share, quantile in findings.all_quantiles.get(name, {}).items():
+        noisy = findings.is_wide(name, quantile) and not unbiased
+        lines.append((name_quantile(share), f"{_format_summary(quantile, noisy)}{whose}"))
     ranges = [row for row in findings.rows.ranges if row["attribute"] == name]
     lines += [(row["value"], f"{_format_share(row, unbiased)}{whose}") for row in ranges]
     if name in findings.leveled and findings.estimates.ranges[name].few:
