@@ -62,7 +62,7 @@ def shape(monkeypatch: pytest.MonkeyPatch) -> Iterator[Protocol]:
     monkeypatch.setitem(notation._MECHANISMS, "denial", (denial, ("k", "keep")))
     monkeypatch.setitem(notation._KINDS, denial, "denial")
     monkeypatch.setattr(notation, "KINDS", (*notation.KINDS, "denial"))
-    readers = {**wire_json._READERS, denial: wire_json._direct_reader}
+    readers = {**wire_json._READERS, denial: wire_json._READERS[dn.mechanisms.Direct]}
     monkeypatch.setattr(wire_json, "_READERS", readers)
     monkeypatch.setattr(notation.mechanism_from_dict, "__defaults__", (notation.KINDS,))
     choices, move = test_every_mechanism._choices, faults.MovedP._moved
