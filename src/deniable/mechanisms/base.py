@@ -6,7 +6,6 @@ the outputs of a channel (channels.py). What works in blocks is shared by both (
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -19,11 +18,11 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.exact import log_up, times_up, whole_number
+from deniable.exact import log_up
 from deniable.formatting import Printed, format_count, format_loss, format_percent
 from deniable.law.law import ReportLaw
 from deniable.mechanisms.checks import in_domain, integers
-from deniable.mechanisms.losses import Losses
+from deniable.mechanisms.losses import Losses, lose_each_time
 from deniable.mechanisms.tally import Tally
 from deniable.randomness import Words, checked_source
 from deniable.randomness.words import Rows
@@ -107,9 +106,9 @@ class Mechanism(Printed, ABC):
     def tally(self, reports: Array) -> Tally:
         """Count how many reports support each value; a report that cannot have been sent is refused."""
 
-    @abstractmethod
     def estimate(self, tally: Tally) -> Estimate | MeanEstimate:
         """Unbiased frequencies with error bars, or an unbiased mean."""
+        return self.estimated(tally)
 
     @property
     def title(self) -> str:
@@ -235,12 +234,7 @@ class Mechanism(Printed, ABC):
 
         Where nothing is kept, every report adds its whole loss.
         """
-        whole_number("reports", reports, 1)
-        whole_number("rounds", rounds, 1)
-        loss = self.loss()
-        all_of_them = times_up(loss, rounds)
-        same = times_up(loss, reports)
-        return Losses(loss, same, math.inf, all_of_them, all_of_them, reports, rounds, True)
+        return lose_each_time(self.loss(), reports, rounds)
 
     @property
     def names_value(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from deniable.exact import round_up
+from deniable.exact import round_up, times_up, whole_number
 from deniable.formatting import Printed, format_count, format_up
 
 MOST_REPORTS = 10_000  # of one value: powers of more have too many digits, and lose what any number does
@@ -63,6 +63,24 @@ class Losses(Printed):
                 changing,
             ),
         ]
+
+
+def lose_each_time(loss: float, reports: int, rounds: int) -> Losses:
+    """The losses where nothing is kept: every report adds its whole loss."""
+    whole_number("reports", reports, 1)
+    changing = times_up(loss, whole_number("rounds", rounds, 1))
+    return Losses(loss, times_up(loss, reports), math.inf, changing, changing, reports, rounds, True)
+
+
+def lose_once(loss: float, answers: int, reports: int, rounds: int) -> Losses:
+    """The losses where nothing is fresh: all reports of one value lose what one does, and each of so many
+    answers adds as much.
+
+    No bound holds against sequences that change at other times, since a change shows. One report has none.
+    """
+    changing = loss if rounds == 1 else math.inf
+    usual = times_up(loss, min(rounds, answers))
+    return Losses(loss, loss, loss, changing, usual, reports, rounds, True)
 
 
 def add_losses(

@@ -17,11 +17,11 @@ from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, seen_squares
 from deniable.exact import log_up, number, whole_number
-from deniable.exact import times_up as counted_up
 from deniable.formatting import Printed, format_count, format_loss, format_up
 from deniable.law import Matrix, Moments, checked_prior, finite
 from deniable.law.law import Convention, ReportLaw
 from deniable.mechanisms import ChannelMechanism, Losses, Tally
+from deniable.mechanisms.losses import lose_once
 from deniable.metric.certified import times_up
 from deniable.randomness.words import Rows
 
@@ -55,17 +55,8 @@ class MetricMechanism(ChannelMechanism):
         return rows.recall(values) if self.kept else super()._choose_rows(values, rows)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Where reports are kept, all of one value lose what one does, and each new value adds as much.
-
-        No bound holds against sequences that change at other times, since a change shows.
-        """
         fresh = super().losses(reports, rounds)
-        if not self.kept:
-            return fresh
-        loss = self.loss()
-        changing = loss if rounds == 1 else math.inf
-        usual = counted_up(loss, min(rounds, self.k))
-        return Losses(loss, loss, loss, changing, usual, reports, rounds, True)
+        return lose_once(self.loss(), self.k, reports, rounds) if self.kept else fresh
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -55,11 +55,13 @@ class RecordMechanism(Printed, ABC):
     """Whether it can be a part of a split."""
     takes_records: ClassVar[bool] = False
     """Whether its parts can be record mechanisms."""
+    _reads_all: ClassVar[bool] = True
+    """Whether most answers of a record are read: then a table is turned into columns first."""
 
-    @staticmethod
-    @abstractmethod
-    def build(members: Sequence[Any], **numbers: Any) -> RecordMechanism:
+    @classmethod
+    def build(cls, members: Sequence[Any], **numbers: Any) -> RecordMechanism:
         """One of this kind from its parts, as a plan lists them, its numbers and lists of numbers."""
+        return cls(*([tuple(members)] if cls.part_field else []), **numbers)
 
     @property
     @abstractmethod
@@ -67,9 +69,9 @@ class RecordMechanism(Printed, ABC):
         """What it is put together from, in order."""
 
     @property
-    @abstractmethod
     def mechanisms(self) -> tuple[Mechanism, ...]:
         """The mechanism of each attribute, in order."""
+        return cast("tuple[Mechanism, ...]", self.parts)
 
     @property
     def members(self) -> tuple[tuple[RecordMechanism, int, int], ...]:
@@ -90,9 +92,9 @@ class RecordMechanism(Printed, ABC):
     def ratio(self, per: Per = "record") -> Fraction:
         """The largest ratio of two people's probabilities of one report: any two, or one attribute apart."""
 
-    @abstractmethod
     def marginal(self, attribute: int) -> ReportLaw:
         """The law by which one attribute is estimated."""
+        return self.mechanisms[attribute].law
 
     def chance(self, attribute: int) -> Fraction:
         """How likely a report holds this attribute."""
@@ -110,9 +112,9 @@ class RecordMechanism(Printed, ABC):
         """What the likelihood of an attribute's reports comes from: its mechanism, or a law with fakes."""
         return self.mechanisms[attribute]
 
-    @abstractmethod
     def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
         """A bound on the ratio for people who differ in these attributes only: exact without fakes."""
+        return self.ratio(per) if any(attributes) else Fraction(1)
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         """The figures, one per attribute, that one report can hold and whose sum is the largest."""
@@ -292,11 +294,6 @@ class RecordMechanism(Printed, ABC):
         """
         return np.ones((self.d, rows.n), dtype=np.bool_)
 
-    @property
-    @abstractmethod
-    def _reads_all(self) -> bool:
-        """Whether most answers of a record are read: then a table is turned into columns first."""
-
     @abstractmethod
     def encode(self, columns: Integers, rows: Rows) -> Records:
         """Reports of records in the domain: one row of values per attribute, one row of words each."""
@@ -475,18 +472,16 @@ def list_parts(parts: object) -> tuple[Any, ...]:
 
 def check_parts(parts: object) -> tuple[Mechanism, ...]:
     """Two mechanisms or more, each with an exact loss."""
-    parts = list_parts(parts)
-    exact = []
-    for part in parts:
+    mechanisms = list_parts(parts)
+    for part in mechanisms:
         if not isinstance(part, Mechanism):
             raise InvalidParameter(
                 f"a part of a record mechanism is a mechanism with an exact loss, got {type(part).__name__}"
             )
-        exact.append(part)
-    if len(parts) < 2:
+    if len(mechanisms) < 2:
         raise InvalidParameter(
-            f"a record mechanism needs at least two attributes, got {len(parts)}; use the mechanism itself "
-            "for one",
+            f"a record mechanism needs at least two attributes, got {len(mechanisms)}; use the mechanism "
+            "itself for one",
             "parts",
         )
-    return tuple(exact)
+    return mechanisms

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, inf
-from typing import Any, Protocol, cast, final
+from math import ceil, floor
+from typing import Protocol, cast, final
 
 import numpy as np
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.exact import log_up, power_up, times_up, whole_number
+from deniable.exact import log_up, power_up, whole_number
 from deniable.law import Marginal
 from deniable.law.pairs import Mixed
 from deniable.mechanisms import Losses, Mechanism
-from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.mechanisms.losses import MOST_REPORTS, lose_each_time
 from deniable.randomness import cell
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism, check_parts, list_parts, quote_names
@@ -50,7 +50,6 @@ class Faked(RecordMechanism):
     kind = "faked"
     part_field = "fakes"
     nests = True
-    _reads_all = True
 
     fakes: tuple[Fake, ...]
     claim: float | None = None
@@ -75,17 +74,9 @@ class Faked(RecordMechanism):
                 "rounds",
             )
 
-    @staticmethod
-    def build(members: Sequence[Any], **_numbers: Any) -> Faked:
-        return Faked(tuple(members))
-
     @cached_property
     def parts(self) -> tuple[Mechanism, ...]:
         return tuple(fake.part for fake in self.fakes)
-
-    @property
-    def mechanisms(self) -> tuple[Mechanism, ...]:
-        return self.parts
 
     @property
     def _widths(self) -> list[int]:
@@ -119,12 +110,10 @@ class Faked(RecordMechanism):
         Given which attribute is real, the fakes of the others say nothing of anybody. So reports of answers
         that change lose at most what those of a single attribute do.
         """
-        whole_number("reports", reports, 1)
-        losses = [part.losses(reports, rounds) for part in self.parts]
         one_report = self.loss()
         if not self.repeated:
-            same, changing = times_up(one_report, reports), times_up(one_report, rounds)
-            return Losses(one_report, same, inf, changing, changing, reports, rounds, True)
+            return lose_each_time(one_report, reports, rounds)
+        losses = [part.losses(reports, rounds) for part in self.parts]
         return Losses(
             one_report=one_report,
             same_value=log_up(self.ratio_after(reports)),
@@ -135,9 +124,6 @@ class Faked(RecordMechanism):
             rounds=rounds,
             changing_values_exact=rounds == 1,
         )
-
-    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        return self.ratio(per) if any(attributes) else Fraction(1)
 
     @cached_property
     def _ratios(self) -> tuple[Fraction, Fraction]:

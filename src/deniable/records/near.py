@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,13 @@ import numpy.typing as npt
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.estimate import Estimate
-from deniable.exact import positive_epsilon, solve, times_up, whole_number
+from deniable.exact import positive_epsilon, solve, whole_number
 from deniable.formatting import format_allowed, format_loss
 from deniable.law import Marginal, Matrix
 from deniable.law.law import ReportLaw
 from deniable.law.pairs import Named
 from deniable.mechanisms import ChannelMechanism, Losses, Mechanism, Tally, checked_words
+from deniable.mechanisms.losses import lose_each_time
 from deniable.randomness import FULL, below, cell, chance
 from deniable.randomness.draws import WordArray
 from deniable.randomness.words import Rows
@@ -102,9 +103,6 @@ class Tick(ChannelMechanism):
         counted = self.checked_tally(tally)
         return Estimate(counted.n, counted.counts, self.law, labels, asked=counted.asked)
 
-    def estimate(self, tally: Tally) -> Estimate:
-        return self.estimated(tally)
-
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
         is_yes = np.where(values == YES, chance(words[:, 0], self.one), chance(words[:, 0], self.zero))
         reports[:] = ~is_yes
@@ -126,7 +124,6 @@ class Near(RecordMechanism):
     part_field = ""
     thresholds = ("keep",)
     nests = True
-    _reads_all = True
     words = 2
 
     keep: int
@@ -178,8 +175,7 @@ class Near(RecordMechanism):
     @cached_property
     def sizes(self) -> tuple[int, int]:
         """How many reports are near, and how many are far."""
-        near = sum(group.reports for group in self.agreeing if group.places >= self.least)
-        return near, sum(group.reports for group in self.agreeing) - near
+        return _split_groups(self.agreeing, self.least)
 
     @property
     def parts(self) -> tuple[Mechanism, ...]:
@@ -196,18 +192,8 @@ class Near(RecordMechanism):
         near, far = self.sizes
         return Fraction(self.keep * cell(near)[1], (FULL - self.keep) * cell(far)[0])
 
-    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        return self.ratio() if any(attributes) else Fraction(1)
-
-    def marginal(self, attribute: int) -> ReportLaw:
-        return self.tick.law
-
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Nothing is kept, so that every report adds its loss."""
-        loss = self.loss()
-        whole_number("reports", reports, 1)
-        same, changing = times_up(loss, reports), times_up(loss, whole_number("rounds", rounds, 1))
-        return Losses(loss, same, math.inf, changing, changing, reports, rounds, True)
+        return lose_each_time(self.loss(), reports, rounds)
 
     def mean(self, of: Iterable[int]) -> Fraction:
         """The mean of figures, one for each number of places in which a report may agree."""
@@ -248,6 +234,10 @@ class Near(RecordMechanism):
         return [group for group in self.agreeing if (group.places >= self.least) == is_near]
 
     @property
+    def acronym(self) -> str:
+        return "NEAR"
+
+    @property
     def references(self) -> tuple[str, ...]:
         return ()
 
@@ -283,10 +273,6 @@ class NearSets(Near):
         whole_number("least", self.least, 1, min(chosen, self.size), "near")
         object.__setattr__(self, "keep", checked_words("keep", self.keep))
         self._check_numbers()
-
-    @staticmethod
-    def build(members: Sequence[Any], **numbers: Any) -> NearSets:  # noqa: ARG004 - it has no parts
-        return NearSets(**numbers)
 
     @property
     def d(self) -> int:
@@ -360,10 +346,6 @@ class NearSets(Near):
         spare = " or fewer" if self.spare else ""
         return f"{self.size}{spare} of {self.options} options, at least {self.least} of them likely chosen"
 
-    @property
-    def acronym(self) -> str:
-        return "NEAR"
-
     def describe_reported(self, names: Sequence[str]) -> str:
         return f"{self.size} of {quote_names(names)}, drawn so that chosen ones are likelier (near sets)"
 
@@ -391,10 +373,6 @@ class NearBits(Near):
         whole_number("least", self.least, 1, self.answers, "near")
         object.__setattr__(self, "keep", checked_words("keep", self.keep))
         self._check_numbers()
-
-    @staticmethod
-    def build(members: Sequence[Any], **numbers: Any) -> NearBits:  # noqa: ARG004 - it has no parts
-        return NearBits(**numbers)
 
     @property
     def d(self) -> int:
@@ -429,10 +407,6 @@ class NearBits(Near):
     @property
     def phrase(self) -> str:
         return f"all {self.answers} answers, of which at least {self.least} likely agree with the truth"
-
-    @property
-    def acronym(self) -> str:
-        return "NEAR"
 
     def describe_reported(self, names: Sequence[str]) -> str:
         return f"{quote_names(names)} together, drawn so that many answers are true (near bits)"
@@ -486,11 +460,7 @@ def near_bits(answers: int, epsilon: float) -> NearBits:
     """
     groups = _count_answers(whole_number("answers", answers, 2, MOST_ANSWERS))
     odds = math.exp(min(positive_epsilon(epsilon), 700.0))
-
-    def agreement(least: int) -> float:
-        return _mean_agreement(groups, least, odds)
-
-    least = max(range(1, answers + 1), key=agreement)
+    least = max(range(1, answers + 1), key=lambda least: _mean_agreement(groups, least, odds))
     near, far = _split_groups(groups, least)
     return NearBits(answers, least, _find_keep(near, far, epsilon))
 

@@ -16,7 +16,6 @@ from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count, format_percent
-from deniable.law.law import ReportLaw
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.blocks import worth_compiling
 from deniable.mechanisms.checks import in_domain
@@ -87,14 +86,6 @@ class Sample(RecordMechanism):
             raise InvalidParameter(text, "weights")
         return None if len(set(weights)) == 1 else weights
 
-    @staticmethod
-    def build(members: Sequence[Any], **numbers: Any) -> Sample:
-        return Sample(tuple(members), **numbers)
-
-    @property
-    def mechanisms(self) -> tuple[Mechanism, ...]:
-        return self.parts
-
     @property
     def phrase(self) -> str:
         return f"{self.reported} of {self.d} attributes, drawn at random{self._chances(None)} and named"
@@ -124,9 +115,6 @@ class Sample(RecordMechanism):
 
     def select_largest(self, figures: Sequence[Figure]) -> list[Figure]:
         return sorted(figures, reverse=True)[: self.reported]
-
-    def marginal(self, attribute: int) -> ReportLaw:
-        return self.parts[attribute].law
 
     def chance(self, attribute: int) -> Fraction:
         if self.weights is None:

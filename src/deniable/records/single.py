@@ -9,7 +9,6 @@ from typing import Any, final
 
 from deniable.arrays import Integers
 from deniable.errors import InvalidParameter
-from deniable.law.law import ReportLaw
 from deniable.mechanisms import Mechanism
 from deniable.randomness.words import Rows
 from deniable.records.base import Per, RecordMechanism
@@ -23,7 +22,6 @@ class Single(RecordMechanism):
 
     kind = "single"
     phrase = "one attribute"
-    _reads_all = True
 
     part: Mechanism
 
@@ -45,21 +43,11 @@ class Single(RecordMechanism):
         return (self.part,)
 
     @property
-    def mechanisms(self) -> tuple[Mechanism, ...]:
-        return (self.part,)
-
-    @property
     def words(self) -> int:
         return self.part.words
 
     def ratio(self, per: Per = "record") -> Fraction:
         return self.part.ratio
-
-    def ratio_among(self, attributes: Sequence[bool], per: Per = "record") -> Fraction:
-        return self.part.ratio if attributes[0] else Fraction(1)
-
-    def marginal(self, attribute: int) -> ReportLaw:
-        return self.part.law
 
     @property
     def acronym(self) -> str:

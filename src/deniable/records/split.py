@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,6 @@ class Split(RecordMechanism):
 
     kind = "split"
     takes_records = True
-    _reads_all = True
 
     parts: tuple[Mechanism | RecordMechanism, ...] = ()
 
@@ -60,10 +59,6 @@ class Split(RecordMechanism):
                     "its parts directly"
                 )
         len(self._members)  # made now, so that what is wrong with a part is said now
-
-    @staticmethod
-    def build(members: Sequence[Any], **_numbers: Any) -> Split:
-        return Split(tuple(members))
 
     @cached_property
     def _members(self) -> tuple[RecordMechanism, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,11 +12,11 @@ import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter, InvalidReport
-from deniable.exact import times_up, whole_number
+from deniable.exact import whole_number
 from deniable.formatting import format_count
 from deniable.law import Law
 from deniable.mechanisms import Losses, Tally, Unary, checked_k, checked_words
-from deniable.mechanisms.losses import MOST_REPORTS
+from deniable.mechanisms.losses import MOST_REPORTS, lose_once
 from deniable.mechanisms.sets import Nobody
 from deniable.mechanisms.shapes.common import draw_members
 from deniable.randomness import FULL
@@ -92,15 +91,9 @@ class BitFlip(Repeated):
         return self.encode(np.full(rows.n, -1), rows)
 
     def losses(self, reports: int = 10, rounds: int = 10) -> Losses:
-        """Without fresh noise a changed value shows: no bound holds for a sequence of changes. One report has
-        none.
-        """
         whole_number("reports", reports, 1)
         whole_number("rounds", rounds, 1)
-        patterns = self.bits + (self.bits < self.k)
-        usual = times_up(self.loss(), min(rounds, patterns))
-        changing = self.loss() if rounds == 1 else math.inf
-        return Losses(self.loss(), self.loss(), self.loss(), changing, usual, reports, rounds, True)
+        return lose_once(self.loss(), self.bits + (self.bits < self.k), reports, rounds)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """Not more than with all k bits in sight."""
