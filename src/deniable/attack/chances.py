@@ -52,7 +52,6 @@ from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
 from deniable.study import Plan
 
 COLLECTIONS = 5
-_SIMULATED = 20_000
 MOST_REPORTS = 100
 _SIMULATED, _FEWEST = 20_000, 1000
 _MOST_WORK = 1 << 27  # people times values times reports

@@ -43,9 +43,7 @@ from deniable.law import checked_prior
 from deniable.likelihood import Likelihood, mle
 from deniable.mechanisms import Mechanism, Tally
 from deniable.mechanisms.checks import integers
-from deniable.metric import (
-    MetricMechanism,
-)
+from deniable.metric import MetricMechanism
 from deniable.records import RecordMechanism, Records, Sample, Single, Split
 from deniable.records.single import as_record_mechanism
 from deniable.reports import Reports, encode_alone, records_of
@@ -64,7 +62,10 @@ def records_from(source: Source, reports: object) -> Records:
             "these are answers, not reports: an attacker sees what plan.privatize(people) makes of them"
         )
     if isinstance(source, Plan):
-        return _join_blocks(list(blocks_of(source, reports)))
+        blocks = list(blocks_of(source, reports))
+        if not blocks:
+            raise InvalidReport("there are no reports to attack")
+        return Records.stack(blocks)
     mechanism_of(source)
     if isinstance(reports, str | Path | Reports) or are_single(reports):
         raise InvalidReport(
@@ -80,25 +81,6 @@ def records_from(source: Source, reports: object) -> Records:
             f"{type(reports).__name__}"
         )
     return reports
-
-
-def _join_blocks(blocks: Sequence[Records]) -> Records:
-    """Blocks of reports as one."""
-    if not blocks:
-        raise InvalidReport("there are no reports to attack")
-    if len(blocks) == 1:
-        return blocks[0]
-    starts = np.cumsum([0, *(block.n for block in blocks)])
-    columns = tuple(np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True))
-    if blocks[0].reporters is None:
-        return Records(int(starts[-1]), columns)
-    moved = [
-        [who + start for who in block.reporters or ()]
-        for block, start in zip(blocks, starts[:-1], strict=True)
-    ]
-    return Records(
-        int(starts[-1]), columns, tuple(np.concatenate(parts) for parts in zip(*moved, strict=True))
-    )
 
 
 def refuse_known(plan: Plan) -> None:
@@ -346,9 +328,8 @@ def misspelt(
                 f"{where} has a column {column!r}, and none {plain[short]!r}, which is asked for; rename it, "
                 "or leave it out of the table"
             )
-        alike = [
-            name for name in plain if _digits(name) == _digits(short)
-        ]  # question 1 is no slip of question 2
+        # question 1 is no slip of question 2
+        alike = [name for name in plain if _digits(name) == _digits(short)]
         nearest = difflib.get_close_matches(short, alike, n=1, cutoff=_NEAR)
         if nearest:
             slips.append(

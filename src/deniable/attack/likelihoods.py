@@ -9,7 +9,6 @@ the guess is in which half of its range it is.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -189,12 +188,15 @@ def compute_real_ratios(mechanism: Faked, records: Records, shares: Priors) -> F
     return RealRatios(mechanism, records).compute(shares)
 
 
-class Pool(ABC):
-    """What several reports of the same n people say together, as it comes in."""
+class Pool:
+    """What several reports of the same n people say together, as it comes in: likelihoods of fresh noise
+    multiply.
+    """
 
-    def __init__(self, n: int, wide: int) -> None:
+    def __init__(self, part: Mechanism, n: int) -> None:
+        self._part = part
         self._times: Integers = np.zeros(n, dtype=np.int64)
-        self._sums = np.zeros((n, wide))
+        self._sums = np.zeros((n, width(part)))
 
     @property
     def reported(self) -> Integers:
@@ -207,9 +209,9 @@ class Pool(ABC):
             self._add(rows, reports)
             self._times[rows] += 1
 
-    @abstractmethod
     def _add(self, rows: Integers, reports: Array) -> None:
         """Put what the reports say into the sums."""
+        self._sums[rows] += np.log(likelihoods(self._part, reports))
 
     def table(self) -> Floats:
         """How likely each person's reports are for each value, up to a factor of the person: a row for each
@@ -219,19 +221,8 @@ class Pool(ABC):
         return np.asarray(np.exp(sums - sums.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
-class _Fresh(Pool):
-    """All noise is fresh: likelihoods multiply."""
-
-    def __init__(self, part: Mechanism, n: int) -> None:
-        super().__init__(n, width(part))
-        self._part = part
-
-    def _add(self, rows: Integers, reports: Array) -> None:
-        self._sums[rows] += np.log(likelihoods(self._part, reports))
-
-
 @final
-class _Once(_Fresh):
+class _Once(Pool):
     """Nothing in a report is ever drawn again: the first one counts."""
 
     def add(self, rows: Integers, reports: Array) -> None:
@@ -239,67 +230,61 @@ class _Once(_Fresh):
         super().add(rows[fresh], reports[fresh])
 
 
-@final
 class _KeptValue(Pool):
     """Fresh noise on a value that is kept: reports say which one that is."""
 
     def __init__(self, part: Memoized, n: int) -> None:
-        super().__init__(n, part.k)
-        self._part = part
-
-    def _add(self, rows: Integers, reports: Array) -> None:
-        self._sums[rows] += np.log(likelihoods(self._part.second, reports))
+        super().__init__(part.second, n)
+        self._first = part.first.law
 
     def table(self) -> Floats:
-        return _kept_value(self._part, super().table())
+        second, law = super().table(), self._first
+        return np.asarray(law.q * second.sum(axis=1, keepdims=True) + (law.p - law.q) * second)
 
 
 @final
 class _KeptBits(Pool):
-    """Fresh noise on bits that are kept: it is counted how often each of them is set."""
+    """Fresh noise on bits that are kept: each was set or not, and it is counted how often it shows as set."""
 
     def __init__(self, part: Memoized, n: int) -> None:
-        super().__init__(n, part.k)
-        self._part = part
+        super().__init__(part.second, n)
+        self._first, self._second = part.first.law, part.second.law
 
     def _add(self, rows: Integers, reports: Array) -> None:
         self._sums[rows] += self._part.support(reports)
 
     def table(self) -> Floats:
-        reporters = self.reported
-        return _kept_bits(self._part, self._sums[reporters], self._times[reporters, None])
+        first, second = self._first, self._second
+        counts, times = self._sums[self.reported], self._times[self.reported, None]
+        up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
+        evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
+        ratio = (first.p * evidence + 1 - first.p) / (first.q * evidence + 1 - first.q)
+        return np.asarray(ratio / ratio.max(axis=1, keepdims=True, initial=0.0))
 
 
 @final
-class _KeptBucket(Pool):
+class _KeptBucket(_KeptValue):
     """Fresh noise on a bucket that is kept, of a hash that stays the same."""
 
     def __init__(self, part: HashedMemoized, n: int) -> None:
-        super().__init__(n, part.g)
-        self._part, self._buckets = part, np.zeros((n, part.k), dtype=np.int64)
+        super().__init__(part.buckets, n)
+        self._buckets = np.zeros((n, part.k), dtype=np.int64)
 
     def _add(self, rows: Integers, reports: Array) -> None:
-        self._sums[rows] += np.log(likelihoods(self._part.buckets.second, reports["bucket"]))
-        self._buckets[rows] = hash_values(reports["a"], reports["b"], self._part.k, self._part.g)
+        super()._add(rows, reports["bucket"])
+        k, g = self._buckets.shape[1], self._part.k
+        self._buckets[rows] = hash_values(reports["a"], reports["b"], k, g)
 
     def table(self) -> Floats:
-        kept = _kept_value(self._part.buckets, super().table())
-        return np.take_along_axis(kept, self._buckets[self.reported], axis=1)
+        return np.take_along_axis(super().table(), self._buckets[self.reported], axis=1)
 
 
 @final
-class _KeptSide(Pool):
+class _KeptSide(_KeptValue):
     """Fresh noise on whether a number is above a line, both of which are kept."""
 
-    def __init__(self, part: MemoizedMean, n: int) -> None:
-        super().__init__(n, part.bit.k)
-        self._part = part
-
-    def _add(self, rows: Integers, reports: Array) -> None:
-        self._sums[rows] += np.log(likelihoods(self._part.bit.second, reports))
-
     def table(self) -> Floats:
-        below, above = _kept_value(self._part.bit, super().table()).T[:, :, None]
+        below, above = super().table().T[:, :, None]
         cells = (np.arange(CELLS) + 0.5) / CELLS
         return np.asarray(below * (1 - cells) + above * cells)
 
@@ -307,35 +292,17 @@ class _KeptSide(Pool):
 def make_pool(part: Mechanism, n: int, memoized: bool) -> Pool:
     """For n people, whose first answers are kept where the mechanism keeps any, or drawn again."""
     if not memoized:
-        return _Fresh(part, n)
+        return Pool(part, n)
     match part:
         case Memoized():
             return _KeptBits(part, n) if part.bitwise else _KeptValue(part, n)
         case HashedMemoized():
             return _KeptBucket(part, n)
         case MemoizedMean():
-            return _KeptSide(part, n)
+            return _KeptSide(part.bit, n)
         case BitFlip():
             return _Once(part, n)
         case MetricMechanism() if part.kept:
             return _Once(part, n)
         case _:
-            return _Fresh(part, n)
-
-
-def _kept_value(part: Memoized, second: Floats) -> Floats:
-    """From how likely the reports are for each kept value to how likely they are for each true one."""
-    law = part.first.law
-    return np.asarray(law.q * second.sum(axis=1, keepdims=True) + (law.p - law.q) * second)
-
-
-def _kept_bits(part: Memoized, counts: Floats, times: Integers) -> Floats:
-    """How likely the reports are for each true value, up to a factor of each person, where bits are kept.
-
-    Each kept bit was set or not, and shows in some of all reports.
-    """
-    first, second = part.first.law, part.second.law
-    up, down = np.log(second.p / second.q), np.log((1 - second.p) / (1 - second.q))
-    evidence = np.exp(np.clip(counts * up + (times - counts) * down, -700, 700))
-    ratio = (first.p * evidence + 1 - first.p) / (first.q * evidence + 1 - first.q)
-    return np.asarray(ratio / ratio.max(axis=1, keepdims=True, initial=0.0))
+            return Pool(part, n)

@@ -20,13 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Array, Floats, Integers
-from deniable.attack.inputs import (
-    Background,
-    checked_numbers,
-    coded_background,
-    records_from,
-    refuse_known,
-)
+from deniable.attack.inputs import Background, checked_numbers, coded_background, records_from, refuse_known
 from deniable.attack.likelihoods import (
     Clue,
     Hidden,
@@ -137,7 +131,11 @@ def match_surveys(
         about = background.rows(survey, plan.names)
         if matching == "guess":
             draws = numbers_from(seed, "reidentify", survey)
-            pieces += _evidence_of(plan, records, about, matching, draws)
+            pieces += [
+                Evidence(about[clue.attribute], clue, guess_values(clue.part, clue.reports, draws))
+                for clue in _select_clues(plan, records)
+                if about[clue.attribute] >= 0 and clue.who.size
+            ]
             continue
         hidden = hidden_in(plan)
         mixed += [_Mixed.of(part, records, about, whom) for part in hidden]
@@ -213,18 +211,6 @@ def _of_rounds(column: int, rounds: Sequence[Clue]) -> Evidence:
     return Evidence(column, Clue(rounds[0].attribute, rounds[0].part, who, reports), rounds=rounds)
 
 
-def _evidence_of(
-    plan: Source, records: Records, about: Sequence[int], matching: Matching, draws: np.random.Generator
-) -> list[Evidence]:
-    """What one survey says, by the columns that its attributes have in the background (-1: none)."""
-    pieces = []
-    for clue in _select_clues(plan, records):
-        if about[clue.attribute] >= 0 and clue.who.size:
-            guessed = guess_values(clue.part, clue.reports, draws) if matching == "guess" else None
-            pieces.append(Evidence(about[clue.attribute], clue, guessed))
-    return pieces
-
-
 def _select_clues(plan: Source, records: Records) -> Iterator[Clue]:
     """The clues; among fakes, as published, only the attribute that is likeliest to be real."""
     best = dict[int, Integers]()
@@ -232,11 +218,8 @@ def _select_clues(plan: Source, records: Records) -> Iterator[Clue]:
         real = sampled_attribute(hidden.mechanism, hidden.select(records)).attributes
         best |= {j: np.flatnonzero(real == j - hidden.first) for j in hidden.attributes}
     for clue in clues(plan, records):
-        who = best.get(clue.attribute)
-        if who is None:
-            yield clue
-        else:
-            yield Clue(clue.attribute, clue.part, who, clue.reports[who])
+        who = best.get(clue.attribute, clue.who)
+        yield clue if who is clue.who else Clue(clue.attribute, clue.part, who, clue.reports[who])
 
 
 def match(

@@ -445,11 +445,8 @@ class Crossed:
         d, folds = self.mechanism.d, len(self._tallies)
         if self.records.n < ENOUGH:
             return Chance(1 / d, 1 - 1 / d, exact=False)
-        fakes, everyone, gains = (
-            _draw_fakes(self.assumed, self.seed),
-            np.arange(_FAKES),
-            np.empty((folds, _FAKES)),
-        )
+        fakes = _draw_fakes(self.assumed, self.seed)
+        everyone, gains = np.arange(_FAKES), np.empty((folds, _FAKES))
         for fold, tallies in enumerate(self._tallies):
             rule = np.argmax(fakes.compute(self._outside[fold]), axis=0)
             judged = fakes.compute([estimate.frequencies for estimate in self.mechanism.estimate(tallies)])

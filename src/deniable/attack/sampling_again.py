@@ -19,13 +19,7 @@ from deniable.arrays import Floats
 from deniable.attack.inputs import checked_priors
 from deniable.attack.likelihoods import Source
 from deniable.attack.results import Chance
-from deniable.attack.sampling import (
-    Listed,
-    expected_largest,
-    find_hidden,
-    list_fake_chances,
-    list_reports,
-)
+from deniable.attack.sampling import Listed, expected_largest, find_hidden, list_fake_chances, list_reports
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import SetMechanism

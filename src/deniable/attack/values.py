@@ -239,13 +239,9 @@ def among_fakes(
         tables = [_by_sets(mechanism, j, collections, who) * shares for j, shares in enumerate(believed)]
         alone = [table.sum(axis=2) for table in tables]
         for j, table in enumerate(tables):
-            rest = [sums for i, sums in enumerate(alone) if i != j]
-            others = reduce(_sum_splits, rest)
-            yield (
-                j,
-                who,
-                np.einsum("sn,snk->nk", others[::-1], table),
-            )  # the complement of set A is the last set minus A
+            others = reduce(_sum_splits, (sums for i, sums in enumerate(alone) if i != j))
+            # the complement of set A is the last set minus A
+            yield j, who, np.einsum("sn,snk->nk", others[::-1], table)
 
 
 def _by_sets(mechanism: Faked, j: int, collections: Sequence[Records], who: Integers) -> Floats:
