@@ -139,9 +139,8 @@ class Event(Printed):
         if not self.guesses:
             return math.inf
         best_fit = fitting(self.guesses * (self.right + 0.5) / (self.guesses + 1), self.odds)
-        least = (
-            reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))
-        )  # Chernoff asks for more
+        # Chernoff asks for more
+        least = reach_of(self.alpha) if len(self.odds) == 1 else math.sqrt(-2 * math.log(self.alpha))
         sure = least - reach_of(_OFTEN)
         return max(0.0, self.claim - best_fit) + sure * self._error(
             self.claim + sure * self._error(self.claim)

@@ -70,9 +70,8 @@ class InBulk(Devices):
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         words = self._words
         if self._plan.document.rounds is not None:
-            words = remembering(
-                int(words.take(1)[0]), words
-            )  # other devices, with other secrets, in every block
+            # other devices, with other secrets, in every block
+            words = remembering(int(words.take(1)[0]), words)
         reports = []
         for records in zip(*sides, strict=True):
             codes = np.ascontiguousarray(self._plan.encode(list(map(dict, records)))[:, who])
@@ -228,9 +227,8 @@ def _run_copy(make: Callable[[], Iterable[bytes]]) -> Sequence[bytes] | None:
     state = random.getstate()  # a copy would draw it again, and hide that somebody has seeded it
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # that other threads are not copied: a copy that waits for one is ended below
+            # that other threads are not copied: a copy that waits for one is ended below
+            warnings.simplefilter("ignore")
             child = os.fork()
     except OSError:
         os.close(reading)

@@ -199,9 +199,8 @@ class Audit(Printed):
 
     def _not_shown(self, beyond: Sequence[float]) -> list[str]:
         """Why nothing above these claims can be shown, or not surely, and what helps."""
-        most = self.ceiling + math.log(
-            max(1.0, _FEASIBLE / self.trials)
-        )  # it grows with the logarithm of the trials
+        # it grows with the logarithm of the trials
+        most = self.ceiling + math.log(max(1.0, _FEASIBLE / self.trials))
         never = [claim for claim in beyond if claim > most]
         above = [claim for claim in beyond if self.ceiling < claim <= most]
         below = [claim for claim in beyond if claim <= self.ceiling]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter
@@ -44,6 +44,10 @@ KEPT_BITS = "dbitflip"
 """The protocol without fresh noise. A change of the value shows in it, so it is chosen only by name."""
 
 _NAMED = 3  # of several attributes that the same is said of
+_BY_ATTRIBUTE = (
+    *("protocols", "variances", "readings", "names", "bounds"),
+    *("success", "success_reported", "revealed"),
+)
 
 
 class Size(NamedTuple):
@@ -154,18 +158,9 @@ class Considered(Printed):
         if list(order) == sorted(order):
             return self
         moved = replace(self, order=tuple(order))
-        sort = moved._in_order
-        return replace(
-            moved,
-            protocols=sort(self.protocols),
-            variances=sort(self.variances),
-            readings=sort(self.readings),
-            success=sort(self.success),
-            success_reported=sort(self.success_reported),
-            names=None if self.names is None else sort(self.names),
-            revealed=sort(self.revealed),
-            bounds=sort(self.bounds) if self.bounds else (),
-        )
+        lists = {name: getattr(self, name) for name in _BY_ATTRIBUTE}
+        ordered: dict[str, Any] = {name: moved._in_order(lists[name]) for name in lists if lists[name]}
+        return replace(moved, **ordered)
 
     def __str__(self) -> str:
         if self.why_not is not None:
@@ -185,9 +180,8 @@ class Considered(Printed):
         """The variance of a share as it will be read of each attribute: of a value, a group or a block; of a
         number, that of its mean, in squared parts of its range.
         """
-        return tuple(
-            variances[0] if variances else 0.0 for variances in self.variances
-        )  # nothing is read of a coarse level
+        # nothing is read of a coarse level
+        return tuple(variances[0] if variances else 0.0 for variances in self.variances)
 
     @property
     def units(self) -> tuple[float, ...]:

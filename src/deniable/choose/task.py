@@ -24,17 +24,13 @@ from deniable.choose.objective import SHARES, Objective, Reading
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import number, positive_epsilon, whole_number
 from deniable.mechanisms import Mechanism
+from deniable.mechanisms.base import checked_per
 from deniable.mechanisms.protocols import MOVED
 from deniable.metric.means import MEANS
 from deniable.records import NearBits, NearSets, Prior, near_bits, near_sets
 from deniable.records.base import Per
 from deniable.records.fakes import NOT_METRIC
-from deniable.records.named import (
-    FAKES,
-    PUBLISHED_FAKES,
-    PUBLISHED_REALISTIC_FAKES,
-    REALISTIC_FAKES,
-)
+from deniable.records.named import FAKES, PUBLISHED_FAKES, PUBLISHED_REALISTIC_FAKES, REALISTIC_FAKES
 from deniable.records.near import MOST_ANSWERS
 from deniable.rounds.named import FAKES_AGAIN, PUBLISHED_AGAIN
 
@@ -308,8 +304,7 @@ def checked_task(
     sizes = [question.k for question in questions]
     if not questions:
         raise InvalidParameter("name at least one attribute, by its number of values")
-    if per not in ("record", "attribute"):
-        raise InvalidParameter(f"per is 'record' or 'attribute', got {per!r}")
+    checked_per(per)
     goal = Objective() if objective is None else objective
     if not isinstance(goal, Objective):
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {goal!r}")

@@ -368,10 +368,7 @@ def count_by_groups(
         if not supported.is_complete or (about != people[:, None]).any():
             return Counted(None, sizes if supported.is_complete else None)
         return Counted(_sum_groups(supported, sums, shape, weights, positions), sizes)
-    counts, blind = (
-        (sums @ supported.counts).reshape(shape),
-        (sums @ supported.blind).reshape(shape),
-    )
+    counts, blind = (sums @ supported.counts).reshape(shape), (sums @ supported.blind).reshape(shape)
     columns = Counts(
         counts.sum(axis=0), about.sum(axis=0), blind.sum(axis=0) / about.sum(axis=0), supported.law.gain
     )

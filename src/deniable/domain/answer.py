@@ -181,11 +181,7 @@ def number_of(item: Any) -> float:
         return math.nan
     try:
         return float(item)
-    except (
-        OverflowError,
-        ValueError,
-    ):
-        # an integer beyond every float; a number that signals that it is none
+    except (OverflowError, ValueError):  # an integer beyond every float; a number that says it is none
         return math.inf
 
 

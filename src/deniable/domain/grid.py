@@ -88,8 +88,7 @@ class Grid(Domain):
             )
         if max(abs(self.south), abs(self.north)) > 89.9:
             raise InvalidParameter(
-                "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on",
-                "grid",
+                "a grid of latitudes and longitudes has no cells at the poles, from 89.9 degrees on", "grid"
             )
 
     def __str__(self) -> str:

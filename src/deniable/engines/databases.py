@@ -22,15 +22,7 @@ from deniable.errors import DeniableError, FileMissing, InvalidParameter, Invali
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_INTEGERS = (
-    "TINYINT",
-    "SMALLINT",
-    "INT",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINT",
-)
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT")
 _TEXTS = ("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR")
 _KINDS = {
     **dict.fromkeys(_INTEGERS, "integer"),
@@ -91,9 +83,8 @@ class DuckTable:
     def stream(self, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._plain_errors():
             relation = self.relation.query(_DUCK, sql)
-            read = (
-                getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            )  # before DuckDB 2
+            # the latter before DuckDB 2
+            read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             for batch in read(FETCHED):
                 yield batch.cast(schema)
 
@@ -237,9 +228,8 @@ def translate(sql: str, dialect: Any) -> str:
     from sqlglot import exp
 
     tree = sqlglot.parse_one(sql, read="duckdb")
-    if isinstance(
-        sqlglot.Dialect.get_or_raise(dialect), sqlglot.dialects.Postgres
-    ):  # counts bits of bit strings and bytes, not of integers
+    # it counts bits of bit strings and bytes, not of integers
+    if isinstance(sqlglot.Dialect.get_or_raise(dialect), sqlglot.dialects.Postgres):
         bits = exp.DataType.build("BIT(64)", dialect="postgres")
         for call in tree.find_all(exp.Anonymous):
             if call.name == "BIT_COUNT":

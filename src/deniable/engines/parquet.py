@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.engines.form import (
-    Column,
-    TableForm,
-    check_beside,
-    explain_no_round,
-    integer_type,
-    to_columns,
-)
+from deniable.engines.form import Column, TableForm, check_beside, explain_no_round, integer_type, to_columns
 from deniable.engines.pieces import DamagedFile, check_footer, name_kind, plain_damage, read_folders
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue

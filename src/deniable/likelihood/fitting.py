@@ -17,10 +17,7 @@ from deniable.likelihood.problem import Counted, Grouped, Problem, Reported
 from deniable.likelihood.result import Likelihood
 from deniable.likelihood.rows import Merged, few_threads
 from deniable.likelihood.solving import MOVED, solve
-from deniable.likelihood.sources import (
-    Source,
-    build_problem,
-)
+from deniable.likelihood.sources import Source, build_problem
 from deniable.likelihood.whole_reports import Attribute, Mixture, build_whole_problem, observe_information
 from deniable.mechanisms import Tally
 from deniable.records import Faked, Records
@@ -141,11 +138,7 @@ def mle_tables(
 
 
 def fit(
-    problem: Problem,
-    method: str,
-    tolerance: float,
-    iterations: int | None,
-    progress: Progress | None = None,
+    problem: Problem, method: str, tolerance: float, iterations: int | None, progress: Progress | None = None
 ) -> Likelihood:
     """Finds the most likely shares of a problem, with a warning where they are not certified."""
     solution = _search(problem, method, tolerance, iterations, progress)

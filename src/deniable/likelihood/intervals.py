@@ -84,10 +84,8 @@ def unrefused(problem: Listed, shares: Floats, nats: float) -> Reach:
         is_held = shares[values] > 0
         values, table = values[is_held], table[is_held]
         share, gains = shares[values], seen.gains[values]
-        others, by_others = (
-            np.maximum(total - table, 0.0) / (rows.k - 1),
-            (seen.gains.sum() - gains) / (rows.k - 1),
-        )
+        others = np.maximum(total - table, 0.0) / (rows.k - 1)
+        by_others = (seen.gains.sum() - gains) / (rows.k - 1)
         rest = np.where(share < _ALL, 1 - share, np.inf)
         without = np.maximum(seen.likely - share[:, None] * table, 0.0) / rest[:, None]
         by_none = np.where(share < _ALL, -share * gains / rest, by_others)

@@ -131,9 +131,7 @@ class Counted(Listed):
 
     @cached_property
     def outputs(self) -> Floats:
-        return np.asarray(
-            (self.counts[self.observed] if isinstance(self.channel, Table) else self.counts) / self.n
-        )
+        return np.asarray(self.counts[self.observed] / self.n)
 
     @property
     def quick(self) -> tuple[Rows, Integers]:

@@ -11,14 +11,7 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
 from deniable.likelihood.certificate import Progress, Search, Solution, concave_gap, gap_bound
 from deniable.likelihood.interior import banded, column_search, interior
-from deniable.likelihood.problem import (
-    Celled,
-    Counted,
-    Grouped,
-    Listed,
-    Problem,
-    Reported,
-)
+from deniable.likelihood.problem import Celled, Counted, Grouped, Listed, Problem, Reported
 from deniable.likelihood.rows import Kept, Window, expand, few_threads, normal
 from deniable.likelihood.steps import em, squarem
 from deniable.likelihood.whole_reports import BlockNewton, Mixture

@@ -13,25 +13,11 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport
 from deniable.law import Law, Marginal, Matrix
-from deniable.likelihood.problem import (
-    Celled,
-    Counted,
-    Problem,
-    Reported,
-    Table,
-    refuse_empty,
-)
+from deniable.likelihood.problem import Celled, Counted, Problem, Reported, Table, refuse_empty
 from deniable.likelihood.rows import Kept, Supports, Window
 from deniable.likelihood.supports import guess_shares, merge_equal, pack_layers
 from deniable.mechanisms import Mechanism, SetMechanism, Tally, checked_values
-from deniable.metric import (
-    Averaged,
-    Channel,
-    Geometric,
-    Mean,
-    MetricMechanism,
-    SquareWave,
-)
+from deniable.metric import Averaged, Channel, Geometric, Mean, MetricMechanism, SquareWave
 from deniable.metric.base import MOST_ENTRIES
 from deniable.metric.line import GeometricChannel
 from deniable.randomness import FULL
@@ -290,7 +276,9 @@ def _tabulate(mechanism: MetricMechanism) -> Table:
 
 @_build_channel.register
 def _build_line(mechanism: Geometric) -> Table | GeometricChannel:
-    return _idealize(mechanism) if mechanism.is_geometric else _tabulate(mechanism)
+    # the sampled table differs from it by single words of 2^64, less than any certificate resolves
+    ideal = GeometricChannel(mechanism.n, mechanism.rate)
+    return ideal if mechanism.is_geometric else _tabulate(mechanism)
 
 
 @_build_channel.register
@@ -301,11 +289,6 @@ def _build_window(mechanism: SquareWave) -> Table | Window:
     if mechanism.k * mechanism.outputs > MOST_ENTRIES:
         return window
     return Table(mechanism.law.matrix(), window)
-
-
-def _idealize(mechanism: Geometric) -> GeometricChannel:
-    """The sampled table differs from it by single words of 2^64, less than any certificate resolves."""
-    return GeometricChannel(mechanism.n, mechanism.rate)
 
 
 def _count_outputs(

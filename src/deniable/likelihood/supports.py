@@ -77,11 +77,6 @@ def guess_shares(mechanism: SetMechanism, tally: Tally) -> Floats:
     return np.asarray(guess / guess.sum())
 
 
-def compute_report_likelihoods(part: SetMechanism, reports: Array, shares: Floats) -> Floats:
-    """Computes how likely each report is for a value drawn from these shares, up to a factor."""
-    return prepare_likelihoods(part, reports)(shares)
-
-
 def prepare_likelihoods(part: SetMechanism, reports: Array) -> Callable[[Floats], Floats]:
     """How likely each report is, up to a factor, as a function of the shares that values are drawn from."""
     if part.names_value and reports.ndim == 1:
@@ -103,7 +98,7 @@ def _(fake: Guessed, reports: Array) -> Floats:
 
 @compute_fake_likelihoods.register
 def _(fake: Imitated, reports: Array) -> Floats:
-    return compute_report_likelihoods(fake.part, reports, fake.prior.shares)
+    return prepare_likelihoods(fake.part, reports)(fake.prior.shares)
 
 
 @compute_fake_likelihoods.register

@@ -284,6 +284,25 @@ def adaptive(
     return min(candidates, key=error)
 
 
+class Row(Printed):
+    """A row of a table of protocols, which is called as the function that makes its mechanisms."""
+
+    function: Callable[..., Mechanism]
+
+    def __str__(self) -> str:
+        return f"Protocol {self.name}: {self.title}"
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        """The first paragraph of the function's documentation."""
+        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
+
+
 @final
 @dataclass(frozen=True)
 class Protocol(Printed):

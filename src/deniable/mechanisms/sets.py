@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple, cast, final
 
 import numpy as np
@@ -99,10 +100,13 @@ class SetMechanism(Mechanism):
     def law(self) -> Law:
         """The law of the report's support."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def odds(self) -> float:
         """How many times likelier a report is from a value that it supports than from another."""
+        p, q, buckets = self.law.exact_p, self.law.exact_q, self.on_buckets
+        if buckets is not None and buckets.again is None:
+            return float(buckets.p / buckets.q)
+        return float(p * (1 - q) / (q * (1 - p))) if self.bitwise else float(p / q)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         return self.law.success(prior)

@@ -15,13 +15,7 @@ import numpy as np
 from deniable.arrays import Array, Floats, Integers
 from deniable.errors import InvalidParameter
 from deniable.exact import log_up, number, positive_epsilon, whole_number
-from deniable.metric.base import (
-    ROUNDED_UP,
-    MetricMechanism,
-    describe_metric,
-    loss_by_units,
-    sides_between,
-)
+from deniable.metric.base import ROUNDED_UP, MetricMechanism, describe_metric, loss_by_units, sides_between
 from deniable.metric.certified import checked_budget, divided_up, largest_ratio, logarithms, square_root_down
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
@@ -336,10 +330,8 @@ def _far(first: int, rate: float) -> tuple[Floats, Floats]:
     as wide as they are far away, and not so wide that it falls by more than e^2, are summed by Gauss's rule
     for whole numbers, which is exact for polynomials of degree 31.
     """
-    points, weights = (
-        [np.arange(first, _ONE_BY_ONE, dtype=np.float64)],
-        [np.ones(max(0, _ONE_BY_ONE - first))],
-    )
+    points = [np.arange(first, _ONE_BY_ONE, dtype=np.float64)]
+    weights = [np.ones(max(0, _ONE_BY_ONE - first))]
     start = max(first, _ONE_BY_ONE)
     while rate * start < _BEYOND or start == first:
         size = max(_NODES, min(start, math.ceil(2 / rate)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from deniable.formatting import Printed
+from deniable.mechanisms.protocols import Row
 from deniable.metric.base import MetricMechanism
 from deniable.metric.ordered import geometric
 from deniable.metric.waves import square_wave
@@ -14,7 +14,7 @@ from deniable.metric.waves import square_wave
 
 @final
 @dataclass(frozen=True)
-class OrderedProtocol(Printed):
+class OrderedProtocol(Row):
     """A row of the table: which function makes a mechanism for k ordered values, and how it is called."""
 
     function: Callable[..., MetricMechanism]
@@ -22,19 +22,6 @@ class OrderedProtocol(Printed):
     """What epsilon is for: a step from one value to the next, or any two values."""
     make: Callable[[int, float], MetricMechanism]
     """Calls the function for the values 0 to k - 1, one step apart, with this epsilon."""
-
-    def __str__(self) -> str:
-        return f"Protocol {self.name}: {self.title}"
-
-    @property
-    def name(self) -> str:
-        """What the function is called."""
-        return self.function.__name__
-
-    @property
-    def title(self) -> str:
-        """The first paragraph of the function's documentation."""
-        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
 
 
 ORDERED: dict[str, OrderedProtocol] = {

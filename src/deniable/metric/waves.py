@@ -73,10 +73,8 @@ class SquareWave(MetricMechanism):
     def _rows(self, start: int, stop: int) -> Floats:
         first, bins = np.arange(start, stop)[:, None], np.arange(self.outputs)
         inside = (bins >= first) & (bins < first + self.window)
-        inside_window, far = (
-            Fraction(self.keep, FULL * self.window),
-            Fraction(FULL - self.keep, FULL * (self.k - 1)),
-        )
+        inside_window = Fraction(self.keep, FULL * self.window)
+        far = Fraction(FULL - self.keep, FULL * (self.k - 1))
         return np.where(inside, float(inside_window), float(far))
 
     def _weights(self, value: int) -> tuple[int, ...]:

@@ -66,9 +66,8 @@ def row_start(position: np.uint64, stride: np.uint64, rows: Array, i: int) -> np
 @compiled
 def draw(where: Address, first: int, size: int, words_drawn: Array) -> None:
     """drawn[c, j] = word c of report first + j."""
-    key, gamma, position, stride, rows, words = (
-        where  # taken apart once: a part of a tuple is costly to reach in a loop
-    )
+    # taken apart once: a part of a tuple is costly to reach in a loop
+    key, gamma, position, stride, rows, words = where
     step = gamma * stride
     numbers = rows[first : first + size]
     for c in range(words_drawn.shape[0]):

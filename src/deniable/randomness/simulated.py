@@ -16,7 +16,7 @@ import numpy as np
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.randomness.draws import FULL, WordArray
-from deniable.randomness.words import FreshRows, Indices, Rows, Words, encode_label, system
+from deniable.randomness.words import FreshRows, Indices, KeepingWords, Rows, Words, encode_label, system
 
 if TYPE_CHECKING:
     from deniable.randomness.kernels import Address
@@ -143,21 +143,10 @@ class Seeded(Words):
 
 
 @final
-class _Remembering(Words):
-    remember = True
-
+class _Remembering(KeepingWords):
     def __init__(self, seed: int, fresh: Words, number: int | None = None) -> None:
+        super().__init__(fresh, number)
         self._seed = seed
-        self._fresh = fresh
-        self._number = number
-
-    @property
-    def round(self) -> int | None:
-        """The round that what is fresh comes from; None where that was not said."""
-        return self._number
-
-    def take(self, count: int) -> WordArray:
-        return self._fresh.take(count)
 
     def rows(self, n: int, width: int) -> RememberingRows:
         # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words

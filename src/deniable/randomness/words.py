@@ -226,21 +226,22 @@ class DeviceRows(FreshRows):
     def key_noise(self, attribute: int, values: Indices | None = None) -> DeviceRows:
         if self.round is None:
             return self
-        round_label, attribute_label = map(encode_label, (self.round, self.attribute + attribute))
-        message = self.message + encode_label("noise") + round_label + attribute_label
+        message = self._message_of_noise(self.round, self.attribute + attribute)
         noise = KeyedRows(self.secret, message, self._or_none(values), self.width)
         return replace(self, fresh=noise)
 
     def key_record(self, columns: Indices) -> DeviceRows:
         if self.round is None:
             return self
-        round_label, attribute_label = map(encode_label, (self.round, self.attribute))
-        message = self.message + encode_label("noise") + round_label + attribute_label
+        message = self._message_of_noise(self.round, self.attribute)
         words = [
             _Keyed(self.secret, message + encode_label(bytes(record))).take(self.width)
             for record in columns.T.astype(np.uint8).tolist()
         ]
         return replace(self, fresh=DrawnRows(np.array(words, dtype=np.uint64).reshape(self.n, self.width)))
+
+    def _message_of_noise(self, *labels: int) -> bytes:
+        return self.message + encode_label("noise") + b"".join(map(encode_label, labels))
 
     def _or_none(self, values: Indices | None) -> Indices:
         return np.full(self.n, -1, dtype=np.int64) if values is None else values
@@ -348,11 +349,27 @@ class _Keyed(Words):
         return words[start : start + count]
 
 
-@final
-class Device(Words):
-    """One device's words: rows are the records that it reports, round after round."""
+class KeepingWords(Words):
+    """Fresh words, beside which each row has others that its person keeps."""
 
     remember = True
+
+    def __init__(self, fresh: Words, round: int | None) -> None:  # noqa: A002 - the word for it everywhere
+        self._fresh = fresh
+        self._round = round
+
+    @property
+    def round(self) -> int | None:
+        """The round that what is not kept comes from; None where that is fresh, or was not said."""
+        return self._round
+
+    def take(self, count: int) -> WordArray:
+        return self._fresh.take(count)
+
+
+@final
+class Device(KeepingWords):
+    """One device's words: rows are the records that it reports, round after round."""
 
     def __init__(
         self,
@@ -361,18 +378,9 @@ class Device(Words):
         fresh: Words,
         round: int | None = None,  # noqa: A002 - the word for it everywhere
     ) -> None:
+        super().__init__(fresh, round)
         self._secret = _check_secret(secret)
         self._message = b"".join(encode_label(label) for label in labels)
-        self._fresh = fresh
-        self._round = round
-
-    @property
-    def round(self) -> int | None:
-        """The round that the noise comes from; None where it is fresh."""
-        return self._round
-
-    def take(self, count: int) -> WordArray:
-        return self._fresh.take(count)
 
     def rows(self, n: int, width: int) -> DeviceRows:
         return DeviceRows(self._fresh.rows(n, width), self._secret, self._message, round=self._round)

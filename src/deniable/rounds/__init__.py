@@ -3,17 +3,7 @@
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
 from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.rounds.named import (
-    dbitflip,
-    l_duchi,
-    l_grr,
-    l_osue,
-    l_oue,
-    l_rsfd,
-    l_soue,
-    l_sue,
-    loloha,
-)
+from deniable.rounds.named import dbitflip, l_duchi, l_grr, l_osue, l_oue, l_rsfd, l_soue, l_sue, loloha
 from deniable.rounds.protocols import REPEATED, RepeatedProtocol
 
 __all__ = [

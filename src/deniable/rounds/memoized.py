@@ -168,12 +168,6 @@ class Memoized(ReportedOnce, Repeated):
     def one_round(self) -> Direct | Unary:
         return self.second
 
-    @cached_property
-    def odds(self) -> float:
-        """The odds of one round that has the law of both."""
-        p, q = self.law.exact_p, self.law.exact_q
-        return float(p * (1 - q) / (q * (1 - p))) if self.bitwise else float(p / q)
-
     @property
     def names_value(self) -> bool:
         return self.second.names_value

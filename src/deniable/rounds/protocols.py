@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from deniable.formatting import Printed
+from deniable.mechanisms.protocols import Row
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.memoized import HashedMemoized, Memoized
 from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
@@ -14,25 +14,12 @@ from deniable.rounds.named import dbitflip, l_grr, l_osue, l_oue, l_soue, l_sue,
 
 @final
 @dataclass(frozen=True)
-class RepeatedProtocol(Printed):
+class RepeatedProtocol(Row):
     """A row of the table: which function makes a mechanism for asking again, and how it is called."""
 
     function: Callable[..., Memoized | HashedMemoized | BitFlip]
     make: Callable[[int, float], Memoized | HashedMemoized | BitFlip]
     """Calls the function for k values: epsilon bounds all reports of one value, half of it one report."""
-
-    def __str__(self) -> str:
-        return f"Protocol {self.name}: {self.title}"
-
-    @property
-    def name(self) -> str:
-        """What the function is called."""
-        return self.function.__name__
-
-    @property
-    def title(self) -> str:
-        """The first paragraph of the function's documentation."""
-        return " ".join((self.function.__doc__ or "").split("\n\n", 1)[0].split())
 
 
 def _halve(

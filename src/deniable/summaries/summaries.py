@@ -19,15 +19,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Domain
 from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
-from deniable.estimate import (
-    Bins,
-    Estimate,
-    normal_quantile,
-    reach_of,
-    scored,
-    seen_squares,
-    student,
-)
+from deniable.estimate import Bins, Estimate, normal_quantile, reach_of, scored, seen_squares, student
 from deniable.exact import number
 from deniable.formatting import Printed, format_digits
 from deniable.law import Moments, finite
@@ -233,10 +225,7 @@ def _sum_chosen(result: Estimate, chosen: Floats, level: float) -> Summary:
 def _likely_sum(result: Likelihood, chosen: Floats, level: float, repeats: int, seed: int) -> Summary:
     """By bootstrap, within what the intervals of the single values allow."""
     # all values together have everybody, and no values nobody
-    possible = (
-        float(chosen.all()),
-        float(chosen.any()),
-    )
+    possible = float(chosen.all()), float(chosen.any())
     summary = _bootstrap(result, lambda rows: rows @ chosen, possible, level, repeats, seed)
     if not result.has_errors or chosen.all() or not chosen.any():
         return summary

@@ -52,10 +52,6 @@ class Direct(RoundShape):
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, 1, Fraction(self.keep, FULL)), ratio=self.ratio)
 
-    @cached_property
-    def odds(self) -> float:
-        return float(self.law.exact_p / self.law.exact_q)
-
     @property
     def names_value(self) -> bool:
         return True

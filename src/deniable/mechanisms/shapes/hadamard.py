@@ -38,11 +38,8 @@ class Hadamard(SetShape):
     keep: int
 
     def __post_init__(self) -> None:
-        set_numbers(
-            self,
-            k=checked_k(self.k, (1 << 20) - 1, "Hadamard"),
-            keep=checked_words("keep", self.keep),
-        )
+        k = checked_k(self.k, (1 << 20) - 1, "Hadamard")
+        set_numbers(self, k=k, keep=checked_words("keep", self.keep))
         check_keep(self.keep, 2)
 
     title = "Hadamard response"

@@ -75,11 +75,6 @@ class Hashed(SetShape):
         p = self.law.p
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
-    @cached_property
-    def odds(self) -> float:
-        p = self.law.exact_p
-        return float(p * (self.g - 1) / (1 - p))
-
     @property
     def nobody(self) -> Nobody:
         """A function as in any report, and a uniform bucket."""

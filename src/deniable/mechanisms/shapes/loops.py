@@ -47,12 +47,8 @@ def count_values(reports: Array, counts: Array) -> None:
     """
     ones, twos, threes, fours = counts[0], counts[1], counts[2], counts[3]
     quarter = reports.size // 4
-    first, second, third = (
-        reports[:quarter],
-        reports[quarter : 2 * quarter],
-        reports[2 * quarter : 3 * quarter],
-    )
-    rest = reports[3 * quarter :]
+    first, second = reports[:quarter], reports[quarter : 2 * quarter]
+    third, rest = reports[2 * quarter : 3 * quarter], reports[3 * quarter :]
     for i in range(quarter):
         ones[first[i]] += 1
         twos[second[i]] += 1

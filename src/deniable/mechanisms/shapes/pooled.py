@@ -107,11 +107,6 @@ class Pooled(SetShape):
             functions = functions[left[functions].any(axis=1)]
         return float(total + int(left.sum()) * floor) / self.pool.size
 
-    @cached_property
-    def odds(self) -> float:
-        p = self.law.exact_p
-        return float(p * (self.g - 1) / (1 - p))
-
     @property
     def nobody(self) -> Nobody:
         """A function as in any report, and a uniform bucket."""

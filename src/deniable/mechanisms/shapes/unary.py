@@ -41,11 +41,7 @@ class Unary(bits.Packed, RoundShape):
 
     def __post_init__(self) -> None:
         set_numbers(self, k=checked_k(self.k, 1 << 20, "unary"))
-        set_numbers(
-            self,
-            one=checked_words("one", self.one),
-            zero=checked_words("zero", self.zero),
-        )
+        set_numbers(self, one=checked_words("one", self.one), zero=checked_words("zero", self.zero))
         if not self.zero < self.one:
             raise InvalidParameter(
                 f"thresholds must have 0 < zero < one < 2^64, got {self.zero} and {self.one}", "likelier"
@@ -69,11 +65,6 @@ class Unary(bits.Packed, RoundShape):
     @cached_property
     def law(self) -> Law:
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
-
-    @cached_property
-    def odds(self) -> float:
-        p, q = self.law.exact_p, self.law.exact_q
-        return float(p * (1 - q) / (q * (1 - p)))
 
     @property
     def bitwise(self) -> bool:
