@@ -190,11 +190,7 @@ def sampled_attribute(
 
 
 def sampled_success(
-    plan: Source,
-    marginals: object,
-    people: int = _SIMULATED,
-    seed: int = 1,
-    among: str | int | None = None,
+    plan: Source, marginals: object, people: int = _SIMULATED, seed: int = 1, among: str | int | None = None
 ) -> Chance:
     """Computes how often the best guess of the real attribute is right, if the values have these shares.
 

@@ -453,8 +453,7 @@ def _make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...],
         tuple(
             (
                 settle_record(
-                    document,
-                    {**first, **{name: _spread(listed, size, i) for name, listed in group.items()}},
+                    document, {**first, **{name: _spread(listed, size, i) for name, listed in group.items()}}
                 ),
             )
             * rounds

@@ -303,11 +303,7 @@ class Evidence:
         return _Fit(total, by_row, by_column, null, covariance(null) / self.n)
 
     def simulate(
-        self,
-        model: _Fit,
-        degrees: int,
-        statistic: float,
-        find: Callable[[_Fit, Floats, _Fit | None], Floats],
+        self, model: _Fit, degrees: int, statistic: float, find: Callable[[_Fit, Floats, _Fit | None], Floats]
     ) -> float | None:
         """The p-value by studies of independent answers; None where the chi-square law needs no check.
 

@@ -194,10 +194,7 @@ class CrossTable(Printed):
 
     @staticmethod
     def of_estimate(
-        estimate: Estimate,
-        rows: Sequence[str],
-        columns: Sequence[str],
-        level: float = 0.95,
+        estimate: Estimate, rows: Sequence[str], columns: Sequence[str], level: float = 0.95
     ) -> CrossTable:
         """From an estimate of all pairs, row by row."""
         if not isinstance(estimate.law, Supports):

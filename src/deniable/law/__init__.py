@@ -3,14 +3,7 @@
 from deniable.law.law import Law, Marginal, Moments, checked_prior, finite
 from deniable.law.matrix import Matrix
 
-__all__ = [
-    "Law",
-    "Marginal",
-    "Matrix",
-    "Moments",
-    "checked_prior",
-    "finite",
-]
+__all__ = ["Law", "Marginal", "Matrix", "Moments", "checked_prior", "finite"]
 
 
 def __dir__() -> list[str]:

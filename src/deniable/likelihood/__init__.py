@@ -4,12 +4,7 @@ from deniable.likelihood.fitting import mle, mle_record
 from deniable.likelihood.result import Likelihood
 from deniable.metric.line import GeometricChannel
 
-__all__ = [
-    "GeometricChannel",
-    "Likelihood",
-    "mle",
-    "mle_record",
-]
+__all__ = ["GeometricChannel", "Likelihood", "mle", "mle_record"]
 
 
 def __dir__() -> list[str]:

@@ -17,14 +17,7 @@ from deniable.likelihood.steps import em, squarem
 from deniable.likelihood.whole_reports import BlockNewton, Mixture
 from deniable.metric.line import Decaying, GeometricChannel
 
-LIMITS = {
-    "auto": 0,
-    "closed": 0,
-    "composite": 0,
-    "interior": 200,
-    "squarem": 100_000,
-    "em": 100_000,
-}
+LIMITS = {"auto": 0, "closed": 0, "composite": 0, "interior": 200, "squarem": 100_000, "em": 100_000}
 """The methods, and how many steps each takes at most unless given. On 10,000 reports of 101 noisy
 counts at an epsilon of 0.1 SQUAREM reached 1e-9 within 25,000 steps for 10 of 15 data, within 100,000 (10 s)
 for 11; EM took 180,000 to more than a million steps, 5 to 60 s, so it runs only where it is asked for.
@@ -67,9 +60,7 @@ def solve(
                 "'composite' is what a tally gives"
             )
         return _judge(
-            composite(problem.supported, problem.asked_shares, problem.q, problem.gain),
-            tolerance,
-            progress,
+            composite(problem.supported, problem.asked_shares, problem.q, problem.gain), tolerance, progress
         )
     assert isinstance(problem, Listed)
     chosen = choice(problem) if method == "auto" else method

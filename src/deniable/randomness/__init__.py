@@ -3,17 +3,7 @@
 from deniable.randomness.draws import FULL, below, cell, chance
 from deniable.randomness.words import Words, checked_source, device, keyed, system
 
-__all__ = [
-    "FULL",
-    "Words",
-    "below",
-    "cell",
-    "chance",
-    "checked_source",
-    "device",
-    "keyed",
-    "system",
-]
+__all__ = ["FULL", "Words", "below", "cell", "chance", "checked_source", "device", "keyed", "system"]
 
 
 def __dir__() -> list[str]:

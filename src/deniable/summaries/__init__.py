@@ -10,15 +10,7 @@ from deniable.summaries.summaries import (
     sum_of,
 )
 
-__all__ = [
-    "Group",
-    "Summary",
-    "groups_of",
-    "mean_of",
-    "quantile_between",
-    "quantile_of",
-    "sum_of",
-]
+__all__ = ["Group", "Summary", "groups_of", "mean_of", "quantile_between", "quantile_of", "sum_of"]
 
 
 def __dir__() -> list[str]:

@@ -222,13 +222,7 @@ def linear(
 
 @compiled
 def mark_members(
-    value: np.uint64,
-    where: Address,
-    i: int,
-    k: np.uint64,
-    size: np.uint64,
-    keep: np.uint64,
-    marks: Array,
+    value: np.uint64, where: Address, i: int, k: np.uint64, size: np.uint64, keep: np.uint64, marks: Array
 ) -> None:
     """Mark the members of the set of row i in a table: Floyd's sampling of all but the value itself.
 
@@ -254,12 +248,7 @@ def mark_members(
 
 @compiled
 def subset(
-    values: Array,
-    where: Address,
-    k: np.uint64,
-    size: np.uint64,
-    keep: np.uint64,
-    reports: Array,
+    values: Array, where: Address, k: np.uint64, size: np.uint64, keep: np.uint64, reports: Array
 ) -> None:
     """The members of each set, read off a table in order."""
     marks = np.zeros(int(k), dtype=np.uint8)
@@ -277,12 +266,7 @@ def subset(
 
 @compiled
 def packed_subset(
-    values: Array,
-    where: Address,
-    k: np.uint64,
-    size: np.uint64,
-    keep: np.uint64,
-    reports: Array,
+    values: Array, where: Address, k: np.uint64, size: np.uint64, keep: np.uint64, reports: Array
 ) -> None:
     """The members of each set as bits."""
     eights = np.zeros(reports.shape[1], dtype=np.uint64)
@@ -298,13 +282,7 @@ def packed_subset(
 
 
 @compiled
-def hadamard(
-    values: Array,
-    where: Address,
-    bits: np.uint64,
-    keep: np.uint64,
-    reports: Array,
-) -> None:
+def hadamard(values: Array, where: Address, bits: np.uint64, keep: np.uint64, reports: Array) -> None:
     """A uniform column of the half that agrees with the value's row, or of the half that does not."""
     words = np.empty((2, SPAN), np.uint64)
     coin, column = words[0], words[1]
