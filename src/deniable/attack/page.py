@@ -183,10 +183,6 @@ class Examination(Printed):
             abs(attribute.report - attribute.reported) > 1e-12 for attribute in self.ignorant.attributes
         )
 
-    @property
-    def _fresh_known(self) -> bool:
-        return any(attribute.averaged is not None for attribute in self.ignorant.attributes)
-
     def _answers(self) -> str:
         rows = [
             [
@@ -217,9 +213,8 @@ class Examination(Printed):
                     f"{kept}: from {self.collections} collections{whose}, if what is asked again were sent "
                     "as before"
                 )
-                meant.append(
-                    f"{fresh}: from as many, as clients do answer" if self._fresh_known else _UNKNOWN
-                )
+                is_known = any(attribute.averaged is not None for attribute in self.ignorant.attributes)
+                meant.append(f"{fresh}: from as many, as clients do answer" if is_known else _UNKNOWN)
         if self.numbers:
             meant.append("halves: in which half of its range a number is")
         lines = [fill_paragraph(" · ".join(meant))] if meant else []

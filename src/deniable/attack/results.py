@@ -407,12 +407,8 @@ class Reidentification(Printed):
 
     def __str__(self) -> str:
         by = f" by {shorten_names(self.attributes)}" if self.attributes else ""
-        title = f"{self._title}{by}"
-        return "\n".join([title, *format_table(*self._table())])
-
-    @property
-    def _title(self) -> str:
-        return f"{format_count(self.n, 'target')} looked for among {format_count(self.records, 'record')}"
+        title = f"{format_count(self.n, 'target')} looked for among {format_count(self.records, 'record')}"
+        return "\n".join([f"{title}{by}", *format_table(*self._table())])
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """How often a target is found, among the best match and among the best few."""

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Floats, Integers
 from deniable.attack.inputs import checked_priors, checked_truth, records_from
 from deniable.attack.likelihoods import (
     Hidden,
@@ -280,7 +280,8 @@ def list_reports(part: SetMechanism) -> Listed | None:
     if isinstance(shape, Direct):
         return Listed(np.full(k, q), 1 + (part.odds - 1) * np.eye(k))
     if isinstance(shape, Unary) and k <= _LISTED:
-        ones = part.support(_list_bits(k))
+        sets = np.arange(1 << k)[:, None] >> np.arange(k) & 1
+        ones = sets.astype(bool)
         count = ones.sum(axis=1)
         base = q**count * (1 - q) ** (k - count) * ((1 - p) / (1 - q))
     elif isinstance(shape, SubsetShape) and math.comb(k, shape.size) <= _MOST_REPORTS:
@@ -312,11 +313,6 @@ def _list_some_bits(part: BitFlip) -> Listed:
     for rows, about in zip(ratios, sets, strict=True):
         rows[:, list(about)] = np.where(bits, part.odds, 1.0)
     return Listed(np.tile(chances / len(sets), len(sets)), ratios.reshape(-1, part.k))
-
-
-def _list_bits(k: int) -> Array:
-    sets = np.arange(1 << k)[:, None] >> np.arange(k) & 1
-    return np.packbits(sets.astype(np.uint8), axis=1, bitorder="little")
 
 
 def assume_fakes(mechanism: Faked, fakes: Assumed) -> Faked:

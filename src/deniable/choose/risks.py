@@ -173,16 +173,7 @@ def _takes_cap(considered: Considered) -> bool:
 
 
 def warn_uninvited(considered: Considered) -> str | None:
-    """Warn an operator of the same if anybody may answer, in one sentence; or None.
-
-    >>> from deniable.mechanisms import grr
-    >>> from deniable.choose.objective import Objective
-    >>> towns = Considered.of(grr(100, 1.0), "", ["grr"], 10_000, Objective(), names=("town",))
-    >>> print(warn_uninvited(towns))
-    anybody may answer, and 1 % of fake reports moves a share of 'town' by up to 58.6 points: --invited takes
-    only people whom you invited; a plan with a larger epsilon, or one by deniable plan --influence 5, lets
-    fake reports count for less
-    """
+    """Warn an operator of the same if anybody may answer, in one sentence; or None."""
     moved = _find_much(considered)
     if not moved:
         return None

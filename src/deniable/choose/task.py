@@ -308,7 +308,7 @@ def checked_task(
     goal = Objective() if objective is None else objective
     if not isinstance(goal, Objective):
         raise InvalidParameter(f"objective is an Objective, with caps on success and bytes, got {goal!r}")
-    believed = None if priors is None else _checked_priors(priors, sizes)
+    believed = None if priors is None else Prior.of_all(priors, sizes)
     kinds = _checked_kinds(mechanisms, len(sizes), believed is not None)
     if (
         mechanisms is None
@@ -371,12 +371,6 @@ def _checked_kinds(mechanisms: Names | None, d: int, priors: bool) -> tuple[str,
             "RS+RFD draws its fakes from public priors: give priors, one for each attribute"
         )
     return kinds
-
-
-def _checked_priors(priors: Sequence[npt.ArrayLike], ks: Sequence[int]) -> tuple[Prior, ...]:
-    if len(priors) != len(ks):
-        raise InvalidParameter(f"there are {len(ks)} attributes, but {len(priors)} priors")
-    return tuple(Prior.of(prior, k) for prior, k in zip(priors, ks, strict=True))
 
 
 def _checked_names(names: Names, what: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -40,12 +40,8 @@ class Categories(Domain):
         if isinstance(labels, str | bytes):
             raise InvalidParameter(f"labels are a list of values, got the text {labels!r}; put it in a list")
         known = tuple(map(_label, labels))
-        twice = (
-            next((label for i, label in enumerate(known) if label in set(known[:i])), None)
-            if _repeats(known)
-            else None
-        )
-        if twice is not None:
+        if len(set(known)) < len(known):
+            twice = next(label for i, label in enumerate(known) if label in set(known[:i]))
             text = f"the label {twice!r} occurs twice; every value needs a name of its own"
             raise InvalidParameter(text, "labels")
         if len(known) < 2:
@@ -106,10 +102,6 @@ def _label(value: object) -> str:
         return checked_label(label_of(value))
     except InvalidValue as problem:
         raise InvalidParameter(str(problem)) from None
-
-
-def _repeats(labels: tuple[str, ...]) -> bool:
-    return len(set(labels)) < len(labels)
 
 
 @final

@@ -88,7 +88,8 @@ class Unlisted(Domain):
 
     def decode(self, codes: npt.ArrayLike) -> list[str]:
         """Each code's value."""
-        return [self.name_code(_checked_code(code, self.bits)) for code in integers(codes, self.k).tolist()]
+        listed = integers(codes, self.k).tolist()
+        return [self.name_code(whole_number("a code", code, 0, self.k - 1)) for code in listed]
 
     def is_cut(self, value: object) -> bool:
         """Whether a value is longer than its code."""
@@ -107,10 +108,6 @@ class Unlisted(Domain):
 
     def _code(self, item: Any, name: str) -> int:
         return NO_ANSWER if is_missing(item) else self._read(item, name)
-
-
-def _checked_code(code: int, bits: int) -> int:
-    return whole_number("a code", code, 0, (1 << bits) - 1)
 
 
 @final

@@ -272,43 +272,22 @@ def _count(mechanism: Mechanism, columns: tuple[Column, ...]) -> Counting:  # no
 
 
 @_count.register
-def _count_direct(mechanism: Direct, columns: tuple[Column, ...]) -> Counting:
-    return _count_numbers(columns, mechanism.k)
+def _count_number(
+    mechanism: Direct | ChannelMechanism | Hadamard | Pooled, columns: tuple[Column, ...]
+) -> Counting:
+    """A report is one number, and how often each is reported is all that a tally needs."""
+    size, text = mechanism.count_cells(mechanism.blank(0)).counts.size, quote(columns[0].name)
 
-
-@_count.register
-def _count_channel(mechanism: ChannelMechanism, columns: tuple[Column, ...]) -> Counting:
-    return _count_numbers(columns, mechanism.outputs)
-
-
-@_count.register
-def _count_hadamard(mechanism: Hadamard, columns: tuple[Column, ...]) -> Counting:
     def finish(counts: Sequence[Integers], n: int) -> Tally:
-        return Tally(n, mechanism.support_counts(counts[0], n))
+        return mechanism.finish_cells(Tally(n, np.asarray(counts[0])))
 
-    return replace(_count_numbers(columns, 1 << mechanism.bits), finish=finish)
+    return Counting(columns, f"{text} >= 0 AND {text} < {size}", (Cells((text,), size),), (), finish)
 
 
 @_count.register
 def _count_linear(mechanism: Linear, columns: tuple[Column, ...]) -> Counting:
     """No engine tells hashes of full rank: rows with one are fetched, and none of them is counted inside."""
     return Counting(columns, "FALSE", (), (), lambda _counts, _n: mechanism.tally(mechanism.blank(0)))
-
-
-@_count.register
-def _count_pooled(mechanism: Pooled, columns: tuple[Column, ...]) -> Counting:
-    """Rows are counted by function and bucket; values are hashed once for the whole pool."""
-
-    def finish(counts: Sequence[Integers], n: int) -> Tally:
-        return Tally(n, mechanism.support_counts(counts[0]))
-
-    return replace(_count_numbers(columns, mechanism.pool.cells), finish=finish)
-
-
-def _count_numbers(columns: tuple[Column, ...], size: int) -> Counting:
-    """A report is one number."""
-    text = quote(columns[0].name)
-    return Counting(columns, f"{text} >= 0 AND {text} < {size}", (Cells((text,), size),), (), _take_counts)
 
 
 def _take_counts(counts: Sequence[Integers], n: int) -> Tally:

@@ -242,7 +242,8 @@ def _count_inside(opened: AbstractContextManager[Engine], request: Request) -> d
         kinds = engine.kinds
         check_columns(form, kinds, keys, number)
         source = _restrict(engine.source, request.since)
-        hashes = _list_hashes(form)
+        parts = zip(form.columns, form.mechanism.mechanisms, strict=True)
+        hashes = [column.name for columns, part in parts if not part.listed for column in columns]
         if hashes:
             return _count_hashes(engine, request, source, hashes)
         query = Query(form, source, form.more_columns & set(kinds), number, keys)
@@ -355,9 +356,3 @@ class TableReports:
         return [
             np.concatenate([parts[place].blank(0), *self._blocks.get(place, [])]) for place in self.places
         ]
-
-
-def _list_hashes(form: TableForm) -> list[str]:
-    """The columns that hold reports of values that nobody listed."""
-    parts = zip(form.columns, form.mechanism.mechanisms, strict=True)
-    return [column.name for columns, part in parts if not part.listed for column in columns]

@@ -16,6 +16,7 @@ likelihoods are linear in the number of each bit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -80,6 +81,13 @@ class Prior(Printed):
         weights = [int(share * 2.0**62) * 4 for share in believed]
         weights[int(np.argmax(believed))] += FULL - sum(weights)
         return Prior(tuple(weights))
+
+    @staticmethod
+    def of_all(shares: Sequence[npt.ArrayLike], ks: Sequence[int], mixed: float = 0.0) -> tuple[Prior, ...]:
+        """From the shares of each attribute."""
+        if len(shares) != len(ks):
+            raise InvalidParameter(f"there are {len(ks)} attributes, but {len(shares)} priors")
+        return tuple(Prior.of(prior, k, mixed) for prior, k in zip(shares, ks, strict=True))
 
     def __str__(self) -> str:
         shares = [format_percent(share) for share in self.shares.tolist()]

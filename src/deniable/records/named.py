@@ -164,9 +164,7 @@ def rsrfd(
     if fakes not in ("perturbed", "published"):
         raise InvalidParameter(f"fakes is 'perturbed' or 'published', got {fakes!r}")
     sizes = checked_sizes(ks)
-    if len(priors) != len(sizes):
-        raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
-    known = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
+    known = Prior.of_all(priors, sizes, mixed)
     kind = FAKES["grr"] if protocol == "grr" and fakes == "published" else REALISTIC_FAKES[protocol]
     kinds = [kind] * len(sizes)
     return _calibrate(

@@ -167,7 +167,8 @@ def _unary_loss(first: Unary, second: Unary, rounds: int) -> Fraction:
         apart = _divide(neutral, rows, pick)
         totals = [(ones, rounds - ones) for ones in range(rounds + 1)]
         without.append([FULL * apart[total] for total in totals])
-        within.append([pick(_with_own(own_chances, apart, total)) for total in totals])
+        # the value of the bit has one report at least
+        within.append([pick(itertools.islice(_split(own_chances, apart, t), 1, None)) for t in totals])
     pairs = {
         (has_value, other): Fraction(log_up(max(map(Fraction, likeliest, least))))
         for has_value, likeliest in enumerate((without[0], within[0]))
@@ -211,8 +212,3 @@ def _split(first: _Bits, rest: _Bits, total: tuple[int, int]) -> Iterator[int]:
         for ones in range(total[0] + 1)
         for zeros in range(total[1] + 1)
     )
-
-
-def _with_own(own_chances: _Bits, apart: _Bits, total: tuple[int, int]) -> Iterator[int]:
-    """The likelihoods of all divisions in which the value of the bit has at least one report."""
-    return itertools.islice(_split(own_chances, apart, total), 1, None)

@@ -192,9 +192,7 @@ def l_rsfd(
     if protocol not in known:
         which = "RS+FD" if priors is None else "RS+RFD"
         raise InvalidParameter(not_among(protocol, f"a protocol of {which} for asking again", known, MOVED))
-    if priors is not None and len(priors) != len(sizes):
-        raise InvalidParameter(f"there are {len(sizes)} attributes, but {len(priors)} priors")
-
+    public = None if priors is None else Prior.of_all(priors, sizes, mixed)
     if (protocol == "dbitflip") != (bits is not None):
         raise InvalidParameter(
             "protocol 'dbitflip', and no other, takes bits, the number of values that each person is asked "
@@ -209,9 +207,8 @@ def l_rsfd(
         fakes = [fake_again(name, k, epsilon_first, epsilon_forever) for name in names]
         return min(fakes, key=lambda fake: float(Faked((fake,) * len(sizes)).marginal(0).error(1, 0.0)))
 
-    if priors is None:
+    if public is None:
         return Faked(tuple(map(best, sizes)))
-    public = [Prior.of(prior, k, mixed) for prior, k in zip(priors, sizes, strict=True)]
     return Faked(
         tuple(fake_again(protocol, prior.k, epsilon_first, epsilon_forever, prior) for prior in public)
     )

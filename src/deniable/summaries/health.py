@@ -224,55 +224,27 @@ class Sizes(Watch):
 @final
 @dataclass
 class Functions(Watch):
-    """Which hash functions reports use: honest ones draw them evenly."""
+    """Which hash functions reports use, by each of the numbers of a function: honest ones draw them evenly."""
 
-    counts: Floats = field(default_factory=lambda: np.zeros((2, _CELLS)))
-
-    def look(self, reports: Array) -> None:
-        for row, name in enumerate(("a", "b")):
-            cells = reports[name].astype(np.int64) * _CELLS // PRIME
-            self.counts[row] += np.bincount(cells, minlength=_CELLS)
-
-    def check(self, attribute: str, estimate: Estimate, tail: float) -> Check:
-        n = float(self.counts[0].sum())
-        even = np.full(_CELLS, n / _CELLS)
-        cells = pool_cells(even)
-        most = float(self.counts.max()) / n
-        return Check(
-            attribute,
-            "hash functions",
-            several(min(compare_cells(row, even, cells) for row in self.counts), 2),
-            f"{100 * most:.3g} % of the functions are in one of {_CELLS} equal parts",
-            cells_noticed(1 / _CELLS, n, int(cells.max()), tail / 2),
-            ONE_FUNCTION,
-        )
-
-
-@final
-@dataclass
-class PooledFunctions(Watch):
-    """Which functions of a public pool reports use: honest ones draw them evenly."""
-
-    mechanism: Pooled
-    counts: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.counts = np.zeros(self.mechanism.pool.size)
+    find: Callable[[Array], list[Integers]]
+    """Which cell each report is in, by each of the numbers of its function."""
+    counts: Floats
+    saw: str
 
     def look(self, reports: Array) -> None:
-        functions = reports.astype(np.int64) // self.mechanism.g
-        self.counts += np.bincount(functions, minlength=self.counts.size)
+        for row, cells in zip(self.counts, self.find(reports), strict=True):
+            row += np.bincount(cells, minlength=row.size)
 
     def check(self, attribute: str, estimate: Estimate, tail: float) -> Check:
-        n, size = float(self.counts.sum()), self.counts.size
+        n, (times, size) = float(self.counts[0].sum()), self.counts.shape
         even = np.full(size, n / size)
         cells = pool_cells(even)
         return Check(
             attribute,
             "hash functions",
-            compare_cells(self.counts, even, cells),
-            f"{100 * float(self.counts.max()) / n:.3g} % of reports use one of {size:,} functions",
-            cells_noticed(1 / size, n, int(cells.max()), tail),
+            several(min(compare_cells(row, even, cells) for row in self.counts), times),
+            self.saw.format(100 * float(self.counts.max()) / n, size),
+            cells_noticed(1 / size, n, int(cells.max()), tail / times),
             ONE_FUNCTION,
         )
 
@@ -407,12 +379,22 @@ def watches(mechanism: Mechanism) -> list[Watch]:
 
 @watches.register
 def _watch_hashes(mechanism: Hashed | HashedMemoized) -> list[Watch]:
-    return [Functions(), *([Together(mechanism)] if mechanism.k <= _PAIRED else [])]
+    def find(reports: Array) -> list[Integers]:
+        return [reports[name].astype(np.int64) * _CELLS // PRIME for name in ("a", "b")]
+
+    saw = "{:.3g} % of the functions are in one of {} equal parts"
+    watched = [Together(mechanism)] if mechanism.k <= _PAIRED else []
+    return [Functions(find, np.zeros((2, _CELLS)), saw), *watched]
 
 
 @watches.register
 def _watch_pool(mechanism: Pooled) -> list[Watch]:
-    return [PooledFunctions(mechanism), *([Together(mechanism)] if mechanism.k <= _PAIRED else [])]
+    def find(reports: Array) -> list[Integers]:
+        return [reports.astype(np.int64) // mechanism.g]
+
+    saw = "{:.3g} % of reports use one of {:,} functions"
+    watched = [Together(mechanism)] if mechanism.k <= _PAIRED else []
+    return [Functions(find, np.zeros((1, mechanism.pool.size)), saw), *watched]
 
 
 @watches.register
@@ -605,7 +587,10 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
     """
     if isinstance(estimate.law, Moments) or not burst.n or not others.n:
         return None
-    k, (in_burst, elsewhere) = burst.counts.size, (_count_asked(tally) for tally in (burst, others))
+    k = burst.counts.size
+    in_burst, elsewhere = (
+        np.full(k, tally.n) if tally.asked is None else tally.asked for tally in (burst, others)
+    )
     p_value, worst = _least(burst.counts, in_burst, burst.counts + others.counts, in_burst + elsewhere)
     label = _label(estimate, worst)
     seen, usual = burst.counts / np.maximum(1, in_burst), others.counts / np.maximum(1, elsewhere)
@@ -621,11 +606,6 @@ def check_burst(attribute: str, burst: Tally, others: Tally, estimate: Estimate,
         1.0 if share_noticed >= 1 else share_noticed * burst.n / (burst.n + others.n),
         ONE_MINUTE_ONE_VALUE,
     )
-
-
-def _count_asked(tally: Tally) -> Integers:
-    """How many reports are about each value."""
-    return np.full(tally.counts.size, tally.n) if tally.asked is None else tally.asked
 
 
 def _least(counts: Integers, sampled: Integers, totals: Integers, n: Integers) -> tuple[float, int]:
