@@ -224,7 +224,7 @@ class Sizes(Watch):
 @final
 @dataclass
 class Functions(Watch):
-    """Which hash functions reports use, by each of the numbers of a function: honest ones draw them evenly."""
+    """Which hash functions reports use, by each number of a function: honest ones draw them evenly."""
 
     find: Callable[[Array], list[Integers]]
     """Which cell each report is in, by each of the numbers of its function."""
