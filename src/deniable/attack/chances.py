@@ -80,11 +80,9 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         plan, _, left_out = leave_text(plan)
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
+    pairs = list(zip(parts, believed, strict=True))
     kept, fresh = (
-        [
-            chances_after(part, collections, memoized, shares, seed)
-            for part, shares in zip(parts, believed, strict=True)
-        ]
+        [chances_after(part, collections, memoized, shares, seed) for part, shares in pairs]
         for memoized in (True, False)
     )
     fresh = _bound_joined(plan, fresh)
@@ -95,16 +93,10 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
         names = [name for group in list_related(plan.document.attributes) for name in group]
         names += [level.name for levels in plan.document.levels.values() for level in levels]
         alone = [name for name in names if name not in related]
-        attributes = [
-            replace(
-                attribute,
-                together=related[attribute.name].guess,
-                together_blind=related[attribute.name].blind,
-            )
-            if attribute.name in related
-            else attribute
-            for attribute in attributes
-        ]
+        for j, attribute in enumerate(attributes):
+            if attribute.name in related:
+                guesses = related[attribute.name]
+                attributes[j] = replace(attribute, together=guesses.guess, together_blind=guesses.blind)
     profiles = _profiles(_find_draws(plan), kept, fresh, seed)
     return Success(tuple(attributes), tuple(profiles), math.prod(blind), seed, tuple(alone), left_out)
 
@@ -441,14 +433,12 @@ def _numbers(argument: object, what: str) -> list[float]:
 
 def _multiply_series(series: Floats, other: Floats) -> Floats:
     """Coefficients of a product of exponential generating functions."""
-    return np.array(
-        [
-            sum(
-                math.comb(n, i) * series[i] * other[n - i] for i in range(n + 1) if series[i] and other[n - i]
-            )
-            for n in range(series.size)
-        ]
-    )
+
+    def coefficient(n: int) -> float:
+        indices = (i for i in range(n + 1) if series[i] and other[n - i])
+        return float(sum(math.comb(n, i) * series[i] * other[n - i] for i in indices))
+
+    return np.array(list(map(coefficient, range(series.size))))
 
 
 def success_after(part: Mechanism, reports: int, memoized: bool = True, seed: int = 1) -> float:

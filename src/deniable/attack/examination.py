@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from deniable.arrays import Floats, Integers
@@ -61,15 +63,11 @@ def examine(
     parts = dict(zip(plan.names, plan.document.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
+    about = original.id, plan.document.title, collections, seed, plan.document.rounds, known
+    notes: dict[str, Any] = {"numbers": numbers, "distanced": distanced, "left_out": left_out}
+    notes["leveled"] = tuple(plan.document.levels)
     if people is None:
-        about = original.id, plan.document.title, collections, seed, plan.document.rounds, known
-        return Examination(
-            *about,
-            numbers=numbers,
-            distanced=distanced,
-            left_out=left_out,
-            leveled=tuple(plan.document.levels),
-        )
+        return Examination(*about, **notes)
     codes = encode_people(plan, people)
     had = np.flatnonzero((codes != NO_ANSWER).any(axis=1))
     if not had.size:
@@ -99,17 +97,15 @@ def examine(
     answered = _fill_missing(plan, complete, numbers_from(seed, "not in the table"), np.arange(len(complete)))
     rates = _look_for_people(plan, answered, had, whom, collections, top, seed, progress)
     return Examination(
-        *(original.id, plan.document.title, collections, seed, plan.document.rounds, known, n, whom.size),
+        *about,
+        *(n, whom.size),
         informed=success(plan, shares, collections, seed),
         real_attributes=tuple(real),
         found=tuple(rates),
         dropped=codes.shape[1] - n,
         filled=int((filled != codes).sum()),
         lacking=tuple(name for j, name in enumerate(plan.names) if j not in had),
-        numbers=numbers,
-        distanced=distanced,
-        left_out=left_out,
-        leveled=tuple(plan.document.levels),
+        **notes,
     )
 
 
@@ -155,21 +151,10 @@ def _look_for_people(
         ranking = match_surveys(
             [plan] * times, surveys[:times], Background(names, columns, np.arange(n)), whom, top=top
         )
-        rates += [
-            ReidentificationRate(
-                *(
-                    name,
-                    tuple(names),
-                    times,
-                    most,
-                    ranking.success(most),
-                    ranking.stderr(most),
-                    ranking.blind(most),
-                ),
-                *ranking.interval(most),
-            )
-            for most in dict.fromkeys((1, top))
-        ]
+        for most in dict.fromkeys((1, top)):
+            figures = ranking.success(most), ranking.stderr(most), ranking.blind(most)
+            about = name, tuple(names), times, most
+            rates.append(ReidentificationRate(*about, *figures, *ranking.interval(most)))
         if progress is not None:
             progress(done, len(cells))
     return rates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -87,16 +87,12 @@ def _answers(axes: Axes, guesses: Guesses, count: int) -> None:
         ],
     }
     if guesses.collections > 1:
+        answered = "memoized" if guesses.noise_kept else "averaged"  # as clients answer
         heights |= {
             "all collections": [attribute.memoized for attribute in attributes],
             "fresh noise": [attribute.averaged for attribute in attributes],
             "both": [
-                None
-                if attribute.name in lacking
-                else attribute.memoized
-                if guesses.noise_kept
-                else attribute.averaged
-                for attribute in informed
+                None if attribute.name in lacking else getattr(attribute, answered) for attribute in informed
             ],
         }
     series = {kind: line for kind, line in heights.items() if any(value is not None for value in line)}
@@ -111,27 +107,13 @@ def _answers(axes: Axes, guesses: Guesses, count: int) -> None:
             most_frequent = [
                 np.nan if attribute.name in lacking else attribute.blind for attribute in informed
             ]
-            axes.plot(
-                most_frequent,
-                middle,
-                "|",
-                color=INK,
-                markersize=9,
-                label="the most frequent answer, without a report",
-            )
+            label = "the most frequent answer, without a report"
+            axes.plot(most_frequent, middle, "|", color=INK, markersize=9, label=label)
     for kind, marked in _of_those_asked(guesses, count).items():
         label = _AGAIN[kind].format(times=times)
         marker, face = _MARKS[kind]
-        axes.plot(
-            marked,
-            positions,
-            marker,
-            color=INK,
-            markerfacecolor=face,
-            markersize=5,
-            label=label,
-            clip_on=False,
-        )
+        look: dict[str, Any] = {"color": INK, "markerfacecolor": face, "markersize": 5}
+        axes.plot(marked, positions, marker, label=label, clip_on=False, **look)
     axes.set_yticks(positions, [attribute.name for attribute in attributes])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

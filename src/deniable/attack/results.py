@@ -379,16 +379,9 @@ class Reidentification(Printed):
             raise InvalidParameter("tops are how many of the best matches count, such as [1, 10], got none")
         rows = []
         for top in dict.fromkeys((1, self.top)) if tops is None else tops:
-            common = {"top": top, "n": self.n, "records": self.records}
-            rows.append(
-                {
-                    **common,
-                    "success": self.success(top),
-                    **self._ends(top, level),
-                    "blind": self.blind(top),
-                    "attributes": ", ".join(self.attributes),
-                }
-            )
+            common = {"top": top, "n": self.n, "records": self.records, "success": self.success(top)}
+            known = {"blind": self.blind(top), "attributes": ", ".join(self.attributes)}
+            rows.append(common | self._ends(top, level) | known)
         return frame_of_rows(rows, backend)
 
     def interval(self, top: int | None = None, level: float = LEVEL) -> tuple[float, float]:

@@ -89,12 +89,8 @@ class ValueAttack(Printed):
     def rows(self, truth: object, level: float, expected: Mapping[str, float]) -> list[Columns]:
         """The rows of it, with what the attacker expects of each attribute."""
         return [
-            {
-                "attribute": name,
-                "n": self.n,
-                "right": right,
-                **find_share_interval(right * self.n, self.n, level),
-            }
+            {"attribute": name, "n": self.n, "right": right}
+            | find_share_interval(right * self.n, self.n, level)
             | {"expected": expected[name]}
             for name, right in self.right(truth).items()
         ]

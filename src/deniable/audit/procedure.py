@@ -92,19 +92,8 @@ def lower_bound(
     fewer_trials = max(
         _ITSELF_LEAST, min(max(_FEWEST, trials // _ITSELF_SHARE), _ITSELF // (2 * setting.rounds))
     )
-    runs = [
-        (
-            "",
-            Run(
-                devices,
-                plan,
-                setting,
-                trials,
-                source,
-                alpha if itself is None else alpha * (1 - _ITSELF_ALPHA),
-            ),
-        )
-    ]
+    alpha_of_all = alpha if itself is None else alpha * (1 - _ITSELF_ALPHA)
+    runs = [("", Run(devices, plan, setting, trials, source, alpha_of_all))]
     if itself is not None:
         run = Run(itself, plan, setting, fewer_trials, source, alpha * _ITSELF_ALPHA)
         runs.append(("the client itself: ", run))

@@ -350,9 +350,8 @@ def make_named_pairs(plan: Plan | None, name: str, per: Per, rounds: int) -> tup
     records: _Records = (
         [(first, last)] if per == "record" else [(first, first | {name: last[name]}) for name in values]
     )
-    if (
-        far and alike and per == "record"
-    ):  # else only the worst case would be claimed of any pair that differs in these
+    # else only the worst case would be claimed of any pair that differs in these
+    if far and alike and per == "record":
         records.append((first, first | {name: last[name] for name in alike}))
     if name == "every":
         records = [*(records if far else []), *_each_with_the_next(first, alike, per)]
@@ -448,20 +447,13 @@ def _make_line_ups(plan: Plan, per: Per, rounds: int) -> tuple[tuple[Side, ...],
     far = metric_parts(plan)
     alike = {name: listed for name, listed in values.items() if name not in far}
     groups = [alike] if per == "record" else [{name: listed} for name, listed in alike.items()]
-    sizes = [min(_IN_LINE, max(map(len, group.values()), default=0)) for group in groups]
-    return tuple(
-        tuple(
-            (
-                settle_record(
-                    document, {**first, **{name: _spread(listed, size, i) for name, listed in group.items()}}
-                ),
-            )
-            * rounds
-            for i in range(size)
-        )
-        for size, group in zip(sizes, groups, strict=True)
-        if size > 2
-    )
+    lines = []
+    for group in groups:
+        size = min(_IN_LINE, max(map(len, group.values()), default=0))
+        moved = ({name: _spread(listed, size, i) for name, listed in group.items()} for i in range(size))
+        if size > 2:
+            lines.append(tuple((settle_record(document, first | answers),) * rounds for answers in moved))
+    return tuple(lines)
 
 
 def metric_parts(plan: Plan) -> dict[str, MetricMechanism]:

@@ -275,14 +275,12 @@ class SummedGroups:
 
     def _list(self, read: Callable[[Summary], float], level: float, unseen: float) -> Floats:
         """A number of each share."""
+
+        def figure(estimate: Estimate | None, values: Integers) -> float:
+            return unseen if estimate is None else read(sum_of(estimate, values, level))
+
         return np.array(
-            [
-                [
-                    unseen if estimate is None else read(sum_of(estimate, values, level))
-                    for values in self.columns
-                ]
-                for estimate in self.estimates
-            ]
+            [[figure(estimate, values) for values in self.columns] for estimate in self.estimates]
         )
 
 

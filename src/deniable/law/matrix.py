@@ -99,13 +99,8 @@ class Matrix(Printed):
                     ratio = self.ratio(x, other)
                     if ratio is None:
                         return math.inf
-                    units = number(
-                        f"the distance of {x} and {other}",
-                        distance(x, other),
-                        0.0,
-                        math.inf,
-                        "a positive number",
-                    )
+                    what = f"the distance of {x} and {other}"
+                    units = number(what, distance(x, other), 0.0, math.inf, "a positive number")
                     worst = max(worst, math.nextafter(log_up(ratio) / units, math.inf))
         return worst
 

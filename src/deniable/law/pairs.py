@@ -270,13 +270,9 @@ class Affine(Pairs):
         """By the sums of a bucket: of the shares, and of how many values it holds."""
         k, total = shares.size, float(shares.sum())
         if k > _TABLED:
-            same = np.mean(
-                [
-                    _own_sums(buckets, shares) * _own_sums(buckets, np.ones(k))
-                    for buckets in _sampled_buckets(k, self.g)
-                ],
-                axis=0,
-            )
+            sampled = _sampled_buckets(k, self.g)
+            sums = [_own_sums(buckets, shares) * _own_sums(buckets, np.ones(k)) for buckets in sampled]
+            same = np.mean(sums, axis=0)
         else:
             same = self._mix(shares).sum(axis=1)
         overall = total * (1 + self.together * (k - 1))

@@ -150,12 +150,9 @@ def unary(k: int, epsilon: float, threshold: int) -> Unary:
         raise InvalidParameter(
             f"p must be further from 0 and 1: its threshold out of 2^64 would be {threshold}"
         )
-    return Unary(
-        k,
-        threshold,
-        FULL
-        - largest(lambda t: Unary(k, threshold, FULL - t).ratio, epsilon, FULL - threshold + 1, _LARGEST),
-    )
+    least = FULL - threshold + 1
+    rest = largest(lambda t: Unary(k, threshold, FULL - t).ratio, epsilon, least, _LARGEST)
+    return Unary(k, threshold, FULL - rest)
 
 
 @_keep_made

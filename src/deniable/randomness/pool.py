@@ -189,14 +189,8 @@ class HashPool:
         cells = self.buckets(np.arange(functions.start, functions.stop)[:, None], np.arange(self.k))
         cells += np.arange(many)[:, None] * self.g
         size = many * self.g
-        return np.stack(
-            [
-                np.bincount(cells.ravel(), np.broadcast_to(row, cells.shape).ravel(), size).reshape(
-                    many, self.g
-                )
-                for row in rows
-            ]
-        )
+        flat, weights = cells.ravel(), (np.broadcast_to(row, cells.shape).ravel() for row in rows)
+        return np.array([np.bincount(flat, row, size).reshape(many, self.g) for row in weights])
 
     def _fold(self, rows: npt.NDArray[Any], functions: int) -> npt.NDArray[Any]:
         """The sums of weights whose digits agree up to a block's, the last of them on an axis of its own."""

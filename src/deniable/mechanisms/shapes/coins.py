@@ -111,20 +111,8 @@ def unary_bits(
             j = late[i]
             late_states[i], late_truth[i] = states[j], truth[j]
             late_undecided[i], late_result[i] = undecided[j], result[j]
-        used = _toss(
-            late_states,
-            late_truth,
-            late_undecided,
-            late_result,
-            open_groups,
-            second,
-            third,
-            ones,
-            zeros,
-            gamma,
-            words,
-            used,
-        )
+        late_all = late_states, late_truth, late_undecided, late_result
+        used = _toss(*late_all, open_groups, second, third, ones, zeros, gamma, words, used)
         for i in range(open_groups):
             if late_undecided[i] != ZERO:
                 late_some = late_states[i:], late_truth[i:], late_undecided[i:], late_result[i:]
