@@ -19,7 +19,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Floats, Integers, list_blocks
 from deniable.attack.inputs import checked_priors, leave_text
 from deniable.attack.likelihoods import (
     CELLS,
@@ -584,10 +584,9 @@ def _simulate_chances(
     shares = np.full(values_of(part), 1 / values_of(part)) if prior is None else np.array(prior)
     cells, blind = by_cell(part, shares), int(np.argmax(shares))
     people = min(_SIMULATED, max(_FEWEST, _MOST_WORK // (cells.size * reports)))
-    step, gains = max(1, (1 << 21) // cells.size), np.empty((reports, people))
-    for start in range(0, people, step):
-        block = slice(start, min(people, start + step))
-        values = _values(part, draws.choice(cells.size, block.stop - start, p=cells), draws)
+    gains = np.empty((reports, people))
+    for block in list_blocks(people, (1 << 21) // cells.size):
+        values = _values(part, draws.choice(cells.size, block.stop - block.start, p=cells), draws)
         together, kept = make_pool(part, values.size, memoized), int(draws.integers(1 << 62))
         for m in range(reports):
             memory = kept if memoized else int(draws.integers(1 << 62))

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter
 from deniable.likelihood.supports import compute_fake_likelihoods, prepare_likelihoods
 from deniable.mechanisms import Mechanism
@@ -49,9 +49,7 @@ class Clue:
 
     def blocks(self) -> Iterator[tuple[Integers, Floats]]:
         """Some people at a time, and how likely their reports are for each value."""
-        step = max(1, BLOCK // width(self.part))
-        for start in range(0, len(self.who), step):
-            block = slice(start, start + step)
+        for block in list_blocks(len(self.who), BLOCK // width(self.part)):
             yield self.who[block], likelihoods(self.part, self.reports[block])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.attack.inputs import checked_priors, coded_truth, records_from
 from deniable.attack.likelihoods import (
     HALVES,
@@ -209,9 +209,7 @@ def _labels(source: Source) -> tuple[tuple[str, ...], ...] | None:
 def guess_values(part: Mechanism, reports: Array, draws: np.random.Generator) -> Integers:
     """One guess per report with nothing known beforehand, as the published attacks make them."""
     guesses = np.empty(len(reports), dtype=np.int64)
-    step = max(1, BLOCK // width(part))
-    for start in range(0, len(reports), step):
-        block = slice(start, start + step)
+    for block in list_blocks(len(reports), BLOCK // width(part)):
         guesses[block] = _best(likelihoods(part, reports[block]), draws)[0]
     return guesses
 

@@ -205,10 +205,8 @@ def _list_features(ids: Bytes) -> Table:
     residues = _find_residues(ids, _PRIMES)
     sizes = np.repeat(_PRIMES, 2)
     indicators = [residues[:, [i]] == np.arange(size) for i, size in enumerate(sizes)]
-    return (
-        np.hstack([bits.reshape(len(ids), 128), parities, parity, mixed, *indicators]).astype(np.float32) * 2
-        - 1
-    )
+    features = np.hstack([bits.reshape(len(ids), 128), parities, parity, mixed, *indicators])
+    return features.astype(np.float32) * 2 - 1
 
 
 def _list_functions(ids: Bytes, most: int) -> Iterator[Bytes]:
@@ -228,28 +226,19 @@ def _mix_bytes(ids: Bytes) -> Bytes:
     """The sum and the exclusive or of all bytes, and the first bytes of hashes."""
     raw = np.ascontiguousarray(ids).tobytes()
     raw_ids = [raw[start : start + 16] for start in range(0, len(raw), 16)]
-    sums = np.frombuffer(
-        b"".join(zlib.crc32(raw_id).to_bytes(4, "big") for raw_id in raw_ids), dtype=np.uint8
-    )
+    sums = b"".join(zlib.crc32(raw_id).to_bytes(4, "big") for raw_id in raw_ids)
     digests = b"".join(
         make(raw_id, usedforsecurity=False).digest()[:1] for raw_id in raw_ids for make in _DIGESTS
     )
-    return np.column_stack(
-        [
-            ids.sum(axis=1, dtype=np.uint8),
-            np.bitwise_xor.reduce(ids, axis=1),
-            sums.reshape(len(ids), 4),
-            np.frombuffer(digests, dtype=np.uint8).reshape(len(ids), len(_DIGESTS)),
-        ]
-    )
+    hashes = [np.frombuffer(row, dtype=np.uint8).reshape(len(ids), -1) for row in (sums, digests)]
+    return np.column_stack([ids.sum(axis=1, dtype=np.uint8), np.bitwise_xor.reduce(ids, axis=1), *hashes])
 
 
 def _find_residues(ids: Bytes, primes: Sequence[int]) -> Bytes:
     """What remains of ids as whole numbers, the first byte first and last, by each prime."""
     powers = [[pow(256, place, prime) for place in range(16)] for prime in primes]
-    weights = np.array(
-        [row for row_powers in powers for row in (row_powers, row_powers[::-1])], dtype=np.float32
-    )
+    both_ways = [row for row_powers in powers for row in (row_powers, row_powers[::-1])]
+    weights = np.array(both_ways, dtype=np.float32)
     sums = (weights @ ids.T.astype(np.float32)).astype(np.int32)  # below 2^24, so exact
     rows = [row % prime for row, prime in zip(sums, np.repeat(primes, 2).tolist(), strict=True)]
     return np.array(rows, dtype=np.uint8).T

@@ -477,7 +477,7 @@ class Marginal(Printed):
 
     def sum_errors(self, table: Floats) -> Floats:
         """The variances of weighted sums of shares, from one report of a person who may have any value."""
-        return sum_errors(self.pairs, np.asarray(self.q), self.gain, table)
+        return sum_errors(self.pairs, self.q, self.gain, table)
 
 
 @final

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Integers
+from deniable.arrays import Floats, Integers, list_blocks
 from deniable.exact import PRIME
 from deniable.randomness.pool import HashPool
 
@@ -502,10 +502,9 @@ class Lines(Pairs):
         k = self.pool.k
         chances = self._other + (self.p - self._other) * self.pool.sum_buckets(np.ones(k)) / k
         sums_found = np.empty(len(table))
-        step = max(1, _SUMMED // self.pool.cells)
-        for low in range(0, len(table), step):
-            sums = self.pool.sum_buckets(np.asarray(table[low : low + step], dtype=np.float64)) ** 2
-            sums_found[low : low + step] = (sums * chances).sum(axis=(1, 2))
+        for block in list_blocks(len(table), _SUMMED // self.pool.cells):
+            sums = self.pool.sum_buckets(np.asarray(table[block], dtype=np.float64)) ** 2
+            sums_found[block] = (sums * chances).sum(axis=(1, 2))
         return sums_found / self.pool.size
 
     @property

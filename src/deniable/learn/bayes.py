@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from deniable.arrays import Array, Floats
+from deniable.arrays import Array, Floats, list_blocks
 from deniable.domain import NO_ANSWER
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate.consistency import simplex
@@ -297,9 +297,7 @@ def _score_records(
     for j, (name, part) in enumerate(zip(plan.names, plan.document.parts, strict=True)):
         column = records.columns[j]
         who = np.arange(records.n) if records.reporters is None else records.reporters[j]
-        step = max(1, _AT_ONCE // part.k)
-        for low in range(0, len(who), step):
-            block = slice(low, low + step)
+        for block in list_blocks(len(who), _AT_ONCE // part.k):
             likely = part.likelihoods(column[block]) @ tables[name].T
             score[who[block]] += temper * np.log(likely)
     return score
@@ -307,8 +305,7 @@ def _score_records(
 
 def _normalize_scores(score: Floats) -> Floats:
     """Chances from their logarithms, up to what a row shares."""
-    chances = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+    return _scale(np.exp(score - score.max(axis=1, keepdims=True)))
 
 
 def shrink_margin(margin: Margin, classes: Floats, prior: Floats | None, damp: float = 0.0) -> Floats:
@@ -339,23 +336,14 @@ def shrink_margin(margin: Margin, classes: Floats, prior: Floats | None, damp: f
     pooled = weights @ margin.shares
     base = np.maximum(_find_base(prior, pooled), _LEAST)
     moved = (margin.shares - pooled) * margin.reported[:, None]
-    noise = _find_noise(margin.variances, weights)
-    kept = _find_kept(moved, noise)
+    # the variance of each class's difference from everybody, and the part of the difference that is not noise
+    noise = (weights**2) @ margin.variances + (1 - 2 * weights[:, None]) * margin.variances
+    length = (moved**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kept = np.where(length > 0, np.maximum(0.0, 1 - noise.sum(axis=1) / length), 0.0)
     shrunk = _scale(np.maximum(base + kept[:, None] * moved, _FLOOR * base))
     added = damp * np.sqrt(noise.mean(axis=1, keepdims=True))
     return _scale(base * (shrunk + added) / (base + added))
-
-
-def _find_noise(variances: Floats, weights: Floats) -> Floats:
-    """The variance of each class's difference from everybody, value by value."""
-    return np.asarray((weights**2) @ variances + (1 - 2 * weights[:, None]) * variances)
-
-
-def _find_kept(moved: Floats, noise: Floats) -> Floats:
-    """The part of each class's difference from everybody that is not noise."""
-    length = (moved**2).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(length > 0, np.maximum(0.0, 1 - noise.sum(axis=1) / length), 0.0)
 
 
 def _find_base(prior: Floats | None, pooled: Floats) -> Floats:

@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.arrays import Integers
+from deniable.arrays import Integers, list_blocks
 from deniable.errors import DeniableWarning, InvalidParameter, InvalidValue
 from deniable.exact import round_up
 from deniable.randomness import Words, checked_source
@@ -96,8 +96,7 @@ class Memory:
 
     def draw(self, plan: Plan, loss: float, codes: Integers, words: Words) -> Iterator[Block]:
         """New reports of all rows, a column of codes per attribute."""
-        for low in range(0, len(codes), _ROWS):
-            block = slice(low, low + _ROWS)
+        for block in list_blocks(len(codes), _ROWS):
             records = plan.mechanism.privatize(codes[block], words)
             self._count(plan.id, loss, records.n)
             yield block, records
@@ -110,12 +109,12 @@ class Memory:
         mechanism = plan.mechanism
         known = self._marks.setdefault(plan.id, {})
         fresh: dict[Label, int] = {}
-        step = max(1, min(_ROWS, _WORDS // mechanism.words))
-        for low in range(0, len(codes), step):
-            block = slice(low, low + step)
+        for block in list_blocks(len(codes), min(_ROWS, _WORDS // mechanism.words)):
             block_labels = labels[block]
             words = self._take(plan.id, codes[block], block_labels, 1 + mechanism.words)
-            for row, (label, mark) in enumerate(zip(block_labels, words[:, 0].tolist(), strict=True), low):
+            for row, (label, mark) in enumerate(
+                zip(block_labels, words[:, 0].tolist(), strict=True), block.start
+            ):
                 if known.get(label, mark) != mark:
                     raise _refuse_change(row)
                 if label not in known:

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from deniable.arrays import Array, Integers
+from deniable.arrays import Array, Integers, list_blocks
 from deniable.errors import InvalidParameter, suggest_install
 from deniable.learn.columns import Column
 from deniable.mechanisms import SetMechanism
@@ -57,9 +57,7 @@ class Layout:
         if not self.support:
             target[slice(None) if who is None else who, 0] = self.column.values[reports]
             return
-        step = max(1, _CELLS // self.mechanism.k)
-        for low in range(0, len(reports), step):
-            block = slice(low, low + step)
+        for block in list_blocks(len(reports), _CELLS // self.mechanism.k):
             target[block if who is None else who[block]] = self.mechanism.support(reports[block])
 
     @property

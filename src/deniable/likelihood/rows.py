@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.likelihood.certificate import gap_bound
 from deniable.metric.line import Decaying
@@ -238,9 +238,7 @@ class Merged(Rows):
 def gram_by_blocks(k: int, weights: Floats, table: Callable[[slice], Floats], at_once: int) -> Floats:
     """A' diag(weights) A, from some rows of A at a time."""
     gram = np.zeros((k, k))
-    step = max(1, at_once // k)
-    for start in range(0, weights.size, step):
-        block = slice(start, start + step)
+    for block in list_blocks(weights.size, at_once // k):
         rows = table(block)
         rows *= np.sqrt(weights[block])[:, None]
         gram += rows.T @ rows

@@ -10,7 +10,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter
 from deniable.estimate.consistency import simplex
 from deniable.likelihood.rows import Supports, pack_bits
@@ -39,12 +39,10 @@ def _pack_nested_layers(mechanism: BitFlip, reports: Array) -> list[tuple[Array,
     _refuse_many(mechanism, reports, 2)
     k = mechanism.k
     bits = np.empty((2, (k + 7) // 8, len(reports)), dtype=np.uint8)
-    step = max(1, _AT_ONCE // k)
-    for start in range(0, len(reports), step):
-        block = reports[start : start + step]
-        holds = mechanism.support(block)
-        bits[0, :, start : start + step] = pack_bits(holds)
-        bits[1, :, start : start + step] = pack_bits(holds | ~mechanism.asked(block))
+    for block in list_blocks(len(reports), _AT_ONCE // k):
+        holds = mechanism.support(reports[block])
+        bits[0, :, block] = pack_bits(holds)
+        bits[1, :, block] = pack_bits(holds | ~mechanism.asked(reports[block]))
     law = mechanism.law
     up = law.exact_p / law.exact_q
     down = (1 - law.exact_q) / (1 - law.exact_p)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import log_up
@@ -294,9 +294,7 @@ class Mechanism(Printed, ABC):
 
     def _tables(self, reports: Array) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
         """Which values reports support, a block of them at a time."""
-        step = max(1, _AT_ONCE // self.k)
-        for low in range(0, len(reports), step):
-            block = slice(low, low + step)
+        for block in list_blocks(len(reports), _AT_ONCE // self.k):
             yield block, self.support(reports[block])
 
 

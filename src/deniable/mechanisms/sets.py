@@ -11,7 +11,7 @@ from typing import NamedTuple, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats
+from deniable.arrays import Array, Floats, list_blocks
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate
 from deniable.law import Law, Marginal
@@ -148,9 +148,7 @@ class SetShape(SetMechanism, Blockwise):
 
     def encode_nobody(self, rows: Rows) -> Array:
         reports, fresh = self.blank(rows.n), rows.forget()
-        step = max(1, BLOCK // max(rows.width, self.report_bytes))
-        for start in range(0, rows.n, step):
-            block = slice(start, start + step)
+        for block in list_blocks(rows.n, BLOCK // max(rows.width, self.report_bytes)):
             self._encode_nobody(fresh.pick(block).array(), reports[block])
         return reports
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter, InvalidReport, InvalidValue
 from deniable.estimate import MeanEstimate, clopper_pearson, scattered
 from deniable.exact import log_up, positive_epsilon, whole_number
@@ -102,8 +102,7 @@ class Mean(Printed, ABC):
             raise InvalidValue("values are a list of numbers from -1 to 1; nothing was reported")
         rows = checked_source(words).rows(numbers.size, self.words)
         reports = np.empty(numbers.size, dtype=smallest(self.outputs))
-        for start in range(0, numbers.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for block in list_blocks(numbers.size, _BLOCK):
             positions = np.rint((numbers[block] + 1) * (LAST_POSITION / 2)).astype(np.uint64)
             reports[block] = self.draw_reports(positions, rows.pick(block).array())
         return reports

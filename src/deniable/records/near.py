@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Floats, Integers
+from deniable.arrays import Array, Floats, Integers, list_blocks
 from deniable.errors import InvalidParameter, InvalidValue
 from deniable.estimate import Estimate
 from deniable.exact import positive_epsilon, solve, whole_number
@@ -209,8 +209,7 @@ class Near(RecordMechanism):
         self.check_records(columns)
         reports = np.empty((self.d, rows.n), dtype=np.uint8)
         keyed = rows.key_record(columns).forget()
-        for start in range(0, rows.n, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for block in list_blocks(rows.n, _BLOCK):
             reports[:, block] = self._encode_block(columns[:, block], keyed.pick(block).array())
         return Records(rows.n, tuple(reports))
 

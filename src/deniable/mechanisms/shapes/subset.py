@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Array, Integers
+from deniable.arrays import Array, Integers, list_blocks
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.formatting import format_count
@@ -88,9 +88,7 @@ class SubsetShape(SetShape):
         return sum(ordered[: self.size]), sum(ordered[-self.size :])
 
     def _encode_nobody(self, words: WordArray, reports: Array) -> None:
-        step = max(1, BLOCK // self.k)
-        for start in range(0, len(words), step):
-            block = slice(start, start + step)
+        for block in list_blocks(len(words), BLOCK // self.k):
             reports[block] = self.write_members(draw_members(words[block], self.k))
 
     @abstractmethod
@@ -98,9 +96,7 @@ class SubsetShape(SetShape):
         """The reports of sets, given as a table of reports by values."""
 
     def _encode(self, values: Integers, words: WordArray, reports: Array) -> None:
-        step = max(1, BLOCK // self.k)
-        for start in range(0, len(values), step):
-            block = slice(start, start + step)
+        for block in list_blocks(len(values), BLOCK // self.k):
             sample = self._sample_each if len(values) < 64 else self._sample
             reports[block] = self.write_members(sample(values[block], words[block]))
 
