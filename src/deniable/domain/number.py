@@ -43,6 +43,8 @@ class Number(Domain):
     open_high: bool = False
 
     labels = ()
+    k = LAST_POSITION + 1
+    has_no_answer = False
 
     def __post_init__(self) -> None:
         for end in ("low", "high"):
@@ -84,14 +86,6 @@ class Number(Domain):
     def scaled_high(self) -> int:
         """The highest number, times 10^digits."""
         return to_integer(self.high, self.digits)
-
-    @property
-    def k(self) -> int:
-        return LAST_POSITION + 1
-
-    @property
-    def has_no_answer(self) -> bool:
-        return False
 
     def codes(self, values: object, name: str = SELF) -> Integers:
         numbers, missing = numbers_of(values, name)

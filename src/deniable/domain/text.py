@@ -45,9 +45,7 @@ class Unlisted(Domain):
     levels: bool
     """Whether some people report the first bits only, so that values can be found without a list."""
 
-    @property
-    def listed(self) -> bool:
-        return False
+    listed = False
 
     @property
     @abstractmethod

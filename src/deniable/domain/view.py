@@ -97,9 +97,7 @@ class Coarse(View):
     def listed(self) -> bool:
         return self.base.listed
 
-    @property
-    def is_level(self) -> bool:
-        return True
+    is_level = True
 
     @property
     def factors(self) -> tuple[tuple[str, Domain], ...]:

@@ -312,9 +312,7 @@ class Columns(Rows):
         self.k, self.size = int(chosen.size), kernel.k
         self.logs = np.zeros(self.size)
 
-    @property
-    def roundings(self) -> int:
-        return 0  # the certificate is that of all positions, not of these
+    roundings = 0  # the certificate is that of all positions, not of these
 
     def forward(self, shares: Floats) -> Floats:
         return self.kernel.times(expand(shares, self.chosen, self.size))

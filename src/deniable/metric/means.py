@@ -362,6 +362,7 @@ class Averaged(ChannelMechanism):
             )
 
     phrase = "one noisy number"
+    blind = 0.5
 
     @property
     def title(self) -> str:
@@ -393,10 +394,6 @@ class Averaged(ChannelMechanism):
     def table(self) -> Floats:
         """For cells: equal parts of the range, over each of which numbers are spread evenly."""
         return self.law.table(CELLS)
-
-    @property
-    def blind(self) -> float:
-        return 0.5
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         """How often the best guess of the half of the range is right; all numbers are equally likely."""

@@ -312,9 +312,7 @@ class Blank(Fake):
         if self.part.nobody is None:
             _refuse(self.part, "a set of values; that of values is Guessed(part, Prior.uniform(k))")
 
-    @property
-    def has_prior(self) -> bool:
-        return False
+    has_prior = False
 
     @property
     def nobody(self) -> Nobody:

@@ -61,6 +61,7 @@ class Tick(ChannelMechanism):
     title = "Near report"
     phrase = "yes or no"
     words = 1
+    outline = "near report"
 
     def __post_init__(self) -> None:
         for name in ("one", "zero"):
@@ -68,10 +69,6 @@ class Tick(ChannelMechanism):
         if self.one <= self.zero:
             text = f"thresholds must have zero < one, got {self.zero} and {self.one}"
             raise InvalidParameter(text, "likelier")
-
-    @property
-    def outline(self) -> str:
-        return "near report"
 
     def describe_loss(self) -> str:
         return f"loss {format_loss(self.loss())} by itself"
@@ -125,6 +122,9 @@ class Near(RecordMechanism):
     thresholds = ("keep",)
     nests = True
     words = 2
+    parts = ()
+    acronym = "NEAR"
+    references = ()
 
     keep: int
     least: int
@@ -177,10 +177,6 @@ class Near(RecordMechanism):
         """How many reports are near, and how many are far."""
         return _split_groups(self.agreeing, self.least)
 
-    @property
-    def parts(self) -> tuple[Mechanism, ...]:
-        return ()
-
     @cached_property
     def mechanisms(self) -> tuple[Mechanism, ...]:
         return (self.tick,) * self.d
@@ -231,14 +227,6 @@ class Near(RecordMechanism):
 
     def _groups(self, is_near: bool) -> list[Agreeing]:
         return [group for group in self.agreeing if (group.places >= self.least) == is_near]
-
-    @property
-    def acronym(self) -> str:
-        return "NEAR"
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        return ()
 
 
 @final
@@ -362,6 +350,7 @@ class NearBits(Near):
 
     kind = "near-bits"
     numbers = ("answers", "least")
+    tells_pairs = True
 
     answers: int
     least: int
@@ -385,10 +374,6 @@ class NearBits(Near):
     def tick(self) -> Tick:
         one = round(FULL * self.mean(group.places for group in self.agreeing) / self.answers)
         return Tick(one, FULL - one)
-
-    @property
-    def tells_pairs(self) -> bool:
-        return True
 
     def pair_chances(self) -> Floats:
         i, d = [group.places for group in self.agreeing], self.answers

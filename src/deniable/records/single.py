@@ -22,6 +22,8 @@ class Single(RecordMechanism):
 
     kind = "single"
     phrase = "one attribute"
+    acronym = ""
+    references = ()
 
     part: Mechanism
 
@@ -48,14 +50,6 @@ class Single(RecordMechanism):
 
     def ratio(self, per: Per = "record") -> Fraction:
         return self.part.ratio
-
-    @property
-    def acronym(self) -> str:
-        return ""
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        return ()
 
     def describe_reported(self, names: Sequence[str]) -> str:
         return repr(names[0])

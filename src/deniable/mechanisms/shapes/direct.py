@@ -39,6 +39,8 @@ class Direct(RoundShape):
     title = "Direct encoding"
     phrase = "one value"
     words = 2
+    names_value = True
+    kept_parts = 1
 
     @property
     def report_bytes(self) -> int:
@@ -51,10 +53,6 @@ class Direct(RoundShape):
     @cached_property
     def law(self) -> Law:
         return replace(Law.fixed_size(self.k, 1, Fraction(self.keep, FULL)), ratio=self.ratio)
-
-    @property
-    def names_value(self) -> bool:
-        return True
 
     @property
     def on_buckets(self) -> Buckets:
@@ -94,10 +92,6 @@ class Direct(RoundShape):
     @property
     def part_ratio(self) -> Fraction:
         return self.ratio
-
-    @property
-    def kept_parts(self) -> int:
-        return 1
 
     @property
     def outline(self) -> str:

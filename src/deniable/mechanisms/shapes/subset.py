@@ -200,9 +200,7 @@ class PackedSubset(bits.Packed, SubsetShape):
     It is shorter where a set holds more than an eighth of the values (a sixteenth of more than 256).
     """
 
-    @property
-    def packed(self) -> bool:
-        return True
+    packed = True
 
     def write_members(self, members: npt.NDArray[np.bool_]) -> Array:
         return bits.pack_members(members)

@@ -49,6 +49,7 @@ class Unary(bits.Packed, RoundShape):
 
     title = "Unary encoding"
     phrase = "one bit per value"
+    bitwise = True
 
     @property
     def words(self) -> int:
@@ -65,10 +66,6 @@ class Unary(bits.Packed, RoundShape):
     @cached_property
     def law(self) -> Law:
         return Law.independent(self.k, Fraction(self.one, FULL), Fraction(self.zero, FULL))
-
-    @property
-    def bitwise(self) -> bool:
-        return True
 
     @property
     def nobody(self) -> Nobody:
