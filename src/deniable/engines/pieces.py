@@ -89,9 +89,9 @@ class Piece:
             plain_damage(self.path),
             parquet.ParquetFile(self.path, metadata=self.metadata, page_checksum_verification=True) as file,
         ):
-            for batch in file.iter_batches(
-                _rows_at_once(len(in_file)), [self.group], in_file, use_threads=False
-            ):
+            # many rows of few columns, so that what a block costs by itself is little
+            at_once = max(ROWS, min(4 * ROWS, 32 * ROWS // (len(in_file) + 1)))
+            for batch in file.iter_batches(at_once, [self.group], in_file, use_threads=False):
                 rows += batch.num_rows
                 columns = {name: _read_plain(batch.column(name)) for name in in_file}
                 indices = pa.array(np.zeros(batch.num_rows, dtype=np.int8))
@@ -250,11 +250,6 @@ def _read_plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind) and name_kind(kind.value_type) != "text":
         return array.dictionary_decode()
     return array.cast(pa.string()) if pa.types.is_string_view(kind) else array
-
-
-def _rows_at_once(columns: int) -> int:
-    """Many rows of few columns, so that what a block costs by itself is little."""
-    return max(ROWS, min(4 * ROWS, 32 * ROWS // (columns + 1)))
 
 
 def to_arrow(frame: Any, form: TableForm) -> pa.Table:

@@ -86,7 +86,8 @@ class RowReader:
                 is_held[j] = find_valid(arrays[0])
                 for array in arrays[1:]:
                     sound &= find_valid(array) == is_held[j]
-            who = slice(None) if full else _select(is_held[j] & sound)
+            rows = is_held[j] & sound  # all of them are not listed
+            who = slice(None) if full or rows.all() else np.flatnonzero(rows)
             contents, is_whole = _read_numbers(arrays, columns, who)
             packed = _pack_words(contents, columns, part)
             if packed is None:
@@ -200,11 +201,6 @@ def find_valid(array: pa.Array) -> Flags:
     if not array.null_count:
         return np.ones(len(array), dtype=bool)
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
-
-
-def _select(rows: Flags) -> Integers | slice:
-    """Which rows are meant; all of them are not listed."""
-    return slice(None) if rows.all() else np.flatnonzero(rows)
 
 
 def _mark_others(array: pa.Array, holds: Callable[[pa.Array], Flags], states: States, mark: int) -> None:

@@ -61,7 +61,6 @@ def build_problem(source: Source, data: Tally | Array, ordered: bool | None = No
 @singledispatch
 def _build(source: object, data: Tally | Array) -> Problem:
     """A bare channel is a table of probabilities; all else is refused by what it is."""
-    _refuse_source(source)
     table = _build_table(source)
     return _count_outputs(table, data, (table.k,))
 
@@ -202,26 +201,21 @@ def _build_table(source: object) -> Table:
     return Table(numbers)
 
 
-@singledispatch
-def _refuse_source(_: object) -> None:
-    """Refuse what has no finite channel. Anything that may have one passes."""
-
-
-@_refuse_source.register
-def _refuse_tally(_: Tally) -> None:
+@_build.register
+def _refuse_tally(_: Tally, _data: Tally | Array) -> NoReturn:
     raise InvalidParameter("first the mechanism or channel, then its tally or reports: mle(mechanism, tally)")
 
 
-@_refuse_source.register
-def _refuse_record_mechanism(_: RecordMechanism) -> None:
+@_build.register
+def _refuse_record_mechanism(_: RecordMechanism, _data: Tally | Array) -> NoReturn:
     raise InvalidParameter(
         "a record mechanism has a likelihood for each attribute: give the law and the tally of one, "
         "mle(m.marginal(j), tallies[j])"
     )
 
 
-@_refuse_source.register
-def _refuse_mean_source(source: Mean) -> None:
+@_build.register
+def _refuse_mean_source(source: Mean, _data: Tally | Array) -> NoReturn:
     raise InvalidParameter(
         f"{type(source).__name__} is for a mean, which its estimate(tally) gives; for the distribution "
         "of a number use square_wave(epsilon, bins=...)"

@@ -33,10 +33,7 @@ def in_domain(array: Array, k: int) -> Integers:
 def integers(values: npt.ArrayLike, k: int) -> Array:
     """Integers in one dimension, as they are given; of a categorical column of texts, its codes."""
     values = codes_for(values, k)
-    if np.ma.is_masked(values):
-        raise InvalidValue(
-            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
-        )
+    refuse_masked(values)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as problem:
@@ -55,10 +52,7 @@ def integers(values: npt.ArrayLike, k: int) -> Array:
 
 def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
     """A copy of numbers as floats, or a refusal that says what they must be."""
-    if np.ma.is_masked(values):
-        raise InvalidValue(
-            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
-        )
+    refuse_masked(values)
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" and array.size:
@@ -66,6 +60,14 @@ def floats(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
         return np.array(array, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as problem:
         raise InvalidValue(f"values are {what}: {problem}; nothing was reported") from None
+
+
+def refuse_masked(values: object) -> None:
+    """Refuse values of which some are masked."""
+    if np.ma.is_masked(values):
+        raise InvalidValue(
+            "some values are masked: decide what a missing answer means first, since a mask would be dropped"
+        )
 
 
 def unmasked(reports: Array) -> Array:
@@ -128,12 +130,9 @@ def restore_reports(reports: Array, like: Array) -> Array:
         return reports
     if reports.dtype == like.dtype:
         return reports
-    if reports.min() < 0 or reports.max() > np.iinfo(like.dtype).max:
+    farthest = int(reports.min() if reports.min() < 0 else reports.max())
+    if not 0 <= farthest <= np.iinfo(like.dtype).max:
         raise InvalidReport(
-            f"a report of this mechanism is a whole number that {like.dtype} holds, got {_farthest(reports)}"
+            f"a report of this mechanism is a whole number that {like.dtype} holds, got {farthest}"
         )
     return reports.astype(like.dtype)
-
-
-def _farthest(reports: Array) -> int:
-    return int(reports.min() if reports.min() < 0 else reports.max())

@@ -24,7 +24,7 @@ from deniable.law.law import ReportLaw
 from deniable.mechanisms import Losses, Mechanism, Tally, checked_values
 from deniable.mechanisms.base import Per as Per
 from deniable.mechanisms.base import checked_per
-from deniable.mechanisms.checks import integers
+from deniable.mechanisms.checks import integers, refuse_masked
 from deniable.mechanisms.losses import add_losses
 from deniable.randomness import Words, checked_source
 from deniable.randomness.draws import WordArray
@@ -380,11 +380,7 @@ class RecordMechanism(Printed, ABC):
 
     def _check_columns(self, table: npt.ArrayLike) -> Integers:
         """The table as one row of integers per attribute; copied, unless most of it is not read."""
-        if np.ma.is_masked(table):
-            raise InvalidValue(
-                "some values are masked: decide what a missing answer means first, since a mask would be "
-                "dropped"
-            )
+        refuse_masked(table)
         try:
             array = np.asarray(table)
         except (ValueError, TypeError) as problem:
