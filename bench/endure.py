@@ -36,15 +36,15 @@ from tests.collector import BINARY, JSON, Running, collecting, small_plan, some_
 
 from deniable.client import Client, NotSent  # noqa: E402
 from deniable.collect.intake import hash_invitation  # noqa: E402
-from deniable.collect.schedule import Times  # noqa: E402
-from deniable.collect.store import Store, open_store  # noqa: E402
+from deniable.store.schedule import Times  # noqa: E402
+from deniable.store.store import Store, open_store  # noqa: E402
 from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire, to_batch  # noqa: E402
 from origin import describe_origin  # noqa: E402
 from spec.make.keys import signing_key  # noqa: E402
 
 PLAN = small_plan()
-WIRE = Wire(PLAN)
+WIRE = Wire(PLAN.document)
 TICKETED = small_plan("Tickets").with_ticket_key(signing_key(0).public)
 TIMED = small_plan("Rounds", rounds=True)
 HALF_A_DAY = 43_200.0  # seconds that round 1 of it is open, before and after the start
@@ -381,10 +381,10 @@ def endure(kind: str, requests: int, kills: int, step: Callable[[str], None]) ->
 def prepare(url: str) -> None:
     """Make the invitations and the timed rounds."""
     store, now = open_store(url), time.time()
-    store.register(TICKETED, invited=True)
+    store.register(TICKETED.document, invited=True)
     store.set_round(TICKETED.id, 1)
     store.invite(TICKETED.id, [hash_invitation(f"invitation {n}".encode()) for n in range(INVITED)])
-    store.register(TIMED)
+    store.register(TIMED.document)
     opens = Times(1, now - HALF_A_DAY, now + HALF_A_DAY), Times(2, now + NEVER[0], now + NEVER[1])
     store.set_rounds(TIMED.id, opens)
     store.close()
@@ -455,7 +455,7 @@ def compare_plan(name: str, store: Store, plan: Plan, acknowledged: dict[bytes, 
         yield f"{name}: {counted:,} are counted, but {len(acknowledged):,} were acknowledged"
     if not acknowledged:
         yield f"{name}: nothing was acknowledged"
-    if store.tallies(plan.id, 1) != plan.tally(Wire(plan).reports(list(acknowledged.values()))):
+    if store.tallies(plan.id, 1) != plan.tally(Wire(plan.document).reports(list(acknowledged.values()))):
         yield f"{name}: the tallies are not those of what was acknowledged"
 
 

@@ -33,7 +33,7 @@ from tests.collector import HTTP, OPERATOR, Running  # noqa: E402
 
 import deniable as dn  # noqa: E402
 from deniable.client import Client  # noqa: E402
-from deniable.collect import sweeping  # noqa: E402
+from deniable.store import sweeping  # noqa: E402
 from deniable.study import Plan  # noqa: E402
 from deniable.wire import Report, Wire  # noqa: E402
 from origin import describe_origin  # noqa: E402
@@ -57,7 +57,7 @@ class Reports:
     """An endless supply of different reports, as requests that are ready to be sent."""
 
     def __init__(self, plan: Plan, kind: str) -> None:
-        self._wire, self._kind = Wire(plan), kind
+        self._wire, self._kind = Wire(plan.document), kind
         answers = {name: [values[i % 10] for i in range(BATCH)] for name, values in ATTRIBUTES.items()}
         self.bodies = self._wire.bodies(plan.privatize(answers, dn.seeded(1)))
         made = (Report(self._wire.prefix, 1, bytes(16), body) for body in self.bodies)

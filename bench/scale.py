@@ -19,11 +19,11 @@ import numpy as np
 
 import deniable as dn
 import queueing
-from deniable.collect.counting import Known
 from deniable.engines.query import count_by
 from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
 from deniable.plot import figure
+from deniable.store.counting import Known
 from deniable.study import Plan
 from deniable.wire import Report
 from origin import describe_origin
@@ -98,7 +98,7 @@ def measure(plan: Plan, answer: object, folder: Path) -> Slopes:
     [mechanism] = plan.mechanism.mechanisms
     codes = np.random.default_rng(SEED).integers(0, mechanism.k, (1, max(SIZES)))
     reports = plan.privatize_codes(codes, dn.seeded(SEED))
-    known = Known(1, plan)
+    known = Known(1, plan.document)
     bodies = known.wire.bodies(reports)
 
     def write(n: int) -> Path:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from deniable.collect import messages
-from deniable.collect.access import ROLES
 from deniable.collect.messages import REASONS
 from deniable.collect.openapi import HEX, OPERATIONS, ROUND, TEXT, Operation, as_json
+from deniable.store.access import ROLES
 
 FILE = Path(__file__).with_name("api.json")
 _VERSION = "1"

@@ -180,7 +180,7 @@ def small_plan(title: str = "Colors", rounds: bool = False) -> Plan:
 
 def some_reports(plan: Plan, n: int, seed: int = 1, number: int = 1) -> list[Report]:
     """Reports of n people, half of whom say red and yes; ids are reproducible."""
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     answers = {
         "color": ["red", "green", "blue", "red"] * (n // 4 + 1),
         "smokes": ["yes", "no"] * (2 * (n // 4 + 1)),

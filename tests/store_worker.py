@@ -12,11 +12,11 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 import deniable as dn
-from deniable.collect import sweeping
-from deniable.collect.store import Arrival, open_store
 from deniable.records import Sample, Split
 from deniable.records import named as many
 from deniable.rounds import named as again
+from deniable.store import sweeping
+from deniable.store.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.wire import Wire
 
@@ -33,7 +33,7 @@ def bodies(plan: Plan, n: int, seed: int) -> list[bytes]:
     """Reports of n simulated people."""
     numbers = np.random.default_rng(seed)
     codes = np.stack([numbers.integers(0, part.k, n) for part in plan.document.parts])
-    return Wire(plan).bodies(plan.privatize_codes(codes))
+    return Wire(plan.document).bodies(plan.privatize_codes(codes))
 
 
 def arrivals(plan: Plan, n: int, seed: int, number: int = 1) -> list[Arrival]:

@@ -293,7 +293,7 @@ def write_case(
         answers[dice.choice(names)] = dice.choice([None, ""])
     words = [dice.getrandbits(64) for _ in range(plan.words)]
     reports = plan.privatize_codes(plan.encode([answers]), Device(secret, [plan.id], fixed(words)))
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     report = Report(wire.prefix, number, name, wire.bodies(reports)[0])
     device = dn.Client(plan, secret=secret, plan_cap=1e12).report(answers, number)
     loss = plan.stated

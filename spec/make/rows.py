@@ -71,7 +71,7 @@ def make_reports(name: str, plan: Plan) -> list[Report]:
 
 def make_rows(plan: Plan, reports: Sequence[Report]) -> list[dict[str, Any]]:
     """The same reports as rows, with their plan, round and id."""
-    records = Wire(plan).reports([report.body for report in reports]).records
+    records = Wire(plan.document).reports([report.body for report in reports]).records
     form = plan.table_form
     rows = to_batch(records, form, reports_schema(form)).to_pylist()
     return [
@@ -89,7 +89,7 @@ def write_tally(tallies: Tallies, refused: dict[str, int]) -> dict[str, Any]:
 def list_cases() -> Iterator[Case]:
     """Tables of each shape; then those with rows that are refused."""
     for name, plan in plans().items():
-        wire, reports = Wire(plan), make_reports(name, plan)
+        wire, reports = Wire(plan.document), make_reports(name, plan)
         tallies = plan.tally(wire.reports([report.body for report in reports]))
         yield {
             "name": name,
@@ -202,7 +202,7 @@ def refuse_last(
     reports = make_reports("refused", plan)
     rows = make_rows(plan, reports)
     assert set(cells) <= set(rows[-1])
-    tallies = plan.tally(Wire(plan).reports([report.body for report in reports[:-1]]))
+    tallies = plan.tally(Wire(plan.document).reports([report.body for report in reports[:-1]]))
     tally = write_tally(tallies, {why: 1})
     for row, value in zip(rows, values, strict=False):
         row["city"] = value

@@ -1168,7 +1168,7 @@ def batches() -> Iterator[Case]:
     plan = of(
         Sample((dn.grr(5, 1.0), dn.grr(300, 1.0))), {"color": COLORS, "town": [f"{v}" for v in range(300)]}
     )
-    wire, other = Wire(plan), Wire(of(dn.grr(5, 1.0)))
+    wire, other = Wire(plan.document), Wire(of(dn.grr(5, 1.0)).document)
     made = plan.privatize([{"color": "red", "town": f"{v}"} for v in range(6)], dn.seeded(5))
     bodies = wire.bodies(made)
     color = next(body for body in bodies if body[0] == 0)

@@ -132,7 +132,7 @@ def admitting_plans() -> dict[str, Plan]:
 
 def deliver(name: str, kind: str, plan: Plan, deliveries: Sequence[Delivery], number: int) -> Case:
     """Batches in order; codes and ids have the case's number, so that one store can take all cases."""
-    prefix = Wire(plan).prefix
+    prefix = Wire(plan.document).prefix
     reports = [Report(prefix, 1, bytes([number, i] * 8), bytes([i % 2])) for i in range(3)]
     codes = {letter: f"code-{number}-{letter}" for letter in "ab"}
     invited = {letter: f"Invitation {code}" for letter, code in codes.items()}

@@ -319,7 +319,7 @@ def nested_cases() -> Iterator[dict[str, Any]]:
     yield from hostile_reports({"a sample last": plan})
     words = [int(word) for word in dn.seeded(3).take(plan.words)]
     report = report_from(plan, ANSWERS[0], bytes(32), words, 1, bytes(range(16)))
-    data = json.loads(Wire(plan).to_json(report))
+    data = json.loads(Wire(plan.document).to_json(report))
     for name, said in (
         ("all attributes", {"color": 0, "age": 0, "smokes": 0}),
         ("two of one part", {"age": 0, "smokes": 0}),
@@ -585,7 +585,7 @@ def report_from(
 ) -> Report:
     """The report of a device that was given these fresh words."""
     made = plan.privatize([dict(answers)], Device(secret, [plan.id], fixed(words)))
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     return wire.check(Report(wire.prefix, number, name, wire.bodies(made)[0]))
 
 
@@ -605,7 +605,7 @@ def cases(kind: str) -> Iterator[dict[str, Any]]:
                 "answers": answers,
                 "words": [hex(word) for word in words],
                 "bytes": report.to_bytes().hex(),
-                "json": Wire(plan).to_json(report).decode(),
+                "json": Wire(plan.document).to_json(report).decode(),
             }
 
 
@@ -624,7 +624,7 @@ def near_cases() -> Iterator[dict[str, Any]]:
             "answers": answer,
             "words": [hex(word) for word in words],
             "bytes": report.to_bytes().hex(),
-            "json": Wire(plan).to_json(report).decode(),
+            "json": Wire(plan.document).to_json(report).decode(),
         }
     for name, plan, marked in near.marks():
         right = report_from(plan, near.answers_of(plan)[0], bytes(32), [0, 0], 1, bytes(range(16)))
@@ -632,7 +632,7 @@ def near_cases() -> Iterator[dict[str, Any]]:
         raw = right.to_bytes()[:29] + bytes(said[option] for option in plan.names)
         known = {"name": name, "plan": plan.to_json(), "refused": "form"}
         yield known | {"bytes": raw.hex()}
-        yield known | {"json": json_with(json.loads(Wire(plan).to_json(right)), report=said)}
+        yield known | {"json": json_with(json.loads(Wire(plan.document).to_json(right)), report=said)}
     for name in ("three of ten", "five answers", "two of five, beside a question"):
         data = json.loads(near.plans()[name].to_json())
         for figure in ("record", "attribute"):
@@ -777,7 +777,7 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
     for kind, plan in plans.items():
         words = [int(word) for word in dn.seeded(3).take(plan.words)]
         report = report_from(plan, answers_of(plan)[0], bytes(32), words, 1, bytes(range(16)))
-        good, text = report.to_bytes(), Wire(plan).to_json(report).decode()
+        good, text = report.to_bytes(), Wire(plan.document).to_json(report).decode()
         header, body = good[:29], good[29:]
         prefix = bytes([good[1] ^ 1]) + good[2:9]
         yield case(f"{kind}, nothing", plan, "malformed", bytes="")
@@ -846,7 +846,7 @@ def refusal_of(plan: Plan, text: str) -> str | None:
     from deniable.wire import Refused
 
     try:
-        Wire(plan).from_json(text.encode())
+        Wire(plan.document).from_json(text.encode())
     except Refused as refusal:
         return refusal.reason
     return None

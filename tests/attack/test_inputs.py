@@ -38,12 +38,12 @@ def sent(plan: Plan) -> list[Report]:
 def forms(plan: Plan, folder: Path) -> list[object]:
     """The same reports in every form; the first is the one that plans make."""
     reports = sent(plan)
-    made = Wire(plan).reports([report.body for report in reports])
+    made = Wire(plan.document).reports([report.body for report in reports])
     assert isinstance(made, Reports)
     file = folder / f"{plan.id}.parquet"
     plan.write_reports(file, [made])
     raw = [report.to_bytes() for report in reports]
-    texts = [Wire(plan).to_json(report) for report in reports]
+    texts = [Wire(plan.document).to_json(report) for report in reports]
     return [
         made,
         [made],

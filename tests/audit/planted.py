@@ -22,7 +22,7 @@ class Headed(Devices):
     """Right devices of a plan with headers and ids, and words that are the same in every run."""
 
     def __init__(self, plan: Plan, seed: int) -> None:
-        self.plan, self._right, self._prefix = plan, InBulk(plan, dn.seeded(seed)), Wire(plan).prefix
+        self.plan, self._right, self._prefix = plan, InBulk(plan, dn.seeded(seed)), Wire(plan.document).prefix
         self._draw = random.Random(seed)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -113,7 +113,7 @@ class Changed(Devices):
 
 def clock_client(plan: Plan, reports_a_tick: int) -> Client:
     """A client that seeds its noise by a clock, which ticks every so many reports."""
-    wire, count = Wire(plan), 0
+    wire, count = Wire(plan.document), 0
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         nonlocal count
@@ -126,7 +126,7 @@ def clock_client(plan: Plan, reports_a_tick: int) -> Client:
 
 def id_client(plan: Plan, identify: Callable[[int, bytes], bytes], seed: int) -> Client:
     """A client with right bodies whose id is made of the answer to `x` and 16 random bytes."""
-    wire, words = Wire(plan), dn.seeded(seed)
+    wire, words = Wire(plan.document), dn.seeded(seed)
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         body = wire.bodies(plan.privatize([answers], words))[0]
@@ -175,7 +175,7 @@ def remember_before() -> Callable[[int, bytes], bytes]:
 
 def stale_client(plan: Plan, seed: int) -> Client:
     """A client that reports what the device before answered."""
-    wire, words, last = Wire(plan), dn.seeded(seed), {"x": "0"}
+    wire, words, last = Wire(plan.document), dn.seeded(seed), {"x": "0"}
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         nonlocal last

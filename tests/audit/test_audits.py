@@ -91,7 +91,7 @@ class Redrawing(dn.audit.Devices):
     headed = False
 
     def __init__(self, plan: Plan, seed: int) -> None:
-        self.plan, self.wire, self.words = plan, Wire(plan), dn.seeded(seed)
+        self.plan, self.wire, self.words = plan, Wire(plan.document), dn.seeded(seed)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         codes = np.ascontiguousarray(self.plan.encode([dict(side[0]) for side in sides])[:, who])
@@ -565,7 +565,7 @@ def drawing(kind: str) -> Callable[[], int]:
 def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
     """Their ids are random and their reports have the right law: only that copies agree shows it."""
     plan, draw = one(dn.grr(40, 1.0)), drawing(kind)
-    grr, prefix = plan.document.parts[0], Wire(plan).prefix
+    grr, prefix = plan.document.parts[0], Wire(plan.document).prefix
     assert isinstance(grr, dn.mechanisms.Direct)
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:

@@ -70,7 +70,7 @@ def with_ids(identify: Callable[[int, bytes], bytes], says: str) -> Fault:
 
 def of_one_seed() -> Fault:
     """Every device starts from the same seed."""
-    plan, wire = one(oue()), Wire(one(oue()))
+    plan, wire = one(oue()), Wire(one(oue()).document)
 
     def report(answers: dict[str, object], secret: bytes, number: int) -> bytes:
         body = wire.bodies(plan.privatize([answers], dn.seeded(42)))[0]

@@ -39,7 +39,7 @@ for line in sys.stdin:
     client = dn.Client(plan, secret=bytes.fromhex(asked["secret"]), plan_cap=100.0)
     report = client.report(asked["answers"], asked["round"])
     raw = report.to_bytes()
-    forms = [raw.hex(), base64.b64encode(raw).decode(), Wire(plan).to_json(report).decode()]
+    forms = [raw.hex(), base64.b64encode(raw).decode(), Wire(plan.document).to_json(report).decode()]
     print(forms[FORM])
 """
 """Its reports in hexadecimal, base64 or JSON."""
@@ -49,7 +49,7 @@ import deniable as dn
 from deniable.randomness.simulated import fixed
 from deniable.wire import Report, Wire
 plan = dn.Plan.read("plan.json")
-wire, draw = Wire(plan), random.Random(SEED)
+wire, draw = Wire(plan.document), random.Random(SEED)
 for line in sys.stdin:
     asked = json.loads(line)
     words = fixed([draw.getrandbits(64) for _ in range(plan.words)])

@@ -41,7 +41,7 @@ class Other(dn.audit.Devices):
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         codes = self._other.encode([dict(side[0]) for side in sides])[:, who]
-        return [Wire(self._other).bodies(self._other.privatize_codes(codes, self.words))]
+        return [Wire(self._other.document).bodies(self._other.privatize_codes(codes, self.words))]
 
 
 @pytest.mark.parametrize("name", NESTED)

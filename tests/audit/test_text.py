@@ -39,7 +39,7 @@ class Planted(Devices):
             held = zip(reports.records.reporters, reports.records.columns, strict=True)
             for reported, column in list(held)[:2]:
                 column["bits"][:, 0] = column["bits"][:, 0] & 0xFE | told[reported]
-        return [Wire(self._plan).bodies(reports)]
+        return [Wire(self._plan.document).bodies(reports)]
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ def test_what_leaves_is_readable_in_labels() -> None:
         client = Client(plan, secret=bytes(32))
         report = client.report({"color": "green"})
         (part,) = plan.document.parts
-        (column,) = Wire(plan).reports([report.body]).records.columns
+        (column,) = Wire(plan.document).reports([report.body]).records.columns
         said = json.loads(client.readable(report))
         assert said["report"] == {"color": [colors[i] for i in np.flatnonzero(part.support(column)[0])]}
         assert (said["id"], said["round"]) == (report.id.hex(), 1)
@@ -76,7 +76,7 @@ def test_what_leaves_is_readable_in_labels() -> None:
 
 def test_a_report_is_canonical_and_fresh() -> None:
     plan = once()
-    client, wire = Client(plan, fresh=True), Wire(plan)
+    client, wire = Client(plan, fresh=True), Wire(plan.document)
     one, two = client.report(ANSWER), Client(plan, fresh=True).report(ANSWER)
     assert client.report({**ANSWER, "color": "blue"}) == one, "a client without a ledger answered twice"
     for report in (one, two):
@@ -92,7 +92,7 @@ def test_a_report_is_canonical_and_fresh() -> None:
 def test_reports_follow_the_plan() -> None:
     """Estimates from 3000 devices are as far from the truth as their standard errors say."""
     plan = vectors.of(dn.smp(vectors.KS, 3.0, "grr"))
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     bodies = [Client(plan, fresh=True).report(ANSWER).body for _ in range(3000)]
     result = plan.estimate(plan.tally(wire.reports(bodies)))
     for name, value in (("color", 0), ("age", 0), ("smokes", 1)):
@@ -167,7 +167,7 @@ def test_a_question_that_is_left_out_has_no_answer(missing: Any) -> None:
             told = "'smokes' has no answer, and this plan takes only records in which everything is answered"
             assert str(refused.value) == told
             continue
-        result = plan.estimate(plan.tally(Wire(plan).reports([client.report(answers).body])))
+        result = plan.estimate(plan.tally(Wire(plan.document).reports([client.report(answers).body])))
         said = plan.labels["smokes"][int(np.argmax(result["smokes"].frequencies))]
         assert said in (["no answer"] if missing == "value" else ["yes", "no"])
         assert plan.labels["color"][int(np.argmax(result["color"].frequencies))] == "red"
@@ -541,7 +541,7 @@ def test_the_report_is_that_of_all_answers(name: str) -> None:
         assert tuple(held) == asked
         codes = sampled.encode([ANSWERS])
         made = sampled.privatize_codes(codes, dn.randomness.device(secret, sampled.id, round=1))
-        assert Wire(sampled).bodies(made) == [report.body]
+        assert Wire(sampled.document).bodies(made) == [report.body]
     assert dn.Client(plan, secret=bytes(32)).questions == tuple(ASKED)
 
 

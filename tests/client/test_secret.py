@@ -108,7 +108,7 @@ def test_one_answer_does_not_change_what_is_said_of_others() -> None:
         vectors.of(dn.smp(vectors.KS, 1.0, "olh")),
         vectors.of(dn.rsfd(vectors.KS, 1.0, "oue-z")),
     ):
-        wire, moved = Wire(plan), 0
+        wire, moved = Wire(plan.document), 0
         for number in range(60):
             one, two = (
                 wire.reports([one_answer(plan, number, given).body]).records for given in (ANSWER, changed)
@@ -133,7 +133,7 @@ DEVICES = 1_000
 
 def bodies(plan: Plan, answers: Mapping[str, Any], round: int = 1) -> list[bytes]:  # noqa: A002 - as the client's
     """What each device reports, by the code that a client runs."""
-    wire, codes = Wire(plan), plan.encode([dict(answers)])
+    wire, codes = Wire(plan.document), plan.encode([dict(answers)])
     devices = (dn.randomness.device(device_secret(number), plan.id, round=round) for number in range(DEVICES))
     return [wire.bodies(plan.privatize_codes(codes, words))[0] for words in devices]
 

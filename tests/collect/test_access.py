@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deniable.collect.access import MAIN, Actor, draw_token, hash_token
 from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.reading import fetch_tallies
-from deniable.collect.store import Store, open_store
 from deniable.errors import DeniableError, InvalidParameter
+from deniable.store.access import MAIN, Actor, draw_token, hash_token
+from deniable.store.store import Store, open_store
 from tests import services
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting, small_plan, some_reports
 from tests.running import Run
@@ -36,7 +36,7 @@ MAY = {
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     url = f"sqlite:///{tmp_path}/reports.db" if request.param == "sqlite" else services.cluster().url()
     opened = open_store(url)
-    opened.register(PLAN, invited=True)
+    opened.register(PLAN.document, invited=True)
     yield opened
     opened.close()
 

@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 import deniable as dn
-from deniable.collect.access import hash_token
 from deniable.collect.intake import hash_invitation
-from deniable.collect.store import open_store
+from deniable.store.access import hash_token
+from deniable.store.store import open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from spec import make_api
@@ -73,11 +73,11 @@ def collector() -> Iterator[Running]:
         folder = Path(name)
         store = open_store(f"sqlite:///{folder}/here.db")
         for plan in (INVITED, TICKETED):
-            store.register(plan, invited=True)
+            store.register(plan.document, invited=True)
             store.set_round(plan.id, 1)
             store.invite(plan.id, [hash_invitation(code) for code in (b"first", b"second", b"third")])
         for plan in ADMITTING.values():
-            store.register(plan, invited=True)
+            store.register(plan.document, invited=True)
             store.set_round(plan.id, 1)
         for _, case in vectors.read_file("invitations"):
             codes = [hash_invitation(code.encode()) for code in case["invitations"]]
@@ -166,7 +166,9 @@ def of_reports(running: Running) -> Iterator[Exchange]:
     raw, receipt = report.to_bytes(), "application/json"
     yield sent(201, receipt, raw)
     yield sent(200, receipt, raw)
-    yield sent(201, receipt, Wire(ONE).to_json(later), {"Content-Type": "Application/JSON; charset=utf-8"})
+    yield sent(
+        201, receipt, Wire(ONE.document).to_json(later), {"Content-Type": "Application/JSON; charset=utf-8"}
+    )
     yield sent(400, "malformed", raw[:20])
     yield sent(400, "version", b"\x02" + raw[1:])
     yield sent(400, "size", raw + b"\0")
@@ -209,7 +211,7 @@ def of_batches(running: Running) -> Iterator[Exchange]:
 
 def list_aged(n: int) -> list[Report]:
     """Reports of people of two ages."""
-    wire = Wire(AGED)
+    wire = Wire(AGED.document)
     made = AGED.privatize({"color": [15, 45] * (n // 2), "smokes": ["yes", "no"] * (n // 2)}, dn.seeded(1))
     return [
         Report(wire.prefix, 1, i.to_bytes(16, "little"), body) for i, body in enumerate(wire.bodies(made))

@@ -73,7 +73,7 @@ def test_a_report_is_counted_once_in_either_form(collector: Running) -> None:
     before = collector.get(f"/plans/{ONE.id}/tallies").json()["n"]
     for seed, first, second in ((11, BINARY, JSON), (12, JSON, BINARY)):
         report = fresh(seed=seed)
-        forms = {id(BINARY): report.to_bytes(), id(JSON): Wire(ONE).to_json(report)}
+        forms = {id(BINARY): report.to_bytes(), id(JSON): Wire(ONE.document).to_json(report)}
         answer = send(collector, forms[id(first)], first)
         assert (answer.status_code, answer.json()) == (201, {"outcome": "counted"})
         answer = send(collector, forms[id(second)], second)
@@ -126,7 +126,7 @@ def test_a_batch_that_cannot_be_taken_apart_is_refused_whole(
 def test_the_order_of_a_list_in_a_batch_can_carry_nothing(tmp_path: Path) -> None:
     """A unary report lists its values in ascending order; any other order is a way to say more."""
     plan = Plan.of({"city": [f"city {v}" for v in range(20)]}, dn.oue(20, 1.0), people=100)
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     report = next(
         report
         for report in (Report(wire.prefix, 1, bytes(16), bytes([v, 1, 0])) for v in range(3, 9))
@@ -204,7 +204,7 @@ def test_rounds_that_are_refused(collector: Running) -> None:
 
 
 def tallied(reports: list[Report], plan: Plan = ONE) -> Tallies:
-    return plan.tally(Wire(plan).reports([report.body for report in reports]))
+    return plan.tally(Wire(plan.document).reports([report.body for report in reports]))
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +266,7 @@ def test_a_split_with_a_sample_and_fakes_as_parts(tmp_path: Path) -> None:
     )
     asked = {"age": ages, "a": list("xyz"), "b": list("pqrst"), "c": ["yes", "no"], "d": list("0123")}
     plan = Plan.of(asked, mechanism, people=1000)
-    wire, n = Wire(plan), 300
+    wire, n = Wire(plan.document), 300
     answers: dict[str, list[Any]] = {"age": [5, 15, 35] * 100, "a": list("xyz") * 100, "b": list("pqt") * 100}
     answers |= {"c": ["yes", "no", "no"] * 100, "d": list("013") * 100}
     bodies = wire.bodies(plan.privatize(answers, dn.seeded(5)))

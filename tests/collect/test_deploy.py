@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from deniable.collect.limits import Limits
-from deniable.collect.store import open_store
+from deniable.store.store import open_store
 from tests import services
 from tests.certificates import Authority
 from tests.collector import BINARY, Running, collecting, small_plan, some_reports
@@ -301,7 +301,7 @@ def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
     assert cluster.sql("SELECT rolsuper FROM pg_roles WHERE rolname = 'deniable'") == [(False,)]
     store = open_store(f"postgresql://deniable@127.0.0.1:{cluster.port}/deniable")
     try:
-        store.register(PLAN, False)
+        store.register(PLAN.document, False)
         assert store.sweep()
         exposures = " ".join(exposure.text for exposure in store._database.exposures())
         assert "GRANT" not in exposures, "it may do all that a sweep does"

@@ -21,7 +21,7 @@ ALONE = dn.Study({"word": dn.Text("a-z", longest=7)}, epsilon=4.0).plan(people=2
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with collecting(tmp_path_factory.mktemp("text"), [PLAN, ALONE], "--minimum", "50") as running:
-        running.take(PLAN, Wire(PLAN).bodies(REPORTS))
+        running.take(PLAN, Wire(PLAN.document).bodies(REPORTS))
         running.take(ALONE, Wire(ALONE).bodies(ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3))))
         yield running
 
@@ -56,7 +56,7 @@ def test_a_public_list_may_be_sent(collector: Running) -> None:
 
 def test_reports_that_support_every_word_are_refused(collector: Running) -> None:
     """t = 0 and bucket 0 would count for every word."""
-    wire = Wire(PLAN)
+    wire = Wire(PLAN.document)
     at = PLAN.names.index("word")
     part = PLAN.document.parts[at]
     body = bytes([at]) + bytes(part.report_bytes)

@@ -9,9 +9,9 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.collect.store import Arrival, open_store
 from deniable.commands import export
 from deniable.reports.reports import Tallies
+from deniable.store.store import Arrival, open_store
 from deniable.wire import Wire
 from spec.make.groups import plans
 from tests import services
@@ -37,11 +37,11 @@ ANSWERS = {
 def fill(address: str, *rounds: tuple[dn.Plan, int], first: int = 0) -> None:
     store = open_store(address)
     for plan in dict(rounds):
-        store.register(plan)
+        store.register(plan.document)
     for plan, number in rounds:
         store.set_round(plan.id, number)
         words = dn.remembering(number) if plan.document.rounds else dn.seeded(number)
-        bodies = Wire(plan).bodies(plan.privatize(ANSWERS, words))
+        bodies = Wire(plan.document).bodies(plan.privatize(ANSWERS, words))
         ids = [
             number.to_bytes(8, "little") + i.to_bytes(8, "little") for i in range(first, first + len(bodies))
         ]

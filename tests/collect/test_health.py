@@ -21,8 +21,8 @@ from deniable.collect import health, messages
 from deniable.collect.app import Collector, Settings
 from deniable.collect.health import MinuteCounts
 from deniable.collect.intake import Served
-from deniable.collect.store import open_store
 from deniable.results.health import Arrivals
+from deniable.store.store import open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, Running, collecting, hook
@@ -43,7 +43,7 @@ def reports_of(plan: Plan, n: int, fakes: int = 0, seed: int = 1) -> list[Report
     bits = generator.random((fakes, K)) < 0.2
     bits[:, :4] = True
     made.records.columns[0][:fakes] = np.packbits(bits, axis=1, bitorder="little")
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     ids = [generator.bytes(16) for _ in range(n)]
     return [Report(wire.prefix, 1, name, body) for name, body in zip(ids, wire.bodies(made), strict=True)]
 
@@ -172,7 +172,7 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
     reports = [one.body for one in reports_of(POISONED, 8000, 400)[::-1]]
     shelf: Any = Shelf([reports[i : i + 1000] for i in range(0, 8000, 1000)])
     blocks = health._sample(Served(POISONED), shelf.bodies(POISONED.id, 1), 8000)
-    chosen = [body for block in blocks for body in Wire(POISONED).bodies(block)]
+    chosen = [body for block in blocks for body in Wire(POISONED.document).bodies(block)]
     assert 1600 < len(chosen) < 2400
     assert len(set(chosen) & set(reports[-400:]) - set(reports[:-400])) > 10
 
@@ -250,7 +250,7 @@ def test_minutes_are_counted_for_a_day() -> None:
     assert seen() == Arrivals((0, 0, 3, 121, 0, 0), seen().busiest)
     busiest = seen().busiest
     assert busiest is not None
-    wire = Wire(POISONED)
+    wire = Wire(POISONED.document)
     assert busiest == POISONED.tally(wire.reports([*bodies_of(120), *bodies_of(1, seed=2)]))
     clock.now = 460.0
     minutes.add(POISONED.id, 1, bodies_of(110))
@@ -266,7 +266,7 @@ def test_the_busiest_minute_of_a_round_is_added_up() -> None:
     plan, clock = study.plan(people=1000), Seconds()
     minutes = MinuteCounts({plan.id: Served(plan)}, 100, clock)
     made = plan.privatize({"mood": ["good"] * 150}, dn.remembering(1, round=2))
-    minutes.add(plan.id, 2, Wire(plan).bodies(made))
+    minutes.add(plan.id, 2, Wire(plan.document).bodies(made))
     clock.now = 61.0
     found = asyncio.run(minutes.show(plan.id, 2))
     assert found is not None
@@ -298,7 +298,7 @@ def test_a_full_minute_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> N
     clock.now = 61.0
     found = show(minutes)
     assert found.minutes == (150,)
-    assert found.busiest == POISONED.tally(Wire(POISONED).reports(some[:120]))
+    assert found.busiest == POISONED.tally(Wire(POISONED.document).reports(some[:120]))
 
 
 def test_a_minute_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +343,7 @@ class Waiting:
 
 def test_nobody_waits_while_a_minute_is_added_up() -> None:
     plan, clock = Waiting(), Seconds()
-    served: Any = type("Slow", (), {"plan": plan, "wire": Wire(POISONED)})
+    served: Any = type("Slow", (), {"plan": plan, "wire": Wire(POISONED.document)})
     minutes = MinuteCounts({POISONED.id: served}, 100, clock)
     minutes.add(POISONED.id, 1, bodies_of(150))
     clock.now = 61.0

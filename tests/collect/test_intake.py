@@ -16,15 +16,15 @@ import deniable as dn
 from deniable.collect.intake import BINARY, JSON, Intake, Served, read_admission
 from deniable.collect.limits import Limits
 from deniable.collect.messages import Refusal
-from deniable.collect.store import Arrival
 from deniable.plan import canonical
+from deniable.store.store import Arrival
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, to_batch
 from spec.make import vectors
 from tests.cases import check_each
 
 PLAN = Plan.of({"a": ["x", "y", "z"], "b": ["0", "1"]}, dn.spl([3, 2], 1.0, "grr"), people=100)
-WIRE = Wire(PLAN)
+WIRE = Wire(PLAN.document)
 ADMITTED = read_admission(b"Invitation token")
 TAKES = Intake([Served(PLAN)], Limits(batch_reports=50))
 

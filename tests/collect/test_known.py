@@ -47,7 +47,7 @@ def test_a_known_group_from_the_link_to_the_dashboard(
     arms = draw.choice(["A", "B"], PEOPLE)
     smokers = np.where((arms == "A") & (draw.random(PEOPLE) < 0.5), "yes", "no")
     people = {"arm": arms, "smoker": smokers}
-    wire = Wire(PLAN)
+    wire = Wire(PLAN.document)
     [body] = wire.bodies(PLAN.privatize({name: each[:1] for name, each in people.items()}, dn.seeded(1)))
     wrong = Report(wire.prefix, 1, bytes(16), bytes([2]) + body[1:]).to_bytes()
     post_people(collector, PLAN, people)

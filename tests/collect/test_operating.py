@@ -17,8 +17,8 @@ import pytest
 
 import deniable as dn
 from deniable.collect import results, serving
-from deniable.collect.store import Arrival, Store, open_store
 from deniable.frames.files import escape_formula
+from deniable.store.store import Arrival, Store, open_store
 from deniable.study import Plan
 from tests.collector import HTTP, OPERATOR, TOKEN, collecting, hook, small_plan, some_reports
 from tests.running import Run
@@ -31,7 +31,7 @@ STORE = "sqlite:///reports.db"
 def filled(plan: Plan, *rounds: int, invited: bool = False) -> None:
     """A store in this folder with forty reports of a plan in each of these rounds."""
     store = open_store(STORE)
-    store.register(plan, invited)
+    store.register(plan.document, invited)
     for number in rounds:
         store.set_round(plan.id, number)
         reports = some_reports(plan, 40, number, number)
@@ -74,7 +74,7 @@ def test_who_only_reads_registers_no_plan(command: str, run: Run, plan_file: str
         in outcome.err
     )
     store = open_store(STORE)
-    assert [each.plan.id for each in store.plans()] == [AGAIN.id]
+    assert [each.document.id for each in store.plans()] == [AGAIN.id]
     store.close()
 
 
@@ -215,7 +215,7 @@ def test_the_operator_is_told_that_a_round_is_not_open(run: Run, tmp_path: Path)
 
 def test_a_damaged_store_is_found_at_the_start(run: Run, plan_file: str) -> None:
     store, reports = open_store(STORE), some_reports(PLAN, 3000)
-    store.register(PLAN)
+    store.register(PLAN.document)
     store.set_round(PLAN.id, 1)
     store.add([Arrival(PLAN.id, 1, [one.id for one in reports], [one.body for one in reports])], 0.0)
     store.close()
@@ -337,7 +337,7 @@ def test_what_is_scrubbed_cannot_be_counted_again(run: Run, plan_file: str) -> N
 
 def test_a_round_that_will_close_can_be_closed_now(run: Run, plan_file: str) -> None:
     store = open_store(STORE)
-    store.register(PLAN)
+    store.register(PLAN.document)
     store.set_round(PLAN.id, 1, 10.0, 32503680000.0)
     outcome = run("rounds", plan_file, "--close", "1")
     assert outcome.err == ""

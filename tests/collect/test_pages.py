@@ -18,12 +18,12 @@ from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.client.client import WAIT
-from deniable.collect.access import Actor, draw_token, hash_token
 from deniable.collect.files import FOLDER, read_files
 from deniable.collect.reading import fetch_tallies
-from deniable.collect.store import open_store
 from deniable.explain.device_limit import round_limit
 from deniable.reports import Tallies
+from deniable.store.access import Actor, draw_token, hash_token
+from deniable.store.store import open_store
 from deniable.wire import Report, Wire
 from spec.make.keys import signing_key
 from tests.collect.journeys import (
@@ -144,7 +144,7 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit, colle
     assert posted.post_data_buffer.hex() == shown
     whole = page.locator(".receipt code").get_attribute("title")
     assert whole == Report.from_bytes(bytes.fromhex(shown)).id.hex()
-    report = json.loads(Wire(ONCE).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
+    report = json.loads(Wire(ONCE.document).to_json(Report.from_bytes(bytes.fromhex(shown))))["report"]
     labels = {one.name: [*one.domain.labels, "prefer not to say"] for one in ONCE.document.attributes}
     supported = {name: said if isinstance(said, list) else [said] for name, said in report.items()}
     assert said == [labels[name][code] for name in labels for code in supported[name]]

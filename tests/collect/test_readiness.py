@@ -12,8 +12,8 @@ from typing import final
 import httpx
 import pytest
 
-from deniable.collect.database import StoreUnavailable
 from deniable.collect.writer import DOUBT, PAUSE, PROOF, Readiness
+from deniable.store.database import StoreUnavailable
 from tests import services
 from tests.collector import BINARY, HTTP, Running, collecting, hook, small_plan, some_reports
 

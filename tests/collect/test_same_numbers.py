@@ -146,7 +146,7 @@ def test_what_the_page_reads_is_what_the_shell_prints_of_random_studies(
             answers = draw_answers(plan, "uneven", ANSWERING, seed=1)
             codes = np.stack([answers[name] for name in (*plan.names, *known)])
             words = seeded(1) if plan.document.rounds is None else remembering(1)
-            running.take(plan, Wire(plan).bodies(plan.privatize_codes(codes, words)))
+            running.take(plan, Wire(plan.document).bodies(plan.privatize_codes(codes, words)))
             plan.write(Path(f"{plan.id}.json"))
             outcome = run("estimate", f"{plan.id}.json", "--from", running.url, "--json")
             assert outcome.code == 0, outcome.err

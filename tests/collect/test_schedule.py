@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import deniable as dn
-from deniable.collect.schedule import Every, Schedule, Times, read_length, refuse_schedule
-from deniable.collect.store import open_store
 from deniable.errors import InvalidParameter
+from deniable.store.schedule import Every, Schedule, Times, read_length, refuse_schedule
+from deniable.store.store import open_store
 from tests.running import Run
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -72,16 +72,16 @@ def test_schedules_that_cannot_be(start: datetime, every: Every, length: timedel
 def test_what_a_schedule_must_not_do() -> None:
     planned = [Times(2, 100.0, 200.0), Times(3, 300.0, 400.0)]
     for beside in ([], [Times(1, None, 100.0)], [Times(1, 400.0, None)], [Times(1, 200.0, 300.0)]):
-        refuse_schedule(PLAN, planned, beside, 0.0)
+        refuse_schedule(PLAN.document, planned, beside, 0.0)
     for other in (Times(1, None, None), Times(1, 0.0, 101.0), Times(1, 399.0, None), Times(1, 150.0, 160.0)):
         with pytest.raises(InvalidParameter, match="round 1 of the store is open at the same time"):
-            refuse_schedule(PLAN, planned, [other], 0.0)
+            refuse_schedule(PLAN.document, planned, [other], 0.0)
     with pytest.raises(InvalidParameter, match="begins in the past"):
-        refuse_schedule(PLAN, planned, [], 101.0)
+        refuse_schedule(PLAN.document, planned, [], 101.0)
     with pytest.raises(
         InvalidParameter, match="states its losses for 10 rounds, and this schedule has rounds 9 to"
     ):
-        refuse_schedule(PLAN, [Times(9, 1.0, 2.0), Times(11, 3.0, 4.0)], [], 0.0)
+        refuse_schedule(PLAN.document, [Times(9, 1.0, 2.0), Times(11, 3.0, 4.0)], [], 0.0)
     for text in ("3", "d", "0d", "3y", "-1d", "1.5h"):
         with pytest.raises(InvalidParameter, match="no length of time, such as 3d"):
             read_length(text)

@@ -17,13 +17,13 @@ from typing import ClassVar, final
 import pytest
 
 import deniable as dn
-from deniable.collect import sweeping
-from deniable.collect.postgres import Postgres
-from deniable.collect.sqlite import Sqlite
-from deniable.collect.store import Arrival, StoreUnavailable, open_store
-from deniable.collect.sweeping import Sweeper, Traces
 from deniable.errors import InvalidParameter
 from deniable.records import Single
+from deniable.store import sweeping
+from deniable.store.postgres import Postgres
+from deniable.store.sqlite import Sqlite
+from deniable.store.store import Arrival, StoreUnavailable, open_store
+from deniable.store.sweeping import Sweeper, Traces
 from deniable.study import Plan
 from spec.make.keys import signing_key
 from tests import seizure, services
@@ -52,7 +52,7 @@ class Study:
         self._cluster = services.cluster() if kind == "postgres" else None
         self._url = f"sqlite:///{self._path}" if self._cluster is None else self._cluster.url()
         self.store = open_store(self._url)
-        self.store.register(SPLIT, invited=True)
+        self.store.register(SPLIT.document, invited=True)
         self.store.set_round(SPLIT.id, 1)
         self._some = [Arrival(*one[:4], hashed(i)) for i, one in enumerate(arrivals(SPLIT, MOST, 1))]
         self.store.invite(SPLIT.id, [hashed(i) for i in range(MOST)])
@@ -102,7 +102,7 @@ class Crowd:
         self._url = f"sqlite:///{self._path}" if self.cluster is None else self.cluster.url()
         self.stores = [open_store(self._url) for _ in range(1 if self.cluster is None else 2)]
         plan = long_plan()
-        self.stores[0].register(plan, invited=True)
+        self.stores[0].register(plan.document, invited=True)
         self.stores[0].set_round(plan.id, 1)
         self._left = [
             Arrival(*one[:4], ticket=hashed(10_000 + i))
@@ -337,7 +337,7 @@ def test_each_plan_and_round_has_a_pool_of_its_own(
         waiting = {}
         for group, n in came.items():
             plan, number = group
-            store.register(plan)
+            store.register(plan.document)
             store.set_round(plan.id, number)
             waiting[group] = arrivals(plan, 20 * n, next(_seeds), number)
         names = {one.ids[0]: (group, one) for group, some in waiting.items() for one in some}
@@ -439,7 +439,7 @@ def test_settings_that_tell_more_are_named(tmp_path: Path) -> None:
                 "GRANT pg_checkpoint, and EXECUTE ON FUNCTION pg_switch_wal(), to this user",
             ]
             assert [one.keeps_log for one in found] == [False, False, True, False, True]
-            store.register(small_plan())
+            store.register(small_plan().document)
             assert store.sweep()
             assert (store.traces.swept is None, store.traces.log_swept) == (False, None)
             checked = run_in(tmp_path, "store", "check", "--store", mine)

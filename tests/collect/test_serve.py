@@ -30,11 +30,11 @@ from deniable.collect.app import Collector, Settings
 from deniable.collect.intake import Served
 from deniable.collect.limits import Connections, Held, Limits, Pace, Room
 from deniable.collect.messages import Refusal
-from deniable.collect.store import Arrival, Outcome, Store, open_store
 from deniable.collect.writer import Capacity, Writer
 from deniable.errors import suggest_install
 from deniable.plan import canonical
 from deniable.reports import Tallies
+from deniable.store.store import Arrival, Outcome, Store, open_store
 from deniable.study import Plan
 from deniable.tickets import derive_invitation
 from deniable.wire import Report, Wire, to_batch
@@ -55,7 +55,7 @@ from tests.collector import (
 from tests.running import Run
 
 PLAN = small_plan()
-WIRE = Wire(PLAN)
+WIRE = Wire(PLAN.document)
 KILLS = 4
 
 
@@ -153,7 +153,7 @@ def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
     reports = some_reports(PLAN, 50)
     url = f"sqlite:///{tmp_path}/reports.db"
     store = open_store(url)
-    store.register(PLAN)
+    store.register(PLAN.document)
     store.set_round(PLAN.id, 1)
     store.add([Arrival(PLAN.id, 1, (report.id,), (report.body,)) for report in reports[1:]], 0.0)
     assert store.tallies(PLAN.id, 1) != tallied(reports)
@@ -528,7 +528,7 @@ def test_a_crowd_is_asked_to_come_back(tmp_path: Path) -> None:
     """As every other refusal: in words, with a time, and counted."""
     url = f"sqlite:///{tmp_path}/reports.db"
     store = open_store(url)
-    store.register(PLAN)
+    store.register(PLAN.document)
     store.set_round(PLAN.id, 1)
     app = Collector(
         store, open_store(url), [Served(PLAN)], Settings(TOKEN, limits=Limits(rate=0.0, at_once=2))
@@ -798,7 +798,7 @@ class Slow:
 def test_more_than_can_be_written_is_asked_to_wait(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/reports.db"
     store = open_store(url)
-    store.register(PLAN)
+    store.register(PLAN.document)
     store.set_round(PLAN.id, 1)
     app = Collector(store, open_store(url), [Served(PLAN)], Settings(TOKEN, limits=Limits(rate=0.0)))
     app._writer = Writer(Slow(store), Capacity(waiting=5))

@@ -23,13 +23,13 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.collect import counting, database, recount, sweeping
-from deniable.collect.counting import Sums
-from deniable.collect.database import Pool
+from deniable.store import counting, database, recount, sweeping
+from deniable.store.counting import Sums
+from deniable.store.database import Pool
 from deniable.collect.intake import hash_invitation
-from deniable.collect.postgres import _MANY, Packed, Postgres, _choose_positions
-from deniable.collect.schedule import Offer, Times
-from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable, open_store
+from deniable.store.postgres import _MANY, Packed, Postgres, _choose_positions
+from deniable.store.schedule import Offer, Times
+from deniable.store.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.mechanisms import Pooled, hr, plh
 from deniable.records import Split
@@ -73,7 +73,7 @@ def prepared(url: str, invited: bool = False) -> Store:
     """A store with all plans, and round 1 open."""
     store = opened(url)
     for plan in PLANS:
-        store.register(plan, invited)
+        store.register(plan.document, invited)
         store.set_round(plan.id, 1)
     return store
 
@@ -86,7 +86,7 @@ def opened(url: str) -> Store:
 
 def counted(plan: Plan, some: Sequence[bytes], number: int | None = 1) -> Tallies:
     """What the tallies of a round must be."""
-    return replace(plan.tally(Wire(plan).reports(some)), round=number)
+    return replace(plan.tally(Wire(plan.document).reports(some)), round=number)
 
 
 def hashed(number: int) -> bytes:
@@ -261,9 +261,9 @@ def test_an_invitation_lets_in_one_report(make: Make) -> None:
     with pytest.raises(InvalidParameter, match="32 bytes"):
         store.invite(SPLIT.id, [b"token"])
     with pytest.raises(InvalidParameter, match="takes invitations and has counted"):
-        store.register(SPLIT, invited=False)
-    store.register(SAMPLED, invited=False)
-    invited = {each.plan.id: each.invited for each in store.plans()}
+        store.register(SPLIT.document, invited=False)
+    store.register(SAMPLED.document, invited=False)
+    invited = {each.document.id: each.invited for each in store.plans()}
     assert invited == {SPLIT.id: True, SAMPLED.id: False, FLIPPED.id: True}
 
 
@@ -277,7 +277,7 @@ def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None
     assert run("tokens", "plan.json", "--store", url, *listed).code == 0
     with Path("all.csv").open() as file:
         ada, bob, eve = (hash_invitation(row["invitation"].encode()) for row in csv.DictReader(file))
-    in_a, in_b = Wire(plan).bodies(plan.privatize({"arm": ["A", "B"], "smoker": ["no"] * 2}, dn.seeded(1)))
+    in_a, in_b = Wire(plan.document).bodies(plan.privatize({"arm": ["A", "B"], "smoker": ["no"] * 2}, dn.seeded(1)))
     names = count()
 
     def send(invitation: bytes, *some: bytes) -> Arrival:
@@ -372,7 +372,7 @@ def test_a_history_of_long_reports_is_short(store: Store, monkeypatch: pytest.Mo
 
 
 def test_who_scrubs_is_warned_of_traces_that_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
+    monkeypatch.setattr("deniable.store.store._PAUSE", 0.001)
     path = tmp_path / "reports.db"
     store, some = prepared(f"sqlite:///{path}"), arrivals(SPLIT, 100, 1)
     store.add(some, 0.0)
@@ -654,7 +654,7 @@ def test_batches_are_counted_without_hashing_all_values(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Pooled, "support_counts", count)
     generator = np.random.default_rng(1)
-    sums, total = Sums(PLAN), Sums(PLAN).zero()
+    sums, total = Sums(PLAN.document), Sums(PLAN.document).zero()
     batches = []
     for number in range(BATCHES):
         codes = np.stack([generator.integers(0, 10, 50), generator.integers(0, 5, 50)])

@@ -20,11 +20,11 @@ import psycopg
 import pytest
 
 import deniable as dn
-from deniable.collect import counting, postgres, recount, sqlite, sweeping
-from deniable.collect.database import Cleared, Database
-from deniable.collect.postgres import Postgres
-from deniable.collect.sqlite import Sqlite
-from deniable.collect.store import Arrival, Store, StoreUnavailable, open_store
+from deniable.store import counting, postgres, recount, sqlite, sweeping
+from deniable.store.database import Cleared, Database
+from deniable.store.postgres import Postgres
+from deniable.store.sqlite import Sqlite
+from deniable.store.store import Arrival, Store, StoreUnavailable, open_store
 from deniable.study import Plan
 from tests import services
 from tests.cases import by_night
@@ -589,7 +589,7 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
             Postgres, "clear", lambda database, _: plain if database.run("VACUUM arrivals") == [] else None
         )
     store = opened(url)
-    store.register(WORDS)
+    store.register(WORDS.document)
     store.set_round(WORDS.id, 1)
     some = arrivals(WORDS, 3000, 1)
     for at in range(0, 3000, 300):
@@ -604,8 +604,8 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
 
 
 def test_who_scrubs_during_a_read_of_postgres_is_warned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.collect.store._PAUSE", 0.001)
-    monkeypatch.setattr("deniable.collect.store._TRIES", 2)
+    monkeypatch.setattr("deniable.store.store._PAUSE", 0.001)
+    monkeypatch.setattr("deniable.store.store._TRIES", 2)
     url = services.cluster().url()
     store = prepared(url)
     store.add(arrivals(SPLIT, 50, 1), 0.0)
@@ -623,7 +623,7 @@ def test_a_store_that_replaces_another_is_not_mistaken_for_it(tmp_path: Path) ->
     for file, plans in ((path, (SPLIT, SAMPLED)), (other, (SAMPLED, SPLIT))):
         with closing(open_store(f"sqlite:///{file}")) as made:
             for plan in plans:
-                made.register(plan)
+                made.register(plan.document)
                 made.set_round(plan.id, 1)
     store, reader = opened(f"sqlite:///{path}"), opened(f"sqlite:///{path}")
     some = arrivals(SPLIT, 20, 1)

@@ -29,7 +29,7 @@ import deniable as dn
 from deniable.client import NotSent, delivery
 from deniable.collect.handlers import Signatures
 from deniable.collect.intake import hash_invitation
-from deniable.collect.store import Store, open_store
+from deniable.store.store import Store, open_store
 from deniable.commands.shared.stores import register_plan
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import InvalidPlan, canonical
@@ -69,7 +69,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def invite(url: str, plan: Plan, *invitations: str) -> None:
     store = open_store(url)
-    store.register(plan, invited=True)
+    store.register(plan.document, invited=True)
     store.set_round(plan.id, 1)
     store.invite(plan.id, [hash_invitation(one.encode()) for one in invitations])
     store.close()
@@ -185,14 +185,14 @@ def test_two_collectors_exchange_an_invitation_once(store_url: str) -> None:
 def test_what_a_store_refuses(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/reports.db")
     with pytest.raises(InvalidParameter, match="register it with invited=True"):
-        store.register(ticketed())
-    store.register(ticketed(), invited=True)
+        store.register(ticketed().document)
+    store.register(ticketed().document, invited=True)
     with pytest.raises(InvalidParameter, match="have the same ticket key"):
-        store.register(ticketed("Other colors"), invited=True)
+        store.register(ticketed("Other colors").document, invited=True)
     with pytest.raises(InvalidParameter, match=r"with a key of its own$"):
         register_plan(store, ticketed("Other colors"), True)
-    store.register(ticketed("Other colors", 1), invited=True)
-    store.register(small_plan("Plain"), invited=True)
+    store.register(ticketed("Other colors", 1).document, invited=True)
+    store.register(small_plan("Plain").document, invited=True)
     with pytest.raises(InvalidParameter, match="without tickets"):
         store.exchange(small_plan("Plain").id, bytes(32), bytes(32))
     store.close()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from deniable.collect.store import Arrival, Outcome, Store, StoreUnavailable
 from deniable.collect.writer import Busy, Capacity, Writer
+from deniable.store.store import Arrival, Outcome, Store, StoreUnavailable
 from tests import services
 from tests.collect.test_store import _close_prepared, counted, make, prepared, store
 from tests.store_worker import SPLIT, arrivals

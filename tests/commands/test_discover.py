@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import deniable as dn
-from deniable.collect.store import Arrival, open_store
 from deniable.reports import Reports
+from deniable.store.store import Arrival, open_store
 from deniable.wire import Wire
 from tests.collector import TOKEN, collecting
 from tests.running import Run
@@ -29,7 +29,7 @@ def written() -> None:
 
 def fill_store(plan: dn.Plan = PLAN, reports: Reports = REPORTS) -> None:
     store = open_store(STORE)
-    store.register(plan)
+    store.register(plan.document)
     store.set_round(plan.id, 1)
     store.close()
     add_reports(plan=plan, reports=reports)
@@ -37,7 +37,7 @@ def fill_store(plan: dn.Plan = PLAN, reports: Reports = REPORTS) -> None:
 
 def add_reports(first: int = 0, plan: dn.Plan = PLAN, reports: Reports = REPORTS) -> None:
     store = open_store(STORE)
-    bodies = Wire(plan).bodies(reports)
+    bodies = Wire(plan.document).bodies(reports)
     ids = [(first + i).to_bytes(16, "little") for i in range(len(bodies))]
     store.add([Arrival(plan.id, 1, ids, bodies)], 0.0)
     assert store.check() == []

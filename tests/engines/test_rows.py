@@ -31,7 +31,7 @@ def open_duckdb() -> Any:
 
 def count_wire(plan: Plan, reports: list[Report]) -> dict[str, Any]:
     """The tally of reports as they travel."""
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     return write_tally(plan.tally(wire.reports([wire.check(report).body for report in reports])), {})
 
 
@@ -51,7 +51,10 @@ def test_bytes_and_json_give_the_tally() -> None:
             count_wire(plan, [Report.from_bytes(bytes.fromhex(one)) for one in case["bytes"]])
             == case["tally"]
         )
-        assert count_wire(plan, [Wire(plan).from_json(one.encode()) for one in case["json"]]) == case["tally"]
+        assert (
+            count_wire(plan, [Wire(plan.document).from_json(one.encode()) for one in case["json"]])
+            == case["tally"]
+        )
 
     check_each(check, TRAVELED)
 

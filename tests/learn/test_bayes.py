@@ -107,7 +107,7 @@ def test_devices_answer_the_plan(label: str) -> None:
     """Reports that devices sent as bytes are counted, and learned from."""
     rows, ill = make_people(20, 18)
     plan = make_model(label).make_plan(20)
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     bodies = []
     for i in range(20):
         answers = {name: column[i].item() for name, column in rows.items()} | {"ill": str(ill[i])}

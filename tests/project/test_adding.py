@@ -190,7 +190,7 @@ def test_a_new_shape_goes_through_a_plan(shape: Protocol, tmp_path: Path) -> Non
     assert tallies == again.tally(reports)
     shares = again.estimate(tallies)["color"].frequencies
     np.testing.assert_allclose(shares, [0.75, 0.25, 0.0], atol=0.15)
-    wire = Wire(again)
+    wire = Wire(again.document)
     for body in wire.bodies(reports)[:20]:
         report = Report(bytes.fromhex(again.id)[:PREFIX], 1, bytes(16), body)
         assert wire.from_json(wire.to_json(report)).body == wire.check(report).body == body

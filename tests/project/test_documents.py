@@ -25,8 +25,8 @@ from rich.console import Console
 
 import deniable as dn
 from deniable.cli import ELSEWHERE, commands
-from deniable.collect.store import Arrival, open_store
 from deniable.commands.shared import console
+from deniable.store.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests.certificates import Authority
@@ -205,9 +205,9 @@ def prepare(folder: Path, rounds: bool) -> None:
     answers = {name: labels[:1] * 200 for name, labels in asked.items()}
     reports = plan.privatize(answers, dn.remembering(1) if rounds else dn.seeded(1))
     store = open_store(f"sqlite:///{folder}/reports.db")
-    store.register(plan)
+    store.register(plan.document)
     store.set_round(plan.id, 1)
-    bodies = Wire(plan).bodies(reports)
+    bodies = Wire(plan.document).bodies(reports)
     store.add([Arrival(plan.id, 1, [n.to_bytes(16, "little") for n in range(len(bodies))], bodies)], 0.0)
     store.close()
 
@@ -227,7 +227,7 @@ def follow(block: str, folder: Path) -> list[str]:
                 if shutil.which(words[2]) is not None:
                     subprocess.run(["sh", "-c", line], cwd=folder, check=True)
                     copy = open_store(f"sqlite:///{folder}/copy.db", create=False)
-                    assert (copy.check(), [copy.counted(each.plan.id) for each in copy.plans()]) == (
+                    assert (copy.check(), [copy.counted(each.document.id) for each in copy.plans()]) == (
                         [],
                         [200],
                     )
@@ -270,7 +270,7 @@ def test_what_an_operator_is_to_type_runs(
         (tmp_path / "people.csv").write_text("name,town\nAda,London\n")
         if "--withdraw" in block:
             store = open_store(f"sqlite:///{tmp_path}/reports.db")
-            store.register(plan, invited=True)
+            store.register(plan.document, invited=True)
             store.close()
     elif "deniable init" not in block:
         prepare(tmp_path, rounds="deniable rounds" in block)

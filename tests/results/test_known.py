@@ -15,13 +15,13 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Floats
 from deniable.audit.setting import make_setting
-from deniable.collect.counting import Sums
 from deniable.cross import CrossTable
 from deniable.cross.spread import GroupedReport, OneReport
 from deniable.explain.table_precision import count_people, expect_tables
 from deniable.mechanisms import Tally
 from deniable.plan.known_groups import add_groups
 from deniable.reports import Tallies
+from deniable.store.counting import Sums
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire
 from spec.make.groups import ANSWERS, TRIAL, answers_of, plans
@@ -52,12 +52,12 @@ def test_the_group_is_all_that_differs_between_groups(name: str) -> None:
         for (question, domain), code in zip(known.factors, parts, strict=True):
             here[question] = int(code) if isinstance(domain, dn.Range) else domain.labels[int(code)]
         words = dn.remembering(5, dn.seeded(6)) if plan.document.rounds else dn.seeded(5)
-        [body] = Wire(plan).bodies(plan.privatize([answers | here], words))
+        [body] = Wire(plan.document).bodies(plan.privatize([answers | here], words))
         assert body[0] == group
         bodies.append(body[1:])
     words = dn.remembering(5, dn.seeded(6)) if plan.document.rounds else dn.seeded(5)
     hidden = {question: answer for question, answer in answers.items() if question not in known.names}
-    [body] = Wire(plain).bodies(plain.privatize([hidden], words))
+    [body] = Wire(plain.document).bodies(plain.privatize([hidden], words))
     assert set(bodies) == {body}
 
 
@@ -232,7 +232,7 @@ def test_reports_travel_with_their_group(tmp_path: Path) -> None:
     for name, plan in plans().items():
         words = dn.remembering(1, round=1) if plan.document.rounds else dn.seeded(1)
         reports = plan.privatize(answers_of(plan) * 20, words)
-        tallies, wire = plan.tally(reports), Wire(plan)
+        tallies, wire = plan.tally(reports), Wire(plan.document)
         assert sum(group[plan.names[0]].n for group in tallies.groups) == tallies[plan.names[0]].n
         bodies = wire.bodies(reports)
         assert plan.tally(wire.reports(bodies, 1)) == tallies, name
@@ -241,7 +241,7 @@ def test_reports_travel_with_their_group(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.parquet"
         plan.write_reports(path, reports)
         assert plan.tally(plan.read_reports(path)) == tallies
-        sums = Sums(plan)
+        sums = Sums(plan.document)
         assert sums.tallies(sums.count(reports.records), 1) == tallies
         assert Tallies.from_dict(tallies.to_dict()) == tallies
         assert (tallies + tallies) - tallies == tallies
@@ -263,7 +263,7 @@ def test_a_client_says_the_group() -> None:
 
 def test_a_group_that_is_not_there_is_refused() -> None:
     plan = plans()["one question"]
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     [body] = wire.bodies(plan.privatize([{"arm": "A", "smoker": "yes"}], dn.seeded(1)))
     found, sound = wire.sound([body, bytes([2]) + body[1:], body])
     assert sound.tolist() == [True, False, True]

@@ -18,9 +18,9 @@ import pytest
 
 import deniable as dn
 from deniable.client import AboveCap, Client
-from deniable.collect.counting import Sums
+from deniable.store.counting import Sums
 from deniable.collect.results import as_csv, as_parquet, estimated
-from deniable.collect.store import Arrival, open_store
+from deniable.store.store import Arrival, open_store
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.explain.device_limit import find_accepted, round_limit, warn_limit
@@ -422,7 +422,7 @@ def test_likelihood_quantiles_and_tables_of_a_result() -> None:
 def test_collected_tallies_are_rows_of_integers_and_rows_for_an_operator() -> None:
     plan = mixed().plan(people=10_000)
     reports = plan.privatize(people(3000), dn.seeded(3))
-    tallies, sums = plan.tally(reports), Sums(plan)
+    tallies, sums = plan.tally(reports), Sums(plan.document)
     row = sums.count(reports.records)
     assert sums.tallies(sums.read(sums.write(row)), 1) == tallies
     assert (row + row).sum() == 2 * row.sum()
@@ -454,9 +454,9 @@ def test_a_store_counts_recounts_and_scrubs_them(mechanism: str, tmp_path: Path)
     plan = mixed(mechanism=mechanism).plan(people=10_000)
     made = plan.privatize(people(2000), dn.seeded(1))
     store = open_store(f"sqlite:///{tmp_path}/store.db")
-    store.register(plan)
+    store.register(plan.document)
     store.set_round(plan.id, 1)
-    bodies = Wire(plan).bodies(made)
+    bodies = Wire(plan.document).bodies(made)
     arrived = [Arrival(plan.id, 1, (number.to_bytes(16),), (body,)) for number, body in enumerate(bodies)]
     assert set(store.add(arrived, 0.0)) == {"counted"}
     assert store.tallies(plan.id) == plan.tally(made)

@@ -162,7 +162,7 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
         told = run("privatize", known, str(tmp_path / f"{number}.csv"), "--out", out, "--seed", "1")
         assert told.code == 0, told.err
         [block] = plan.read_reports(tmp_path / f"{number}.parquet")
-        found.append(Wire(plan).bodies(block))
+        found.append(Wire(plan.document).bodies(block))
     assert found[0] == found[1]
     wrong = tmp_path / "wrong.parquet"
     for before, after, why in (

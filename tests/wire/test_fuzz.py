@@ -25,7 +25,7 @@ from deniable.collect.app import Collector, Settings
 from deniable.collect.intake import Admission, Intake, Served
 from deniable.collect.limits import Limits
 from deniable.collect.messages import REASONS
-from deniable.collect.store import Store, open_store
+from deniable.store.store import Store, open_store
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from spec.make import vectors
@@ -57,7 +57,7 @@ def collector(folder: Path, plans: Sequence[Plan]) -> Iterator[tuple[Collector, 
     url = f"sqlite:///{folder}/fuzz.db"
     store = open_store(url)
     for plan in plans:
-        store.register(plan)
+        store.register(plan.document)
         store.set_round(plan.id, 1)
     made = Collector(
         store, open_store(url), [Served(plan) for plan in plans], Settings(TOKEN, 10, limits=Limits(rate=0.0))
@@ -142,7 +142,7 @@ def requests(
     count: int, seed: int, plans: Sequence[Plan], make: Callable[[Plan, int], Report]
 ) -> Iterator[Request]:
     chance = random.Random(seed)
-    wires = [Wire(plan) for plan in plans]
+    wires = [Wire(plan.document) for plan in plans]
     for number in range(count):
         position = chance.randrange(len(plans))
         report = make(plans[position], number)

@@ -128,7 +128,7 @@ def _peek_first(reports: object) -> tuple[object, object]:
 
 def _receive_reports(plan: Plan, reports: object) -> Records:
     assert isinstance(reports, Iterable)
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     return wire.reports([_check_report(wire, report).body for report in reports]).records
 
 

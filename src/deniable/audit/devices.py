@@ -64,7 +64,7 @@ class InBulk(Devices):
     headed = False
 
     def __init__(self, plan: Plan, words: Words | None = None) -> None:
-        self._plan, self._wire = plan, Wire(plan)
+        self._plan, self._wire = plan, Wire(plan.document)
         self._words = checked_source(words)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:

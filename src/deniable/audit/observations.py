@@ -96,7 +96,7 @@ class Reader:
         """For each round, the codes of every side: a row per attribute, a column per side (first, second of
         each pair).
         """
-        self._wire = None if plan is None else Wire(plan)
+        self._wire = None if plan is None else Wire(plan.document)
         self._plan, self._headed, self._codes = plan, headed and plan is not None, codes
         self._widths: dict[int, int] = {}
         self.refusals = Refusals()

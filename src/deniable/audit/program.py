@@ -81,7 +81,7 @@ class Program(Devices):
         if not timeout > 0:
             raise InvalidParameter(f"timeout is a positive number of seconds, got {timeout}")
         self.plan, self._timeout = plan, timeout
-        self._wire = None if plan is None else Wire(plan)
+        self._wire = None if plan is None else Wire(plan.document)
         self.headed = plan is not None
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:

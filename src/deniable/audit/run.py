@@ -64,7 +64,7 @@ class Run:
         pair alone.
         """
         self._views = make_guessers(len(setting.pairs), plan is not None)
-        width = setting.rounds * (1 if plan is None else Wire(plan).lengths[-1])
+        width = setting.rounds * (1 if plan is None else Wire(plan.document).lengths[-1])
         self._block = max(1, min(devices.at_once, _BLOCK_BYTES // width))
         self._lineups = Lineups.of(plan, setting.line_ups, trials)
         self._order = DeviceOrder(len(setting.pairs), plan is not None, width, self._in_pairs)

@@ -89,7 +89,7 @@ class Client:
         self._cap = None if cap is None else checked_cap(cap)
         self._ledger.refuse_above(self._cap, self.plan)
         self._fresh = fresh
-        self._wire = Wire(self.plan)
+        self._wire = Wire(self.plan.document)
 
     def __repr__(self) -> str:
         questions = format_count(len(self.plan.names), "question")

@@ -16,7 +16,6 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 
-from deniable.collect import sweeping
 from deniable.collect.handlers import Handlers, Runtime
 from deniable.collect.health import MinuteCounts
 from deniable.collect.intake import BINARY, Intake, Served, read_admission, read_kind
@@ -24,9 +23,10 @@ from deniable.collect.limits import Connections, Gone, Held, Limits, Pace, Recei
 from deniable.collect.messages import Problem, Receipts, Refusal
 from deniable.collect.metrics import Metrics
 from deniable.collect.openapi import OPERATIONS
-from deniable.collect.store import Arrival, Store, StoreUnavailable
-from deniable.collect.sweeping import Sweeper
 from deniable.collect.writer import Busy, Readiness, Writer
+from deniable.store import sweeping
+from deniable.store.store import Arrival, Store, StoreUnavailable
+from deniable.store.sweeping import Sweeper
 from deniable.wire import Refused
 
 Scope = MutableMapping[str, Any]

@@ -18,9 +18,9 @@ from deniable.study import Plan
 from deniable.wire import Wire
 
 if TYPE_CHECKING:
-    from deniable.collect.access import Actor
-    from deniable.collect.store import Store
     from deniable.frames import Show
+    from deniable.store.access import Actor
+    from deniable.store.store import Store
 
 
 def find_values(
@@ -65,7 +65,7 @@ def _is_search(question: UnlistedQuestion, query: Query, discovered: Discovery) 
 
 def read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
     """The reports of a round that are not scrubbed, in blocks."""
-    wire = Wire(plan)
+    wire = Wire(plan.document)
     return (wire.reports(bodies, number) for bodies in store.bodies(plan.id, number))
 
 

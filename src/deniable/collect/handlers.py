@@ -20,19 +20,19 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from deniable.collect import discovery, messages, metrics, results
-from deniable.collect.access import MAIN, Access, Actor, hash_token
 from deniable.collect.files import File, accepts_gzip, read_files
 from deniable.collect.health import Key, Looks, MinuteCounts
 from deniable.collect.intake import BINARY, Served, read_invitation, read_kind
 from deniable.collect.limits import Held, Room
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
-from deniable.collect.store import Store
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
+from deniable.store.access import MAIN, Access, Actor, hash_token
+from deniable.store.store import Store
 from deniable.tickets import SigningKey
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -22,7 +22,7 @@ import numpy as np
 from deniable.collect import results
 from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
-from deniable.collect.store import Store, StoreUnavailable
+from deniable.store.store import Store, StoreUnavailable
 from deniable.reports import Reports
 from deniable.reports.reports import Tallies
 from deniable.results.health import LOOKED, Arrivals, Health, HealthWatch

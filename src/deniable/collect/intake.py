@@ -13,7 +13,7 @@ import msgspec
 
 from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.messages import Refusal
-from deniable.collect.store import Arrival
+from deniable.store.store import Arrival
 from deniable.errors import InvalidParameter
 from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket
@@ -40,7 +40,7 @@ class Served:
 
     @cached_property
     def wire(self) -> Wire:
-        return Wire(self.plan)
+        return Wire(self.plan.document)
 
     @property
     def titles(self) -> dict[str, str]:

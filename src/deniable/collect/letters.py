@@ -16,12 +16,12 @@ from pathlib import Path
 from string import Template
 from typing import Literal, NamedTuple, final
 
-from deniable.collect.schedule import Times
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.messages import LANGUAGES, read_messages
 from deniable.plan.losses import Level
 from deniable.plan.texts import Text
+from deniable.store.schedule import Times
 from deniable.study import Plan
 
 Layout = Literal["letters", "cards"]

@@ -156,9 +156,9 @@ def longest_report(wire: Wire) -> int:
 
 def longest_json(wire: Wire) -> int:
     """The most bytes of a report as JSON: every value of every attribute, twice, and all names escaped."""
-    sizes = [part.tallied for part in wire.plan.document.parts]
+    sizes = [part.tallied for part in wire.document.parts]
     values = sum(2 * size * (len(str(size)) + 1) + 80 for size in sizes)
-    return 200 + values + sum(6 * len(name.encode()) + 4 for name in wire.plan.names)
+    return 200 + values + sum(6 * len(name.encode()) + 4 for name in wire.document.names)
 
 
 class Connection(Protocol):

@@ -8,7 +8,7 @@ from typing import final
 
 from deniable.collect.health import Key, Look
 from deniable.collect.messages import REASONS
-from deniable.collect.sweeping import Traces
+from deniable.store.sweeping import Traces
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from deniable.collect import messages
-from deniable.collect.access import ROLES, Role
 from deniable.collect.limits import Limits
+from deniable.store.access import ROLES, Role
 
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv; charset=utf-8"

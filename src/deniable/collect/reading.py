@@ -22,7 +22,7 @@ from deniable.results.health import Health
 from deniable.study import Plan
 
 if TYPE_CHECKING:
-    from deniable.collect.store import Store
+    from deniable.store.store import Store
 
 Answer = TypeVar("Answer")
 
@@ -47,7 +47,7 @@ def fetch_tallies(plan: Plan, source: str, number: int | None = None, token: str
     """The tallies of a round, or of the only one with reports, from http://, sqlite:/// or postgresql://"""
     if source.startswith(("http://", "https://")):
         return _from_collector(plan, _address(source), number, token)
-    from deniable.collect.store import open_store
+    from deniable.store.store import open_store
 
     with closing(open_store(source, create=False)) as store:
         refuse_unknown(store, plan)
@@ -64,7 +64,7 @@ def fetch_health(plan: Plan, source: str, number: int | None = None, token: str 
         return _read_answer(raw, Health.read, address, "the health of its reports")
     from deniable.collect.health import look_at
     from deniable.collect.intake import Served
-    from deniable.collect.store import open_store
+    from deniable.store.store import open_store
 
     with closing(open_store(source, create=False)) as store:
         result = plan.estimate(store.tallied(plan.id, number)[1])
@@ -84,7 +84,7 @@ def fetch_discovery(
 
 def refuse_unknown(store: Store, plan: Plan) -> None:
     """Refuse a plan that a store does not have."""
-    plans = [known.plan.id for known in store.plans()]
+    plans = [known.document.id for known in store.plans()]
     if plan.id not in plans:
         raise unknown(store, plan.id, plans)
 

@@ -18,10 +18,10 @@ from math import inf
 from queue import SimpleQueue
 from typing import NamedTuple, Protocol, final
 
-from deniable.collect.counting import Arrival, Outcome
-from deniable.collect.database import StoreUnavailable
 from deniable.errors import DeniableError
 from deniable.formatting import format_count
+from deniable.store.counting import Arrival, Outcome
+from deniable.store.database import StoreUnavailable
 
 PROOF = 5.0
 """Seconds for which reports that were written prove that more can be."""

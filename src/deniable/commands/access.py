@@ -16,7 +16,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_time
 
 if TYPE_CHECKING:
-    from deniable.collect.access import Accesses
+    from deniable.store.access import Accesses
 
 _ALLOWED = {
     "reader": "reads estimates, their health and the dashboard, and changes nothing",
@@ -28,7 +28,7 @@ _ALLOWED = {
 @contextmanager
 def _open_accesses(url: str, create: bool = False) -> Iterator[Accesses]:
     with suggest_extra():
-        from deniable.collect.store import open_store
+        from deniable.store.store import open_store
 
         opened = closing(open_store(url, create))
     with opened as store:
@@ -60,7 +60,7 @@ def add_access(name: str, role: str, url: str | None, store: str) -> None:
     if url is not None and role == "metrics":
         raise InvalidParameter("metrics have no page to link to; leave out --url")
     with _open_accesses(store, create=True) as accesses:
-        from deniable.collect.access import draw_token, hash_token
+        from deniable.store.access import draw_token, hash_token
 
         token = draw_token()
         accesses.add(name, role, hash_token(token), find_actor())

@@ -15,10 +15,10 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.collect.schedule import Round
-    from deniable.collect.store import Store
     from deniable.frames import Show
     from deniable.reports import Reports
+    from deniable.store.schedule import Round
+    from deniable.store.store import Store
     from deniable.study import Plan
 
 _AT_ONCE = 100_000  # reports of a group of rows
@@ -65,7 +65,7 @@ def export_reports(
         )
     with open_existing(store) as opened:
         if plan_file is None:
-            plans = [stored.plan for stored in opened.plans()]
+            plans = [Plan(stored.document) for stored in opened.plans()]
         else:
             plans = [choose_plan(opened, plan_file)]
         rounds = [
@@ -153,7 +153,7 @@ def _count_rows(path: Path) -> int:
 
 def _export_file(address: str, plan_file: Path | None, number: int | None, out: Path) -> None:
     """Write the reports of one round to one file."""
-    from deniable.collect.schedule import no_round
+    from deniable.store.schedule import no_round
 
     with open_existing(address) as opened:
         plan = choose_plan(opened, plan_file)
@@ -166,7 +166,7 @@ def _export_file(address: str, plan_file: Path | None, number: int | None, out: 
         number = number or 1
         rounds = {stored.number: stored for stored in opened.rounds(plan.id)}
         if number not in rounds:
-            raise no_round(plan, number)
+            raise no_round(plan.document, number)
         gone, left = rounds[number].scrubbed, rounds[number].counted - rounds[number].scrubbed
         opened.access.log(find_actor(), "exported reports", plan.id, f"round {number}")
         with console.progress("exporting") as show:
@@ -185,7 +185,7 @@ def _read_reports(
     """The reports of a round, in blocks that are worth a group of rows."""
     from deniable.wire import Wire
 
-    wire, waiting, size, done = Wire(plan), list[bytes](), 0, before
+    wire, waiting, size, done = Wire(plan.document), list[bytes](), 0, before
     for bodies in store.bodies(plan.id, number):
         waiting += bodies
         size += sum(map(len, bodies))

@@ -34,7 +34,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
-    from deniable.collect.schedule import Every, Times
+    from deniable.store.schedule import Every, Times
     from deniable.study import Plan
 
 
@@ -125,10 +125,10 @@ def show_rounds(request: RoundsRequest) -> None:
     if request.opens is None and (request.start, request.end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     with suggest_extra():
-        from deniable.collect.schedule import Times, no_round
+        from deniable.store.schedule import Times, no_round
 
     if request.opens is not None and request.opens > (read.document.rounds or 1):
-        raise no_round(read, request.opens)
+        raise no_round(read.document, request.opens)
     now = time.time()
     # a round that is to be closed is in a store that is there
     create = request.opens is not None and request.closes is None
@@ -167,7 +167,7 @@ def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> Non
 def _schedule(plan: Plan, start: datetime, period: Every, request: RoundsRequest) -> Sequence[Times]:
     """Makes a schedule after the rounds that are there, and stores it unless it is only to be shown."""
     with suggest_extra():
-        from deniable.collect.schedule import Schedule, read_length, refuse_schedule
+        from deniable.store.schedule import Schedule, read_length, refuse_schedule
 
     length = None if request.open_for is None else read_length(request.open_for)
     schedule = Schedule(start, period, length, request.zone)
@@ -177,7 +177,7 @@ def _schedule(plan: Plan, start: datetime, period: Every, request: RoundsRequest
         upcoming = schedule.times(
             first, max(1, (plan.document.rounds or 1) - first + 1) if request.count is None else request.count
         )
-        refuse_schedule(plan, upcoming, known, time.time())
+        refuse_schedule(plan.document, upcoming, known, time.time())
         return upcoming
 
     known: Sequence[Times] = find_rounds(plan, request.store)
@@ -199,7 +199,7 @@ def _seconds(moment: datetime | None, zone: tzinfo | None) -> float | None:
 def _print_rounds(
     plan: Plan, rounds: Sequence[Times], zone: tzinfo | None, as_json: bool, planned: bool = False
 ) -> None:
-    from deniable.collect.schedule import Round
+    from deniable.store.schedule import Round
 
     now = time.time()
     facts: list[dict[str, Any]] = [
@@ -243,7 +243,7 @@ def _format_local(seconds: float | None, zone: tzinfo | None) -> str:
 
 def _close_round(before: Mapping[int, Times], number: int, now: float) -> list[Times]:
     """A round as it is when it closes now; nothing, where it is closed."""
-    from deniable.collect.schedule import Times
+    from deniable.store.schedule import Times
 
     if number not in before:
         opened = (
@@ -263,7 +263,7 @@ def _open_round(before: Times | None, number: int, now: float) -> list[Times]:
     """A round as it is when it opens now; nothing, where it is open without an end, and one with an end loses
     it.
     """
-    from deniable.collect.schedule import Times
+    from deniable.store.schedule import Times
 
     if before is not None and before.closes is None and before.is_open(now):
         console.note(f"round {number} is open already; it stays as it is")

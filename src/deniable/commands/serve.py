@@ -32,7 +32,7 @@ from deniable.formatting import format_time
 
 if TYPE_CHECKING:
     from deniable.collect.intake import Served
-    from deniable.collect.store import Store
+    from deniable.store.store import Store
     from deniable.study import Plan
 
 
@@ -151,7 +151,7 @@ def run_collector(request: ServeRequest) -> None:
         from deniable.collect.certificates import Certificate
         from deniable.collect.intake import Intake, Served
         from deniable.collect.limits import Limits
-        from deniable.collect.store import open_store
+        from deniable.store.store import open_store
 
         pair = None
         if request.certificate and request.private:
@@ -173,7 +173,7 @@ def run_collector(request: ServeRequest) -> None:
         if request.store.startswith("sqlite:///"):
             path = Path(request.store.removeprefix("sqlite:///"))
             _warn_of_readers([path, *(Path(f"{path}-{end}") for end in ("wal", "shm"))])
-        before = {known.plan.id: known.invited for known in opened.plans()}
+        before = {known.document.id: known.invited for known in opened.plans()}
         served = [
             Served(
                 plan,

@@ -15,7 +15,7 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 
 if TYPE_CHECKING:
-    from deniable.collect.schedule import Round
+    from deniable.store.schedule import Round
 
 _LOG_STAYS = (
     "sweeps clear the tables but not the log of the database, which has the order of all reports, and with "
@@ -44,7 +44,7 @@ def check_store(store: str, as_json: bool) -> None:
     """
     with open_existing(store) as opened:
         problems, exposures, name = opened.check(), opened.exposures(), opened.name
-        plans = [stored.plan.id for stored in opened.plans()]
+        plans = [stored.document.id for stored in opened.plans()]
         rounds = [(plan, part) for plan in plans for part in opened.rounds(plan)]
     for exposure in exposures:
         console.warn(exposure.text)
@@ -106,14 +106,14 @@ def scrub_store(store: str, plan_file: Path | None, number: int | None, yes: boo
     the reports themselves cannot be made afterwards.
     """
     from deniable.collect.discovery import list_unfound
-    from deniable.collect.schedule import no_round
+    from deniable.store.schedule import no_round
 
     with open_existing(store) as opened:
         plan = choose_plan(opened, plan_file)
         rounds = [stored for stored in opened.rounds(plan.id) if number in (None, stored.number)]
         if not rounds:
             raise (
-                no_round(plan, number)
+                no_round(plan.document, number)
                 if number
                 else InvalidParameter("no round was opened yet, so there is nothing to scrub")
             )

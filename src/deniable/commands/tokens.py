@@ -131,9 +131,9 @@ def make_tokens(request: TokensRequest) -> None:
         console.warn(together[0].lower() + together[1:])
     groups = _read_groups(request.given_groups, read)
     with suggest_extra():
-        from deniable.collect.counting import bind_group
         from deniable.collect.intake import hash_invitation
         from deniable.collect.letters import Addresses
+        from deniable.store.counting import bind_group
 
     people = Addresses() if request.addresses is None else Addresses.read(request.addresses)
     number = len(people.rows) if request.count is None else request.count

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.plan import canonical
+from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import MOST_GROUPS
 from deniable.reports import Reports
-from deniable.study import Plan
 from deniable.wire.json import (
     Refused,
     hexadecimal,
@@ -103,17 +103,17 @@ def alike(raw: bytes, most: int) -> tuple[Report, list[bytes], list[bytes]] | No
 class Wire:
     """How the reports of one plan are written and read."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.prefix = bytes.fromhex(plan.id)[:PREFIX]
-        self.rounds = plan.document.rounds or 1
-        self._names = plan.names
-        self._parts = plan.document.parts
+    def __init__(self, document: PlanDocument) -> None:
+        self.document = document
+        self.prefix = bytes.fromhex(document.id)[:PREFIX]
+        self.rounds = document.rounds or 1
+        self._names = document.names
+        self._parts = document.parts
         self._plain = [part.one_round for part in self._parts]
-        self._readers = dict(zip(plan.names, map(reader, self._plain), strict=True))
-        self.known = plan.document.known
+        self._readers = dict(zip(document.names, map(reader, self._plain), strict=True))
+        self.known = document.known
         self._named = 0 if self.known is None else 1  # bytes that name the known group
-        lengths = plan.mechanism.lengths
+        lengths = document.mechanism.lengths
         self.lengths = range(lengths.start + self._named, lengths.stop + self._named)
         self._can_hold = lru_cache(_PATTERNS)(self._judge)
 
@@ -141,7 +141,7 @@ class Wire:
     def bodies(self, reports: Reports) -> list[bytes]:
         """The bytes of each record's report, without a header."""
         records = reports.records
-        bodies = self.plan.mechanism.to_bodies(records)
+        bodies = self.document.mechanism.to_bodies(records)
         if self.known is None:
             return bodies
         if records.groups is None:
@@ -165,15 +165,15 @@ class Wire:
         """The reports of the bodies in canonical form, and which bodies these are."""
         number = 1 if self.rounds == 1 else number
         if self.known is None:
-            records, sound = self.plan.mechanism.from_bodies(bodies)
-            return Reports(self.plan.id, records, number), sound
+            records, sound = self.document.mechanism.from_bodies(bodies)
+            return Reports(self.document.id, records, number), sound
         groups = np.fromiter((body[0] if body else MOST_GROUPS for body in bodies), np.int64, len(bodies))
         in_group = groups < self.known.size
-        records, sound = self.plan.mechanism.from_bodies(
+        records, sound = self.document.mechanism.from_bodies(
             [body[1:] for body, good in zip(bodies, in_group.tolist(), strict=True) if good]
         )
         in_group[in_group] = sound
-        return Reports(self.plan.id, replace(records, groups=groups[in_group]), number), in_group
+        return Reports(self.document.id, replace(records, groups=groups[in_group]), number), in_group
 
     def to_json(self, report: Report) -> bytes:
         records = self.reports([report.body]).records
@@ -192,11 +192,9 @@ class Wire:
         records = self.reports([report.body]).records
         known = {} if self.known is None else {self.known.name: self.known.labels[report.body[0]]}
         return known | {
-            attribute.name: part_to_labels(
-                part, column, attribute.domain, self.plan.document.labels_of(attribute)
-            )
+            attribute.name: part_to_labels(part, column, attribute.domain, self.document.labels_of(attribute))
             for attribute, part, column in zip(
-                self.plan.document.attributes, self._plain, records.columns, strict=True
+                self.document.attributes, self._plain, records.columns, strict=True
             )
             if len(column)
         }
@@ -247,12 +245,12 @@ class Wire:
                 "size", f"no report of this plan holds {' and '.join(map(repr, reported)) or 'nothing'} alone"
             )
         pieces = [self._readers[name](said[name], name) if name in said else None for name in self._names]
-        for member, first, _ in self.plan.mechanism.members:
+        for member, first, _ in self.document.mechanism.members:
             yes = pieces[first : first + member.d].count(b"\0")
             if member.marked is not None and yes not in member.marked:
                 raise Refused("form", f"a report of this plan is in another form: {member.form}")
-        return group + self.plan.mechanism.join_body(pieces)
+        return group + self.document.mechanism.join_body(pieces)
 
     def _judge(self, present: tuple[bool, ...]) -> bool:
         """Whether a report can hold just the attributes that are true."""
-        return bool(self.plan.mechanism.can_hold(np.array(present)[:, None])[0])
+        return bool(self.document.mechanism.can_hold(np.array(present)[:, None])[0])

@@ -15,9 +15,9 @@ from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.formatting import format_members
 
 if TYPE_CHECKING:
-    from deniable.collect.access import Actor
-    from deniable.collect.schedule import Times
-    from deniable.collect.store import Store
+    from deniable.store.access import Actor
+    from deniable.store.schedule import Times
+    from deniable.store.store import Store
     from deniable.study import Plan
 
 store_option = click.option(
@@ -43,7 +43,7 @@ def suggest_extra() -> Iterator[None]:
 
 def find_actor() -> Actor:
     """Who does this, for the log: the user of the machine."""
-    from deniable.collect.access import Actor
+    from deniable.store.access import Actor
 
     try:
         name = getpass.getuser()
@@ -56,7 +56,7 @@ def find_actor() -> Actor:
 def register_plan(store: Store, plan: Plan, invited: bool) -> None:
     """Registers a plan; says what to do where the store's own plans do not allow it."""
     try:
-        store.register(plan, invited)
+        store.register(plan.document, invited)
     except InvalidParameter as problem:
         if problem.reason == "ticket-key":  # another store would only hide it
             raise
@@ -73,11 +73,11 @@ def open_store_of(
     """
     with suggest_extra():
         from deniable.collect.reading import refuse_unknown
-        from deniable.collect.store import open_store
+        from deniable.store.store import open_store
 
         store = open_store(url, create)
     with closing(store):
-        known = [stored.plan.id for stored in store.plans()]
+        known = [stored.document.id for stored in store.plans()]
         if not create:
             refuse_unknown(store, plan)
         elif invited is not None or plan.id not in known:
@@ -92,7 +92,7 @@ def open_store_of(
 
 def open_existing(url: str) -> closing[Store]:
     """A store that is there already."""
-    from deniable.collect.store import open_store
+    from deniable.store.store import open_store
 
     return closing(open_store(url, create=False))
 
@@ -101,7 +101,7 @@ def choose_plan(store: Store, plan_file: Path | None) -> Plan:
     """The plan of a file, or the only one there is."""
     from deniable.collect.reading import unknown
 
-    plans = {stored.plan.id: stored.plan for stored in store.plans()}
+    plans = {stored.document.id: stored.plan for stored in store.plans()}
     identifiers = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
     if not identifiers:
         raise InvalidParameter(
@@ -123,4 +123,4 @@ def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
             raise
         return []
     with opened as store:
-        return store.rounds(plan.id) if plan.id in {stored.plan.id for stored in store.plans()} else []
+        return store.rounds(plan.id) if plan.id in {stored.document.id for stored in store.plans()} else []

@@ -23,17 +23,17 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import final
 
-from deniable.collect import counting, recount, sweeping
-from deniable.collect.access import Accesses, Actor, log_action, log_round
-from deniable.collect.counting import Arrival, Outcome
-from deniable.collect.database import Database, Exposure, StoreUnavailable
-from deniable.collect.recount import Histories
-from deniable.collect.registry import Registry, TokenTable, refuse_other_hashes
-from deniable.collect.schedule import Offer, Registered, Round, Times
-from deniable.collect.sweeping import Traces
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
+from deniable.plan.document import PlanDocument
 from deniable.reports import Tallies
-from deniable.study import Plan
+from deniable.store import counting, recount, sweeping
+from deniable.store.access import Accesses, Actor, log_action, log_round
+from deniable.store.counting import Arrival, Outcome
+from deniable.store.database import Database, Exposure, StoreUnavailable
+from deniable.store.recount import Histories
+from deniable.store.registry import Registry, TokenTable, refuse_other_hashes
+from deniable.store.schedule import Offer, Registered, Round, Times
+from deniable.store.sweeping import Traces
 
 __all__ = ["Arrival", "Outcome", "Store", "StoreUnavailable", "open_store"]
 
@@ -45,7 +45,7 @@ def open_store(url: str, create: bool = True) -> Store:
     """The store at `sqlite:///file`, `sqlite:////folder/file` or `postgresql://…`; made if there is none."""
     if url.startswith(("postgresql://", "postgres://")):
         try:
-            from deniable.collect.postgres import Postgres
+            from deniable.store.postgres import Postgres
         except ImportError:
             raise DeniableError(
                 f"PostgreSQL needs psycopg; install it with: {suggest_install('serve')}"
@@ -54,7 +54,7 @@ def open_store(url: str, create: bool = True) -> Store:
     path = url.removeprefix("sqlite:///")
     if path == url or not path or path.startswith(":memory:"):
         raise InvalidParameter(f"a store is sqlite:///reports.db (a file) or postgresql://…, got {url!r}")
-    from deniable.collect.sqlite import Sqlite
+    from deniable.store.sqlite import Sqlite
 
     return Store(Sqlite(Path(path), create))
 
@@ -79,19 +79,19 @@ class Store:
         """Where it is, without a password."""
         return self._database.name
 
-    def register(self, plan: Plan, invited: bool = False) -> None:
+    def register(self, document: PlanDocument, invited: bool = False) -> None:
         """Collect reports of this plan, in rounds still to be made.
 
         Whether they take invitations can be changed until the first report is counted.
         """
-        plan.verify()
-        if plan.ticket_key is not None and not invited:
+        document.verify()
+        if document.ticket_key is not None and not invited:
             raise InvalidParameter(
-                f"plan {plan.id[:12]} takes tickets, which invitations are exchanged for; register it with "
-                "invited=True"
+                f"plan {document.id[:12]} takes tickets, which invitations are exchanged for; register it "
+                "with invited=True"
             )
         with self._database.transaction(write=True):
-            self._registry.register(plan, invited)
+            self._registry.register(document, invited)
 
     def plans(self) -> list[Registered]:
         """All plans that were registered, the oldest first."""

@@ -10,7 +10,7 @@ from typing import Literal, final
 
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, format_members, format_time
-from deniable.study import Plan
+from deniable.plan.document import PlanDocument
 
 Every = Literal["day", "week", "month"]
 
@@ -24,7 +24,7 @@ _SAFE_DAY = 28  # the last day that every month has
 class Registered:
     """A plan that is collected."""
 
-    plan: Plan
+    document: PlanDocument
     invited: bool
     """Whether every report takes an invitation."""
 
@@ -60,15 +60,15 @@ class Offer:
     rounds: list[Times]
 
 
-def no_round(plan: Plan, number: int) -> InvalidParameter:
+def no_round(document: PlanDocument, number: int) -> InvalidParameter:
     """The message for a missing round: it was not opened yet, or the plan has no such round."""
-    rounds = plan.document.rounds or 1
+    rounds = document.rounds or 1
     if 1 <= number <= rounds:
         return InvalidParameter(
-            f"round {number} of plan {plan.id[:12]} was not opened yet; deniable rounds opens it"
+            f"round {number} of plan {document.id[:12]} was not opened yet; deniable rounds opens it"
         )
     has = f"has rounds 1 to {rounds}" if rounds > 1 else "asks once, in round 1"
-    return InvalidParameter(f"plan {plan.id[:12]} has no round {number}: it {has}")
+    return InvalidParameter(f"plan {document.id[:12]} has no round {number}: it {has}")
 
 
 @final
@@ -149,9 +149,11 @@ def read_length(text: str) -> timedelta:
     return timedelta(**{_UNITS[matched[2]]: int(matched[1])})
 
 
-def refuse_schedule(plan: Plan, planned: Sequence[Times], known: Iterable[Times], now: float) -> None:
+def refuse_schedule(
+    document: PlanDocument, planned: Sequence[Times], known: Iterable[Times], now: float
+) -> None:
     """Refuse rounds that the plan does not state, that are in the past, or that overlap with known ones."""
-    stated, last = plan.document.rounds or 1, planned[-1].number
+    stated, last = document.rounds or 1, planned[-1].number
     if last > stated:
         numbers = f"{planned[0].number}" if len(planned) == 1 else f"{planned[0].number} to {last}"
         raise InvalidParameter(

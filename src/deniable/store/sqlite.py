@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from deniable.collect.database import Cleared, Database, Exposure, Pool, StoreUnavailable, find_stored
 from deniable.errors import InvalidParameter
+from deniable.store.database import Cleared, Database, Exposure, Pool, StoreUnavailable, find_stored
 
 PATIENCE = 10.0
 """How many seconds another process may write before this one gives up."""

@@ -17,8 +17,8 @@ from psycopg import conninfo, errors
 from psycopg.adapt import Dumper
 from psycopg.pq import Format, TransactionStatus
 
-from deniable.collect.database import Cleared, Database, Exposure, Pool
 from deniable.errors import InvalidParameter
+from deniable.store.database import Cleared, Database, Exposure, Pool
 
 _DEFAULTS = {"connect_timeout": "5", "tcp_user_timeout": "15000", "application_name": "deniable"}
 _SETTINGS = (

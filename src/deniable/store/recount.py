@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.collect.counting import Known
-from deniable.collect.database import Database
-from deniable.collect.registry import Registry, add_tallies
 from deniable.formatting import format_count
 from deniable.reports import Tallies
+from deniable.store.counting import Known
+from deniable.store.database import Database
+from deniable.store.registry import Registry, add_tallies
 
 BLOCK = 10_000
 """Reports that are held in memory at a time."""
@@ -71,7 +71,7 @@ def check(database: Database, plans: Iterable[Known]) -> list[str]:
         numbers = database.run(sql, known.key)
         for number, scrubbed in numbers:
             remaining.pop((known.key, number), None)
-            where = f"plan {known.plan.id[:12]}, round {number}"
+            where = f"plan {known.document.id[:12]}, round {number}"
             total, gone = totals[number], known.sums.read(scrubbed)
             problems += [f"{where}: {text}" for text in _check(database, known, number, total, gone)]
         if known.takes_tickets:
@@ -104,7 +104,8 @@ def _check_tickets(database: Database, known: Known, counted: int) -> Iterator[s
     """Each report was let in by a ticket of its own."""
     [(used,)] = database.run("SELECT COUNT(*) FROM tickets WHERE plan = ?", known.key)
     if used != counted:
-        yield f"plan {known.plan.id[:12]}: the number of used tickets is {used}, that of reports {counted}"
+        identifier = known.document.id[:12]
+        yield f"plan {identifier}: the number of used tickets is {used}, that of reports {counted}"
 
 
 def _differences(known: Known, total: Integers, counted: Integers) -> Iterator[str]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, final, get_args
 
-from deniable.collect.database import Database
-from deniable.collect.schedule import Times
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_time
+from deniable.store.database import Database
+from deniable.store.schedule import Times
 
 Role = Literal["operator", "reader", "metrics"]
 Through = Literal["shell", "web"]

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, final
 
-from deniable.collect.database import Database, Pool, StoreUnavailable
+from deniable.store.database import Database, Pool, StoreUnavailable
 
 SECONDS = 60.0
 """Seconds between two sweeps, where something arrived; what `deniable serve --sweep` changes."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, final
 
 from deniable.arrays import Integers
-from deniable.collect.counting import Known, Locked
-from deniable.collect.database import Database, StoreUnavailable
-from deniable.collect.schedule import Offer, Registered, Round, Times, no_round
 from deniable.errors import InvalidParameter
-from deniable.study import Plan
+from deniable.plan.document import PlanDocument
+from deniable.store.counting import Known, Locked
+from deniable.store.database import Database, StoreUnavailable
+from deniable.store.schedule import Offer, Registered, Round, Times, no_round
 
 TokenTable = Literal["invitations", "exchanges", "tickets"]
 
@@ -39,12 +39,12 @@ class Registry:
             rows = self._database.run("SELECT key, document FROM plans WHERE id = ?", plan_id)
             if not rows:
                 raise InvalidParameter(f"plan {plan_id[:12]} is not registered in {self._database.name}")
-            self._plans[plan_id] = Known(rows[0][0], Plan.from_json(rows[0][1]))
+            self._plans[plan_id] = Known(rows[0][0], PlanDocument.from_json(rows[0][1]))
         return self._plans[plan_id]
 
     def load_all(self) -> list[Registered]:
         rows = self._database.run("SELECT id, invited FROM plans ORDER BY key")
-        return [Registered(self.load(plan_id).plan, bool(invited)) for plan_id, invited in rows]
+        return [Registered(self.load(plan_id).document, bool(invited)) for plan_id, invited in rows]
 
     def lock(self, known: Known, shared: bool = False) -> Locked:
         """Lock a plan against writers until the transaction ends; a shared lock lets others add reports."""
@@ -55,7 +55,7 @@ class Registry:
             f"rounds ON rounds.plan = plans.key WHERE plans.key = {known.key:d}",
         )
         # a backup was put in its place, say: keys mean other plans there
-        if not rows or rows[0][0] != known.plan.id:
+        if not rows or rows[0][0] != known.document.id:
             self._plans.clear()
             raise StoreUnavailable(
                 f"{self._database.name} has been replaced by another one, which has other plans; try again"
@@ -63,20 +63,20 @@ class Registry:
         rounds = {number: Times(number, *times) for _, _, number, *times in rows if number is not None}
         return Locked(bool(rows[0][1]), rounds)
 
-    def register(self, plan: Plan, invited: bool) -> None:
+    def register(self, document: PlanDocument, invited: bool) -> None:
         """Add a plan, or change whether it takes invitations, until its first report is counted."""
         database = self._database
         new = "INSERT INTO plans (id, document, invited) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
-        database.run(new, plan.id, plan.to_json(), int(invited))
-        [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", plan.id)
-        self._refuse_shared_key(plan)
-        known = Known(key, plan)
+        database.run(new, document.id, document.to_json(), int(invited))
+        [(key,)] = database.run("SELECT key FROM plans WHERE id = ?", document.id)
+        self._refuse_shared_key(document)
+        known = Known(key, document)
         before = self.lock(known).invited
         if before != invited:
             if self.count_reports(known):
                 takes = "takes invitations" if before else "takes no invitations"
                 raise InvalidParameter(
-                    f"plan {plan.id[:12]} {takes} and has counted reports; this cannot be changed now"
+                    f"plan {document.id[:12]} {takes} and has counted reports; this cannot be changed now"
                 )
             database.run("UPDATE plans SET invited = ? WHERE key = ?", int(invited), key)
 
@@ -122,7 +122,7 @@ class Registry:
         """The tallies of each round, or of one, which must have been made."""
         totals = add_tallies(self._database, known, number)
         if number is not None and not totals:
-            raise no_round(known.plan, number)
+            raise no_round(known.document, number)
         return totals
 
     def count_reports(self, known: Known, number: int | None = None) -> int:
@@ -160,15 +160,15 @@ class Registry:
         [(count,)] = self._database.run(f"SELECT COUNT(*) FROM {table} WHERE plan = ?", known.key)
         return int(count)
 
-    def _refuse_shared_key(self, plan: Plan) -> None:
+    def _refuse_shared_key(self, document: PlanDocument) -> None:
         """Refuse a plan whose ticket key another plan has: its tickets would let in reports of both."""
-        if plan.ticket_key is None:
+        if document.ticket_key is None:
             return
-        for (other,) in self._database.run("SELECT id FROM plans WHERE id <> ?", plan.id):
-            if self.load(other).plan.ticket_key == plan.ticket_key:
+        for (other,) in self._database.run("SELECT id FROM plans WHERE id <> ?", document.id):
+            if self.load(other).document.ticket_key == document.ticket_key:
                 raise InvalidParameter(
-                    f"plans {plan.id[:12]} and {other[:12]} have the same ticket key; make one of them again "
-                    "with a key of its own",
+                    f"plans {document.id[:12]} and {other[:12]} have the same ticket key; make one of them "
+                    "again with a key of its own",
                     "ticket-key",
                 )
 

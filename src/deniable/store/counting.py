@@ -13,14 +13,14 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.collect.database import Database, find_stored
-from deniable.collect.schedule import Times
 from deniable.errors import InvalidReport
 from deniable.mechanisms import Tally
+from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import add_groups
 from deniable.records import Records
 from deniable.reports import Reports, Tallies
-from deniable.study import Plan
+from deniable.store.database import Database, find_stored
+from deniable.store.schedule import Times
 from deniable.wire import Wire
 
 Outcome = Literal["counted", "counted before", "form", "invitation", "ticket", "closed", "plan"]
@@ -58,9 +58,9 @@ class Locked(NamedTuple):
 class Known:
     """A registered plan, ready to read and count its reports."""
 
-    def __init__(self, key: int, plan: Plan) -> None:
-        self.key, self.plan, self.wire, self.sums = key, plan, Wire(plan), Sums(plan)
-        self.takes_tickets = plan.ticket_key is not None
+    def __init__(self, key: int, document: PlanDocument) -> None:
+        self.key, self.document, self.wire, self.sums = key, document, Wire(document), Sums(document)
+        self.takes_tickets = document.ticket_key is not None
 
     def count(self, reports: Reports) -> Integers:
         """The sums of reports in canonical form."""
@@ -196,7 +196,7 @@ def bind_group(invitation: bytes, group: int) -> bytes:
 
 def _bind_groups(database: Database, batch: Batch) -> Batch:
     """Replaces each invitation of a batch by the one to the group that its report names, if there is one."""
-    if batch.known.plan.document.known is None or batch.known.takes_tickets:
+    if batch.known.document.known is None or batch.known.takes_tickets:
         return batch
     pairs = zip(batch.tokens, batch.bodies, strict=True)
     bound = [None if token is None else bind_group(token, body[0]) for token, body in pairs]
@@ -269,14 +269,14 @@ class Sums:
     each of them.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan_id, self._mechanisms = plan.id, [part.one_round for part in plan.document.parts]
+    def __init__(self, document: PlanDocument) -> None:
+        self._plan_id, self._mechanisms = document.id, [part.one_round for part in document.parts]
         nothing = [part.count_cells(part.blank(0)) for part in self._mechanisms]
         self._parts = [
             (name, tally.counts.size, tally.asked is not None)
-            for name, tally in zip(plan.names, nothing, strict=True)
+            for name, tally in zip(document.names, nothing, strict=True)
         ]
-        self._known = plan.document.known
+        self._known = document.known
         blocks = 1 if self._known is None else self._known.size
         self.size = 1 + blocks * sum(1 + size * (1 + has_asked) for _, size, has_asked in self._parts)
 
