@@ -45,6 +45,7 @@ if _typing.TYPE_CHECKING:
     from deniable.randomness.simulated import remembering, seeded
     from deniable.records import rsfd, smp, spl
     from deniable.study import Plan, Result
+    from deniable.study.collected import Results
     from deniable.study.study import Study
 
 __version__ = "0.1.0"
@@ -69,6 +70,7 @@ __all__ = [
     "Plan",
     "Range",
     "Result",
+    "Results",
     "Several",
     "Study",
     "Tally",
@@ -119,6 +121,7 @@ _ROOM_OF = {
         "randomness.simulated": ("remembering", "seeded"),
         "records": ("rsfd", "smp", "spl"),
         "study": ("Plan", "Result"),
+        "study.collected": ("Results",),
         "study.study": ("Study",),
     }.items()
     for name in names

@@ -13,9 +13,9 @@ import pytest
 
 from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
-from deniable.collect.reading import fetch_tallies
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.store.access import MAIN, Actor, draw_token, hash_token
+from deniable.store.reading import fetch_tallies
 from deniable.store.store import Store, open_store
 from tests import services
 from tests.collector import BINARY, HTTP, OPERATOR, Running, collecting, small_plan, some_reports
@@ -74,8 +74,8 @@ def test_a_token_allows_what_its_role_does_and_ends_at_once(tmp_path: Path) -> N
                     assert (answer.status_code, answer.json()["reason"]) == (403, "role"), operation.name
                     assert f"a-{role} ({role}) does not allow this" in answer.json()["detail"]
         with pytest.raises(DeniableError, match=r"a-reader \(reader\) does not allow this; ask an operator"):
-            fetch_tallies(PLAN, running.url, 1, tokens["reader"])
-        assert fetch_tallies(PLAN, running.url, 1, tokens["operator"]).tallies.n == 30
+            fetch_tallies(PLAN.document, running.url, 1, tokens["reader"])
+        assert fetch_tallies(PLAN.document, running.url, 1, tokens["operator"]).tallies.n == 30
         rounds = HTTP.get(f"{running.url}/plans/{PLAN.id}/rounds").json()["rounds"]
         assert [one["number"] for one in rounds] == [1, 2], "the operator alone has opened the second"
 

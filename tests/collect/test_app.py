@@ -22,6 +22,7 @@ from deniable.collect.messages import REASONS
 from deniable.collect.openapi import OPERATIONS
 from deniable.reports import Tallies
 from deniable.results.findings import Findings
+from deniable.store.reading import fetch_tallies
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
 from tests.collector import BINARY, HTTP, JSON, OPERATOR, Running, collecting, small_plan, some_reports
@@ -203,6 +204,22 @@ def test_rounds_that_are_refused(collector: Running) -> None:
 # What the operator sees.
 
 
+def test_results_are_those_of_the_dashboard(collector: Running) -> None:
+    results = dn.Results(f"{collector.url}/dashboard", OPERATOR["Authorization"].split()[1])
+    assert "token" not in repr(results)
+    assert results.list_plans() == {ONE.id: "One round", AGAIN.id: "Asked again"}
+    shown = collector.get(f"/plans/{ONE.id}/estimates").json()
+    for named in (ONE, ONE.id, ONE.id[:12]):
+        result = results.read(named)
+        assert result.n == shown["n"]
+        assert [row["unbiased"] for row in shown["rows"]] == pytest.approx(
+            [share for estimate in result.estimates.values() for share in estimate.frequencies]
+        )
+    for unknown in (None, "0" * 12):
+        with pytest.raises(dn.InvalidParameter, match=rf"by its id, got .*{ONE.id[:12]} \(One round\), "):
+            results.read(unknown)
+
+
 def tallied(reports: list[Report], plan: Plan = ONE) -> Tallies:
     return plan.tally(Wire(plan.document).reports([report.body for report in reports]))
 
@@ -330,19 +347,22 @@ def test_tallies_are_fetched_from_a_collector_and_from_its_store(
         f"{alone.url}/dashboard",
         f"{alone.url}/dashboard#token={token}",
     ):
-        assert reading.fetch_tallies(ONE, address, 1, token) == (1, tallied(REPORTS))
-    assert reading.fetch_tallies(ONE, alone.url, None, token) == (1, tallied(REPORTS)), (
+        assert fetch_tallies(ONE.document, address, 1, token) == (1, tallied(REPORTS))
+    assert fetch_tallies(ONE.document, alone.url, None, token) == (1, tallied(REPORTS)), (
         "the collector says which round it is"
     )
-    assert reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/reports.db") == (1, tallied(REPORTS))
+    assert fetch_tallies(ONE.document, f"sqlite:///{alone.folder}/reports.db") == (1, tallied(REPORTS))
+    assert ONE.tally(f"sqlite:///{alone.folder}/reports.db") == tallied(REPORTS)
+    with pytest.raises(dn.InvalidParameter, match="has counted its reports together, got by='day'"):
+        ONE.tally(f"sqlite:///{alone.folder}/reports.db", by="day")
     with pytest.raises(dn.DeniableError, match="not its operator's token, or not any more"):
-        reading.fetch_tallies(ONE, alone.url, None, "another")
+        fetch_tallies(ONE.document, alone.url, None, "another")
     with pytest.raises(dn.DeniableError, match="refused: No such plan"):
-        reading.fetch_tallies(AGAIN, alone.url, None, token)
+        fetch_tallies(AGAIN.document, alone.url, None, token)
     with pytest.raises(dn.DeniableError, match="cannot be reached"):
-        reading.fetch_tallies(ONE, "http://127.0.0.1:9", None, token)
+        fetch_tallies(ONE.document, "http://127.0.0.1:9", None, token)
     with pytest.raises(dn.DeniableError, match="no store at"):
-        reading.fetch_tallies(ONE, f"sqlite:///{alone.folder}/none.db")
+        fetch_tallies(ONE.document, f"sqlite:///{alone.folder}/none.db")
     monkeypatch.delenv("DENIABLE_TOKEN")
     with pytest.raises(dn.InvalidParameter, match="--token-file"):
         reading.find_token(None, alone.url)

@@ -19,7 +19,6 @@ from playwright.sync_api import Browser, Page, expect
 import deniable as dn
 from deniable.client.client import WAIT
 from deniable.collect.files import FOLDER, read_files
-from deniable.collect.reading import fetch_tallies
 from deniable.explain.device_limit import round_limit
 from deniable.reports import Tallies
 from deniable.store.access import Actor, draw_token, hash_token
@@ -636,9 +635,8 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     page.get_by_label("Round", exact=True).select_option("2")
     expect(reports).to_contain_text("100")
     expect(page.get_by_role("heading", name="Change since round 1").first).to_be_visible()
-    earlier, later = (
-        MONTHS.estimate(fetch_tallies(MONTHS, collector.url, number, TOKEN).tallies) for number in (1, 2)
-    )
+    results = dn.Results(collector.url, TOKEN)
+    earlier, later = (results.read(MONTHS, number) for number in (1, 2))
     row = later.change(earlier)["How do you feel?"].rows()[0]
     shown = [f"{100 * row[name]:.1f}".replace("-", "\u2212") for name in ("difference", "low", "high")]
     shown[0] = "too noisy to read" if row["noisy"] else shown[0]

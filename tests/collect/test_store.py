@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.store import counting, database, recount, sweeping
-from deniable.store.counting import Sums
-from deniable.store.database import Pool
 from deniable.collect.intake import hash_invitation
-from deniable.store.postgres import _MANY, Packed, Postgres, _choose_positions
-from deniable.store.schedule import Offer, Times
-from deniable.store.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.mechanisms import Pooled, hr, plh
 from deniable.records import Split
 from deniable.reports import Tallies
+from deniable.store import counting, database, recount, sweeping
+from deniable.store.counting import Sums
+from deniable.store.database import Pool
+from deniable.store.postgres import _MANY, Packed, Postgres, _choose_positions
+from deniable.store.schedule import Offer, Times
+from deniable.store.store import Arrival, Outcome, Store, StoreUnavailable, open_store
 from deniable.study import Plan
 from deniable.wire import Wire
 from tests import services
@@ -277,7 +277,9 @@ def test_an_invitation_to_a_group_lets_in_no_other(make: Make, run: Run) -> None
     assert run("tokens", "plan.json", "--store", url, *listed).code == 0
     with Path("all.csv").open() as file:
         ada, bob, eve = (hash_invitation(row["invitation"].encode()) for row in csv.DictReader(file))
-    in_a, in_b = Wire(plan.document).bodies(plan.privatize({"arm": ["A", "B"], "smoker": ["no"] * 2}, dn.seeded(1)))
+    in_a, in_b = Wire(plan.document).bodies(
+        plan.privatize({"arm": ["A", "B"], "smoker": ["no"] * 2}, dn.seeded(1))
+    )
     names = count()
 
     def send(invitation: bytes, *some: bytes) -> Arrival:

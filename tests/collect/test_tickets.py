@@ -29,10 +29,10 @@ import deniable as dn
 from deniable.client import NotSent, delivery
 from deniable.collect.handlers import Signatures
 from deniable.collect.intake import hash_invitation
-from deniable.store.store import Store, open_store
 from deniable.commands.shared.stores import register_plan
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.plan import InvalidPlan, canonical
+from deniable.store.store import Store, open_store
 from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket, message_of
 from deniable.tickets.keys import EXPONENT

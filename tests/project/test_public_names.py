@@ -20,7 +20,7 @@ from tests.cases import names
 PUBLIC = names(
     """
     PROTOCOLS Categories Client Code DeniableError DeniableWarning Estimate Grid InvalidParameter
-    InvalidPlan InvalidReport InvalidValue Ledger Map Number Objective Plan Range Result Several
+    InvalidPlan InvalidReport InvalidValue Ledger Map Number Objective Plan Range Result Results Several
     Study Tally Text Texts adaptive grr hr mle olh oue remembering rr rsfd seeded smp spl ss sue
     """
 )

@@ -16,6 +16,7 @@ from deniable.randomness.simulated import fixed
 from deniable.reports import Reports, Tallies
 from deniable.study import Plan
 from deniable.study.study import Study
+from deniable.wire import Wire
 
 ASKED: dict[str, Any] = {"color": ["red", "green", "blue"], "age": {"low": 0, "high": 100, "step": 10}}
 ONCE = Study(ASKED, epsilon=1.0, title="Colors").plan(1000)
@@ -274,3 +275,26 @@ def test_answers_are_not_reports() -> None:
     plan = Study({"color": ["red", "blue"]}, epsilon=1.0).plan(people=100)
     with pytest.raises(dn.InvalidReport, match="got dict"):
         plan.tally({"color": ["red"]})
+
+
+def test_reports_are_counted_as_clients_send_them() -> None:
+    sent = [dn.Client(ONCE, fresh=True).report({"color": "red", "age": 34}) for _ in range(3)]
+    wire = Wire(ONCE.document)
+    expected = ONCE.tally(wire.reports([report.body for report in sent]))
+    raw = [sent[0], sent[1].to_bytes(), wire.to_json(sent[2])]
+    for reports in (sent, tuple(sent), iter(sent), raw, sent + raw):  # an id counts once
+        assert ONCE.tally(reports) == expected
+    assert ONCE.tally(sent[0]).n == 1
+    other = dn.Client(AGAIN, fresh=True, plan_cap=4.0).report({"color": "red", "age": 34})
+    with pytest.raises(dn.InvalidReport, match="the report was made for plan"):
+        ONCE.tally([*sent, other])
+    with pytest.raises(dn.InvalidReport, match="here as a client sends them, got str among them"):
+        ONCE.tally([*sent, "report"])
+
+
+def test_reports_that_are_sent_in_two_rounds_are_not_added_up() -> None:
+    client = dn.Client(AGAIN, secret=bytes(32))
+    first, second = (client.report({"color": "red", "age": 34}, round=number) for number in (1, 2))
+    assert [AGAIN.tally([report]).round for report in (first, second)] == [1, 2]
+    with pytest.raises(dn.InvalidReport, match="the same people answered in rounds 1 and 2"):
+        AGAIN.tally([first, second])

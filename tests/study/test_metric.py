@@ -18,9 +18,7 @@ import pytest
 
 import deniable as dn
 from deniable.client import AboveCap, Client
-from deniable.store.counting import Sums
 from deniable.collect.results import as_csv, as_parquet, estimated
-from deniable.store.store import Arrival, open_store
 from deniable.design.forecast import forecast
 from deniable.exact import log_up
 from deniable.explain.device_limit import find_accepted, round_limit, warn_limit
@@ -30,6 +28,8 @@ from deniable.metric.planar import planar_noise
 from deniable.plan import NANO, InvalidPlan, Stated, metric_mechanism, rest_loss
 from deniable.randomness import FULL
 from deniable.records import RecordMechanism, Sample, Split
+from deniable.store.counting import Sums
+from deniable.store.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.study.study import Study
 from deniable.wire import Wire

@@ -6,7 +6,6 @@ import difflib
 import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from numbers import Real
 from pathlib import Path
 from typing import NamedTuple, final
@@ -48,7 +47,8 @@ from deniable.records import RecordMechanism, Records, Sample, Single, Split
 from deniable.records.single import as_record_mechanism
 from deniable.reports import Reports, encode_alone, records_of
 from deniable.study import Plan, Result
-from deniable.wire import Report, Wire
+from deniable.wire import Wire
+from deniable.wire.sent import are_sent, check_sent, peek_sent
 
 _ROUNDED = 0.02  # shares that were rounded to two digits need not add up to one exactly
 _WHOLE = 0.01  # how far a count that is computed back may be from a whole number
@@ -67,7 +67,7 @@ def records_from(source: Source, reports: object) -> Records:
             raise InvalidReport("there are no reports to attack")
         return Records.stack(blocks)
     mechanism_of(source)
-    if isinstance(reports, str | Path | Reports) or are_single(reports):
+    if isinstance(reports, str | Path | Reports) or are_sent(reports):
         raise InvalidReport(
             f"these reports were made for a plan; attack that plan, not its {type(source).__name__}"
         )
@@ -93,55 +93,15 @@ def refuse_known(plan: Plan) -> None:
         )
 
 
-Travelling = Report | bytes | bytearray
-"""A report as a client sends it: itself, its bytes, or the bytes of its JSON form."""
-
-
 def blocks_of(plan: Plan, reports: object) -> Iterator[Records]:
     """All reports, or blocks of them, which must have been made for this plan."""
     if isinstance(reports, str | Path):
         return (block.records for block in plan.read_reports(reports))
-    if isinstance(reports, Travelling):
-        return iter([_receive_reports(plan, [reports])])
-    first, all_reports = _peek_first(reports)
-    if isinstance(first, Travelling):
-        return iter([_receive_reports(plan, all_reports)])
+    sent, all_reports = peek_sent(reports)
+    if sent is not None:
+        wire = Wire(plan.document)
+        return iter([wire.reports([check_sent(wire, report).body for report in sent]).records])
     return records_of(all_reports, plan.id)
-
-
-def are_single(reports: object) -> bool:
-    """Whether these are reports as they travel, one by one."""
-    return isinstance(reports, Travelling) or (
-        isinstance(reports, list | tuple) and bool(reports) and isinstance(reports[0], Travelling)
-    )
-
-
-def _peek_first(reports: object) -> tuple[object, object]:
-    """The first of several reports, and all of them; what is none is passed on, to be refused."""
-    if isinstance(reports, list | tuple):
-        return (reports[0] if reports else None), reports
-    if not isinstance(reports, Iterator):
-        return None, reports
-    first = list(islice(reports, 1))
-    return (first[0], chain(first, reports)) if first else (None, [])
-
-
-def _receive_reports(plan: Plan, reports: object) -> Records:
-    assert isinstance(reports, Iterable)
-    wire = Wire(plan.document)
-    return wire.reports([_check_report(wire, report).body for report in reports]).records
-
-
-def _check_report(wire: Wire, report: object) -> Report:
-    if not isinstance(report, Travelling):
-        raise InvalidReport(
-            f"reports are all in one form, here as a client sends them, got {type(report).__name__} among "
-            "them"
-        )
-    if isinstance(report, Report):
-        return wire.check(report)
-    raw = bytes(report)
-    return wire.from_json(raw) if raw.startswith(b"{") else wire.check(Report.from_bytes(raw))
 
 
 _NEAR = 0.75

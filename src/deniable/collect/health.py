@@ -22,10 +22,10 @@ import numpy as np
 from deniable.collect import results
 from deniable.collect.intake import Served
 from deniable.collect.messages import Refusal
-from deniable.store.store import Store, StoreUnavailable
 from deniable.reports import Reports
 from deniable.reports.reports import Tallies
 from deniable.results.health import LOOKED, Arrivals, Health, HealthWatch
+from deniable.store.store import Store, StoreUnavailable
 from deniable.study import Result
 
 GROWTH = 1.05

@@ -13,8 +13,8 @@ import msgspec
 
 from deniable.collect.limits import Limits, longest_json, longest_report
 from deniable.collect.messages import Refusal
-from deniable.store.store import Arrival
 from deniable.errors import InvalidParameter
+from deniable.store.store import Arrival
 from deniable.study import Plan
 from deniable.tickets import SigningKey, Ticket
 from deniable.wire import PREFIX, Refused, Report, Wire, alike, from_batch, parse_json

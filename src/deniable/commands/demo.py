@@ -47,7 +47,7 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
     """
     with suggest_extra():
         from deniable import demo
-        from deniable.collect.reading import fetch_tallies
+        from deniable.store.reading import fetch_tallies
     plan = demo.make_plan(people)
     crowd = demo.make_people(people, seed)
     with ExitStack() as stack:
@@ -58,7 +58,7 @@ def run_demo(people: int, seed: int, port: int, keep: bool, as_json: bool) -> No
         with console.progress("people answer") as show:
             in_python, in_node = demo.answer(plan, crowd, collector.url, folder, show)
         token = (folder / "operator.token").read_text(encoding="utf-8").strip()
-        tallies = fetch_tallies(plan, collector.url, token=token).tallies
+        tallies = fetch_tallies(plan.document, collector.url, token=token).tallies
         rows = demo.compare(plan, crowd, plan.estimate(tallies))
         if as_json:
             about = {"plan": plan.id, "n": tallies.n, "python": in_python, "typescript": in_node}

@@ -191,8 +191,9 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
         return open_duckdb(database, tuple(table.split(".")))
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]
+        collector = "; dn.Results reads a collector" if scheme in ("http", "https") else ""
         raise InvalidParameter(
-            f"reports are read from postgresql://, spark:// and duckdb:/// addresses, got {scheme}://"
+            f"reports are read from postgresql://, spark:// and duckdb:/// addresses, got {scheme}://{collector}"
         )
     if table is not None:
         raise InvalidParameter(f"only a database has tables, got table={table!r} for what is none")

@@ -33,8 +33,10 @@ from deniable.records import RecordMechanism
 from deniable.records.single import as_record_mechanism
 from deniable.reports.privatize import encode_answers, make_reports, privatize_answers
 from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_round, tally_reports
+from deniable.store import STORES
 from deniable.study.result import Result, WindowResults
 from deniable.tickets import PublicKey
+from deniable.wire.sent import gather_sent, peek_sent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -343,15 +345,27 @@ class Plan(Printed):
         files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
         or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables themselves. `by` names
         columns of a table, whose values are windows that are counted by themselves; `number` is the one round
-        that counts.
+        that counts. A collector's store has counted its reports: sqlite:///reports.db, or postgresql://
+        without a `table`. Reports that clients send are counted one by one, or several in a list.
+
+        >>> import deniable as dn
+        >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+        >>> answers = [{"smokes": "yes"}, {"smokes": "no"}]
+        >>> plan.tally([dn.Client(plan, fresh=True).report(answer) for answer in answers]).n
+        2
         """
+        if isinstance(reports, str) and table is None and reports.startswith(STORES):
+            from deniable.store.reading import tally_store  # and sockets, which a device does not need
+
+            return tally_store(self.document, reports, number, by)
         if is_source(reports):
             from deniable.results.windows import tally_source
 
             return tally_source(self.document, reports, table, by, number, show)
         if table is not None or by is not None or number is not None:
             raise InvalidParameter("table, by and number are for tables of reports, and these are reports")
-        return tally_reports(self.document, reports)
+        sent, all_reports = peek_sent(reports)
+        return tally_reports(self.document, all_reports if sent is None else gather_sent(self.document, sent))
 
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...

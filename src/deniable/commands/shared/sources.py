@@ -96,10 +96,10 @@ def fetch_tallies(
 ) -> tuple[int | None, Tallies]:
     """The tallies of a round at a collector or in its store, or of a table of reports; and the round."""
     if isinstance(source, str) and not is_table(source, table):
-        from deniable.collect.reading import fetch_tallies
         from deniable.engines.databases import hide_password
+        from deniable.store.reading import fetch_tallies
 
-        number, tallies = fetch_tallies(plan, source, number, token)
+        number, tallies = fetch_tallies(plan.document, source, number, token)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise DeniableError(

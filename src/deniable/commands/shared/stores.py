@@ -72,14 +72,14 @@ def open_store_of(
     A store that is only read is not made. With `warn`, adding a plan to a store of other plans is reported.
     """
     with suggest_extra():
-        from deniable.collect.reading import refuse_unknown
+        from deniable.store.reading import refuse_unknown
         from deniable.store.store import open_store
 
         store = open_store(url, create)
     with closing(store):
         known = [stored.document.id for stored in store.plans()]
         if not create:
-            refuse_unknown(store, plan)
+            refuse_unknown(store, plan.document)
         elif invited is not None or plan.id not in known:
             register_plan(store, plan, bool(invited))
         if warn and known and plan.id not in known:
@@ -99,9 +99,10 @@ def open_existing(url: str) -> closing[Store]:
 
 def choose_plan(store: Store, plan_file: Path | None) -> Plan:
     """The plan of a file, or the only one there is."""
-    from deniable.collect.reading import unknown
+    from deniable.store.reading import unknown
+    from deniable.study import Plan
 
-    plans = {stored.document.id: stored.plan for stored in store.plans()}
+    plans = {stored.document.id: stored.document for stored in store.plans()}
     identifiers = list(plans) if plan_file is None else [reading.read_plan(plan_file).id]
     if not identifiers:
         raise InvalidParameter(
@@ -111,7 +112,7 @@ def choose_plan(store: Store, plan_file: Path | None) -> Plan:
         raise InvalidParameter(f"name the plan's file: {store.name} has {len(plans)} plans")
     if identifiers[0] not in plans:
         raise unknown(store, identifiers[0], plans)
-    return plans[identifiers[0]]
+    return Plan(plans[identifiers[0]])
 
 
 def find_rounds(plan: Plan, url: str) -> Sequence[Times]:
