@@ -121,7 +121,9 @@ class Running:
 
     def take(self, plan: Plan, bodies: Sequence[bytes], number: int = 1) -> None:
         """Count these reports, in one batch and with ids of their own."""
-        reports = [Report(Wire(plan).prefix, number, secrets.token_bytes(16), body) for body in bodies]
+        reports = [
+            Report(Wire(plan.document).prefix, number, secrets.token_bytes(16), body) for body in bodies
+        ]
         batch = to_batch(reports)
         answer = self.http.post(f"{self.url}/reports/batch", content=batch, headers=BINARY)
         assert answer.json()["counted"] == len(reports), answer.text
@@ -203,4 +205,4 @@ def post_people(
 ) -> None:
     """A batch with the reports of these people."""
     words = dn.remembering(seed, dn.seeded(seed + number - 1))
-    running.take(plan, Wire(plan).bodies(plan.privatize(people, words)), number)
+    running.take(plan, Wire(plan.document).bodies(plan.privatize(people, words)), number)

@@ -22,7 +22,9 @@ ALONE = dn.Study({"word": dn.Text("a-z", longest=7)}, epsilon=4.0).plan(people=2
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with collecting(tmp_path_factory.mktemp("text"), [PLAN, ALONE], "--minimum", "50") as running:
         running.take(PLAN, Wire(PLAN.document).bodies(REPORTS))
-        running.take(ALONE, Wire(ALONE).bodies(ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3))))
+        running.take(
+            ALONE, Wire(ALONE.document).bodies(ALONE.privatize({"word": ["cat"] * 1000}, dn.seeded(3)))
+        )
         yield running
 
 
