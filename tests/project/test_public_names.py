@@ -117,7 +117,7 @@ def documented_protocols() -> Iterator[str]:
 
 def test_public_names() -> None:
     assert sorted(dn.__all__) == sorted([*PUBLIC, *ROOMS])
-    assert len(set(dn.__all__)) == len(dn.__all__) == 49
+    assert len(set(dn.__all__)) == len(dn.__all__) == 50
     assert dir(dn) == sorted(dn.__all__)
     assert all(hasattr(dn, name) for name in PUBLIC)
 

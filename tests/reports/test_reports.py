@@ -285,7 +285,7 @@ def test_reports_are_counted_as_clients_send_them() -> None:
     for reports in (sent, tuple(sent), iter(sent), raw, sent + raw):  # an id counts once
         assert ONCE.tally(reports) == expected
     assert ONCE.tally(sent[0]).n == 1
-    other = dn.Client(AGAIN, fresh=True, plan_cap=4.0).report({"color": "red", "age": 34})
+    other = dn.Client(AGAIN, fresh=True, plan_cap=14.0).report({"color": "red", "age": 34})
     with pytest.raises(dn.InvalidReport, match="the report was made for plan"):
         ONCE.tally([*sent, other])
     with pytest.raises(dn.InvalidReport, match="here as a client sends them, got str among them"):
@@ -293,7 +293,7 @@ def test_reports_are_counted_as_clients_send_them() -> None:
 
 
 def test_reports_that_are_sent_in_two_rounds_are_not_added_up() -> None:
-    client = dn.Client(AGAIN, secret=bytes(32))
+    client = dn.Client(AGAIN, secret=bytes(32), plan_cap=14.0)
     first, second = (client.report({"color": "red", "age": 34}, round=number) for number in (1, 2))
     assert [AGAIN.tally([report]).round for report in (first, second)] == [1, 2]
     with pytest.raises(dn.InvalidReport, match="the same people answered in rounds 1 and 2"):
