@@ -285,7 +285,7 @@ def test_reports_are_counted_as_clients_send_them() -> None:
     for reports in (sent, tuple(sent), iter(sent), raw, sent + raw):  # an id counts once
         assert ONCE.tally(reports) == expected
     assert ONCE.tally(sent[0]).n == 1
-    other = dn.Client(AGAIN, fresh=True, plan_cap=14.0).report({"color": "red", "age": 34})
+    other = dn.Client(AGAIN, secret=bytes(32), plan_cap=14.0).report({"color": "red", "age": 34}, 1)
     with pytest.raises(dn.InvalidReport, match="the report was made for plan"):
         ONCE.tally([*sent, other])
     with pytest.raises(dn.InvalidReport, match="here as a client sends them, got str among them"):
