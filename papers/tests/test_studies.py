@@ -585,6 +585,13 @@ def test_variances_are_those_of_the_law() -> None:
     assert "Variances" in figure.get_suptitle()
 
 
+def test_each_figure_has_a_table_that_names_it() -> None:
+    out, _ = run("rsfd", "--dataset", "synthetic-1", "--runs", "1", "--figure", "errors,variances")
+    errors, variances = out.split("variances at f = 0 of 10,000 people, computed from the law")
+    assert "MSE_avg" in errors and "variance" not in errors
+    assert "MSE_avg" not in variances and "variance" in variances
+
+
 def test_realistic_fakes_err_less() -> None:
     """On ACS at ln 7, GRR errs by 0.003 with fakes of the prior, by 0.0055 with uniform ones: 6 errors."""
     people = [data.load("acs-employment")]

@@ -74,9 +74,7 @@ EXPERIMENT = Experiment(
         ask_datasets("The datasets.  [default: all]", rsfd.DATASETS),
         ask_names("--figure", "figures", "The figures: errors, variances, realistic.  [default: errors]"),
     ),
-    tables=lambda rows, asked: [
-        Table(title=format_title(rows, asked), columns=_COLUMNS, rows=rows, sparse=True)
-    ],
+    tables=_list_tables,
     draw=rsfd_plot,
     refusals=lambda row: row.method,
 )

@@ -128,6 +128,7 @@ def risks_plot(rows: Sequence[AttackPoint]) -> Figure:
         draw_curves(axes, curves, (low, high), log=members[0].figure in _LOGARITHMIC)
         axes.axhline(members[0].baseline, color=INK, linewidth=0.8, linestyle=":", label="blind guess")
         axes.yaxis.set_major_formatter(format_tick)
+        axes.yaxis.set_minor_formatter("")  # it would write powers of ten between percent
         axes.set_xlabel("epsilon")
         axes.set_ylabel(_AXES[members[0].figure])
 
