@@ -138,6 +138,8 @@ def test_the_stand_in_for_the_census_has_its_sizes_and_shares() -> None:
         ("a;b\n1;2\n", "has one column; its cells have ';' between them, and need commas here"),
         ("a,b\n1,\n2,x\n", "column 'b' is empty in 1 of 2 rows, first in row 1"),
         ("a,b\n1,x\n2,x\n", "'b' has 1 different values"),
+        ("a,a\n1,x\n2,y\n", "own.csv has more than one column 'a'"),
+        ("a,b\n1,x\n2,y,3\n", "row 2 of own.csv has more cells than its header"),
         ("id,b\n" + "".join(f"{i},{i % 2}\n" for i in range(1001)), "'id' of own.csv has 1,001 different"),
     ],
 )

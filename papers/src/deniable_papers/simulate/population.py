@@ -136,7 +136,19 @@ def read_rows(path: Path, column: str | None = None) -> tuple[list[str], list[li
                 raise InvalidParameter(not_among(column, f"a column of {path.name}", header) + hint)
             if column is None and hint:
                 raise InvalidParameter(f"{path.name} has one column{hint}")
-            rows = [[(row[name] or "").strip() for name in header] for row in reader]
+            repeated = next((name for name in header if header.count(name) > 1), None)
+            if repeated is not None:
+                raise InvalidParameter(
+                    f"{path.name} has more than one column {repeated!r}; give each a name of its own"
+                )
+            rows = []
+            for number, row in enumerate(reader, 1):
+                if reader.restkey in row:
+                    raise InvalidParameter(
+                        f"row {number} of {path.name} has more cells than its header; quote cells "
+                        "that hold commas"
+                    )
+                rows.append([(row[name] or "").strip() for name in header])
     except (UnicodeDecodeError, csv.Error) as problem:
         raise InvalidParameter(f"{path.name} is not a CSV file in UTF-8: {problem}") from None
     for place, name in enumerate(header):
