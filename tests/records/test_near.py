@@ -317,5 +317,9 @@ def test_the_attack_and_the_audit_agree_with_the_law() -> None:
     tick = near_sets(5, 2, 2.0).tick
     assert attacked.attributes[0].report == pytest.approx(0.5 + (tick.one - tick.zero) / FULL / 2)
     assert all(profile.bound for profile in attacked.profiles)
+    sure = dn.attack.success(
+        choose(dn.Several(OPTIONS[:5], exactly=2), 40.0), [[1, 0]] + [[0.5, 0.5]] * 4, 99
+    )
+    assert [attribute.averaged for attribute in sure.attributes] == [1.0] * 5
     assert audited(Seeded(plan, 4), trials=20_000).passed
     assert not audited(Seeded(plan, 4), trials=20_000, claim=1.5).passed

@@ -108,9 +108,10 @@ def _bound_joined(source: Source, fresh: Sequence[tuple[Chance, ...]]) -> list[t
     bounded = list(fresh)
     for member, first, _ in members_of(source):
         for j in range(first, first + member.d) if isinstance(member, Near) else ():
-            blind, ratio = fresh[j][0].value, float(member.ratio())
-            odds = (ratio**reports * blind / (1 - blind) for reports in range(2, len(fresh[j])))
-            bounded[j] = (*fresh[j][:2], *(Chance(each / (1 + each), bound=True) for each in odds))
+            blind, loss = fresh[j][0].value, member.loss()
+            least = ((1 - blind) * math.exp(-reports * loss) for reports in range(2, len(fresh[j])))
+            bounds = (Chance(blind / (blind + other), bound=True) for other in least)
+            bounded[j] = (*fresh[j][:2], *bounds)
     return bounded
 
 
