@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SIZE = (5.2, 3.8)
 _HOLLOW: dict[str, Any] = {"color": "gray", "markerfacecolor": "none", "linestyle": "none"}
+_ABOVE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "fontsize": 8}
 _STYLES = ("dotted", "dashdot", "dashed")
 
 
@@ -35,6 +36,10 @@ def plot_synthetic(rows: Sequence[SyntheticPoint]) -> Figure:
             axes.errorbar(x, heights, reach, label=name, capsize=1.5, elinewidth=0.8, **look_of[name])
         if kind == "tv":
             _draw_exact(axes, exact, noisy)
+        else:
+            for error in {row.published_mre for row in exact if row.published_mre is not None}:
+                axes.axhline(error, color="gray", linewidth=1)
+                axes.annotate(f"published, lp: {100 * error:.0f} %", (1, error), **_ABOVE)
         axes.set_xscale("log")
         ticks = sorted({row.epsilon or 0.0 for row in noisy})
         axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
