@@ -257,6 +257,7 @@ def test_a_report_beside_another_question_loses_the_sum() -> None:
     answers = {"dishes": [OPTIONS[:3]] * 40, "smokes": ["yes", "no"] * 20}
     tallies = plan.tally(plan.privatize(answers, dn.seeded(2)))
     assert plan.estimate(tallies)["smokes"].n == 40
+    assert "NEAR[10 near_sets, grr]" in dn.Study(questions, epsilon=1.0).plan(people=1000).explain()
 
 
 def test_a_plan_with_near_sets_of_other_options_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ _MOST_IN_FULL = 2
 _MOST_ROWS = 4
 _BLOCKS = "SPL+SMP"
 _MOST_NAMED = 3
+_MOST_REPEATED = 3
 _KINDS = {
     "SPL": "everybody reports all questions",
     "SPL by importance": "everybody reports all questions, important ones with more of epsilon",
@@ -266,7 +268,13 @@ def _cap_cost(considered: Sequence[Considered]) -> str:
 
 def name_choice(row: Considered) -> str:
     """Record mechanism and the protocol of every attribute; two choices may both be called adaptive."""
-    return f"{row.kind}[{shorten_names(row.protocols)}]" if len(set(row.protocols)) > 1 else row.name
+    if len(set(row.protocols)) == 1:
+        return row.name
+    names: list[str] = []
+    for name, same in groupby(row.protocols):
+        count = len(list(same))
+        names += [f"{count} {name}"] if count > _MOST_REPEATED else [name] * count
+    return f"{row.kind}[{shorten_names(names)}]"
 
 
 def explain_name(row: Considered) -> str:
