@@ -31,7 +31,8 @@ def ask(study: dn.Study = STUDY, n: int = 20_000) -> Result:
     b = np.where(a, 2, rng.integers(0, 3, n))
     people = {name: np.array(ASKED[name])[one.astype(int)] for name, one in (("a", a), ("b", b), ("c", c))}
     plan = study.plan(people=n)
-    return plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+    words = dn.remembering(1, round=1) if plan.mechanism.repeated else dn.seeded(1)
+    return plan.estimate(plan.tally(plan.privatize(people, words)))
 
 
 def count(people: Mapping[str, npt.NDArray[np.str_]], of: str, by: str) -> Floats:
@@ -142,9 +143,30 @@ def test_few_reports_are_enough_to_simulate() -> None:
         assert set(people) == set(asked)
 
 
-def test_people_are_refused_without_a_target() -> None:
+@pytest.mark.parametrize("protocol", ["faked", "sample", "kept"])
+def test_without_a_target_each_answer_has_its_own_shares(protocol: str) -> None:
+    """RS+FD, SMP and ALLOMFREE: nothing is drawn but the shares of each question."""
+    studies = {
+        "faked": dn.Study(ASKED, epsilon=4.0, mechanism="faked", protocol="ss"),
+        "sample": dn.Study(ASKED, epsilon=4.0, mechanism="sample"),
+        "kept": dn.Study(ASKED, epsilon_first=2.0, epsilon_forever=4.0, rounds=2, mechanism="sample"),
+    }
+    result = ask(studies[protocol])
+    with pytest.warns(dn.DeniableWarning, match="answers that do not depend on each other"):
+        people = simulate_people(result, N, seed=3)
+    assert set(people) == set(ASKED)
+    shares = {name: result[name].project("norm-sub") for name in ASKED}
+    for of, by in (("b", "a"), ("b", "c"), ("a", "c")):
+        judge(count(people, of, by), np.outer(shares[by], shares[of]))
+
+
+def test_people_are_refused_without_tables_of_the_target() -> None:
+    plan = dn.Study({"mean": dn.Number(0, 10), "a": ["0", "1"]}, epsilon=4.0).plan(people=100)
+    answers = {"mean": [1.0, 9.0] * 50, "a": ["0", "1"] * 50}
+    with pytest.raises(dn.InvalidParameter, match="'mean' has no shares of one question's answers"):
+        simulate_people(plan.estimate(plan.tally(plan.privatize(answers, dn.seeded(1)))), 10)
     result = ask()
-    with pytest.raises(dn.InvalidParameter, match="name the target"):
+    with pytest.raises(dn.InvalidParameter, match="of tables name the target"):
         simulate_people(result, 10)
     with pytest.raises(dn.InvalidParameter, match="no report holds 'a' together with 'b'"):
         simulate_people(ask(dn.Study(ASKED, epsilon=1.0, together=[("a", "c")])), 10, "a")

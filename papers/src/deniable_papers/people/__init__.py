@@ -1,16 +1,20 @@
-"""Simulates people who do not exist by the tables of one question, the target, with each other one."""
+"""Simulates people who do not exist: by the tables of one question, the target, with each other one, or by
+the shares of each question alone.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableWarning, InvalidParameter, not_among
+from deniable.estimate import Estimate
 from deniable.exact import whole_number
 from deniable.explain.question_pairs import list_tables
-from deniable.plan import list_questions
+from deniable.plan import Attribute, list_questions
 from deniable.study import Result
 from deniable_papers.people.star import Star
 
@@ -23,6 +27,11 @@ _NO_ERROR_BARS = (
     "target alone: how two of these depend on each other is not shown, even where they do"
 )
 
+_APART = (
+    "simulated people without a target have answers that do not depend on each other, even where those of "
+    "real people do, and no error bars; for tables, name a target: Study(..., target='income')"
+)
+
 
 def simulate_people(
     result: Result, n: int, target: str | None = None, seed: int = 1
@@ -30,19 +39,19 @@ def simulate_people(
     """Answers of n people who do not exist, a column for each question, by the tables of a target.
 
     The study must have asked for all pairs with it: `Study(..., target="income")`. Given the target, other
-    answers are drawn independently, so that nothing else can be learned from them. There are no error bars:
-    for shares, intervals and tests take `result.cross`.
+    answers are drawn independently, so that nothing else can be learned from them. Without a target, each
+    answer is drawn by its own shares, which are all that reports of RS+FD, of one sampled attribute or of
+    ALLOMFREE tell. There are no error bars: for shares, intervals and tests take `result.cross`.
     """
     whole_number("n", n, 1, _MOST_PEOPLE)
     whole_number("seed", seed, 0)
     if result.document is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
-    questions = list_questions(result.document.attributes)
     if target is None:
-        raise InvalidParameter(
-            "name the target that people are simulated for, such as target='income'; the study must have "
-            "asked for its tables: Study(..., target='income')"
-        )
+        people = _draw_apart(result, result.document.attributes, n, np.random.default_rng(seed))
+        warnings.warn(_APART, DeniableWarning, stacklevel=2)
+        return people
+    questions = list_questions(result.document.attributes)
     if target not in questions:
         raise InvalidParameter(not_among(target, "a question", questions))
     pairs = {frozenset(pair) for pair in list_tables(result.document)}
@@ -56,3 +65,20 @@ def simulate_people(
     tables = [result.cross(name, by=target) for name in questions if name != target]
     warnings.warn(_NO_ERROR_BARS, DeniableWarning, stacklevel=2)
     return Star.of(tables).draw(n, np.random.default_rng(seed))
+
+
+def _draw_apart(
+    result: Result, attributes: Sequence[Attribute], n: int, generator: np.random.Generator
+) -> dict[str, npt.NDArray[np.str_]]:
+    """Every answer by its own shares, the nearest possible ones."""
+    columns = {}
+    for attribute in attributes:
+        estimate = result[attribute.name]
+        if not isinstance(estimate, Estimate) or len(attribute.columns) > 1:
+            raise InvalidParameter(
+                f"{attribute.name!r} has no shares of one question's answers, by which they could be drawn; "
+                "of tables name the target, such as target='income'"
+            )
+        labels = np.array(list(map(str, estimate.labels or range(estimate.k))))
+        columns[attribute.name] = labels[generator.choice(labels.size, n, p=estimate.project("norm-sub"))]
+    return columns

@@ -27,8 +27,10 @@ class PeopleRequest:
 
     plan: Path = argument("plan", type=FILE)
     reports: Path | None = argument("reports", type=FILE, required=False)
-    target: str = option(
-        "--target", required=True, metavar="QUESTION", help="The question that people are simulated for."
+    target: str | None = option(
+        "--target",
+        metavar="QUESTION",
+        help="The question that people are simulated for; without it, no answer depends on another.",
     )
     people: int = option(
         "--people",
@@ -51,8 +53,9 @@ def write_people(request: PeopleRequest) -> None:
     """Write simulated people, to train with.
 
     The study must have named the target: target = "income". Answers to it are drawn by its shares, and every
-    other answer by its share among people with that answer. Simulated people have no error bars: for shares,
-    intervals and tests, use deniable cross.
+    other answer by its share among people with that answer. Without a target, every answer is drawn by its
+    own share, from any plan: reports of RS+FD or of ALLOMFREE tell no more. Simulated people have no error
+    bars: for shares, intervals and tests, use deniable cross.
     """
     source = sources.find_source(request.reports, request.source)
     if not request.out:
@@ -74,13 +77,20 @@ def write_people(request: PeopleRequest) -> None:
     columns = [column.tolist() for column in simulated.values()]
     rows = [dict(zip(simulated, answers, strict=True)) for answers in zip(*columns, strict=True)]
     writing.write_tables(request.out, rows, rows)
+    known = "shares" if request.target is None else "tables"
     click.echo(
-        f"warning: these people are simulated by the tables of {format_count(result.n, 'report')}, and have "
-        "no error bars: what is counted of them is as uncertain as the tables; for shares, intervals and "
+        f"warning: these people are simulated by the {known} of {format_count(result.n, 'report')}, and have "
+        f"no error bars: what is counted of them is as uncertain as the {known}; for shares, intervals and "
         "tests use deniable cross",
         err=True,
     )
-    if len(simulated) > 2:
+    if request.target is None:
+        click.echo(
+            "warning: the answers of these people do not depend on each other, even where those of real "
+            "people do",
+            err=True,
+        )
+    elif len(simulated) > 2:
         click.echo(
             f"warning: these people's other answers depend on {request.target!r} alone: the file does not "
             "show how any two of them depend on each other, even where they do",
