@@ -64,7 +64,7 @@ def sampled_success_after(
         raise InvalidParameter(f"answers change after half of the reports, an even number, got {reports}")
     case = _Case(reports, fakes == "kept", changed)
     shares = (believed[j] for j in hidden.attributes)
-    atoms = [_list_sequences(fake, own, case) for fake, own in zip(mechanism.fakes, shares, strict=True)]
+    atoms = [_list_sequences(fake, prior, case) for fake, prior in zip(mechanism.fakes, shares, strict=True)]
     return Chance(expected_largest(atoms) / mechanism.d)
 
 
@@ -97,12 +97,12 @@ def _list_sequences(fake: Fake, shares: Floats, case: _Case) -> tuple[Floats, Fl
     buckets = _tabulate(part.buckets)
     alike = np.full(part.g, 1 / part.g)
     functions = itertools.product(range(part.g), repeat=part.k)
-    each = [
+    atoms = [
         _list_counts(_Rounds(buckets.first[list(function)], alike, buckets.second), shares, case)
         for function in functions
     ]
-    ratios, chances = zip(*each, strict=True)
-    return np.concatenate(ratios), np.concatenate(chances) / len(each)
+    ratios, chances = zip(*atoms, strict=True)
+    return np.concatenate(ratios), np.concatenate(chances) / len(atoms)
 
 
 def _list_rounds(fake: Fake) -> _Rounds:

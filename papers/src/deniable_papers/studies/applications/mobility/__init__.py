@@ -172,22 +172,22 @@ def _measure_days(runs: int, seed: int) -> Iterator[MobilityPoint]:
     for day in range(week.days):
         alone = take_day(week, day)
         numbers = numbers_from(seed, "mobility", "day", day)
-        made = [
+        samples = [
             make_reports(alone, "sample", "fresh", DAY_EPSILON, int(numbers.integers(1 << 62)))
             for _ in range(runs)
         ]
-        losses = count_losses(alone, made[0])
-        errors = [measure_errors(alone, reports) for reports in made]
+        losses = count_losses(alone, samples[0])
+        errors = [measure_errors(alone, reports) for reports in samples]
         for step in STEP_NAMES:
-            found = [error[step] for error in errors]
+            rmses = [error[step] for error in errors]
             yield MobilityPoint(
                 figure=f"day {day + 1}",
                 method="sample",
                 noise="fresh",
                 epsilon=DAY_EPSILON,
                 consistency=step,
-                rmse=float(np.mean(found)),
-                stderr=_find_stderr(found),
+                rmse=float(np.mean(rmses)),
+                stderr=_find_stderr(rmses),
                 loss=losses.worst,
                 loss_mean=losses.mean,
                 people=alone.people,
