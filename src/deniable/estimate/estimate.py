@@ -22,8 +22,8 @@ from deniable.law.law import Convention
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Method = Literal["exact", "wilson", "normal"]
-_METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")
+Method = Literal["exact", "wilson", "normal", "joined"]
+_METHODS: tuple[Method, ...] = ("exact", "wilson", "normal")  # that may be asked for
 
 
 @final
@@ -124,9 +124,11 @@ class Estimate(Printed):
     @property
     def method(self) -> Method:
         """How intervals are made unless another way is asked for."""
-        if isinstance(self.law, Moments):
-            return "normal" if self.law.inside is None else "wilson"
-        return "exact"
+        if not isinstance(self.law, Moments):
+            return "exact"
+        if self.law.joined is not None:
+            return "joined"
+        return "normal" if self.law.inside is None else "wilson"
 
     def interval(
         self, level: float = 0.95, method: Method | None = None, simultaneous: bool = False
@@ -170,6 +172,8 @@ class Estimate(Printed):
             low, _ = intervals.clopper_pearson(full, about, tail)
             _, high = intervals.clopper_pearson(none, about, tail)
             return Interval(self._shares(low), self._shares(high))
+        if isinstance(self.law, Moments) and self.law.joined is not None:
+            return Interval(*self.law.joined.find_edges(tail))
         reach = intervals.reach_of(tail)
         below, above = 1 - reach * self.stderr, reach * self.stderr
         if isinstance(self.law, Moments) and self.method == "wilson":
@@ -227,6 +231,8 @@ class Estimate(Printed):
             reach = intervals.reach_of(tail) * self.stderr
             return Interval(self.frequencies - reach, self.frequencies + reach)
         if isinstance(self.law, Moments):
+            if method == "joined" and self.law.joined is not None:
+                return Interval(*self.law.joined.find_ends(tail))
             return self._scored(self.law, tail)
         counts = self.support_counts.astype(np.float64)
         low, high = (intervals.clopper_pearson if method == "exact" else intervals.wilson)(
@@ -285,7 +291,7 @@ class Estimate(Printed):
         low, high = self.interval()
         limit = 20
         wide = max(12, *(len(str(label)) for label in list(self._labels())[:limit]))
-        how = {"exact": "", "wilson": " Wilson", "normal": " normal"}[self.method]
+        how = {"wilson": " Wilson", "normal": " normal"}.get(self.method, "")
         lines = [
             f"{format_count(self.n, 'report')}, 95 %{how} intervals",
             f"{'value':>{wide}} {'share':>10} {'low':>10} {'high':>10}",

@@ -480,6 +480,24 @@ class Marginal(Printed):
         return sum_errors(self.pairs, self.q, self.gain, table)
 
 
+class Joined(Protocol):
+    """What shares that are joined from independent estimates know of their own errors."""
+
+    def find_ends(self, tail: float) -> tuple[Floats, Floats]:
+        """The ends of the intervals of all shares, each missed with this probability."""
+
+    def find_edges(self, tail: float) -> tuple[Floats, Floats]:
+        """The lower ends if everybody were seen to have a value, and the upper ends if nobody were."""
+
+    def sum_ends(
+        self, chosen: Floats, value: float, error: float, tail: float
+    ) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Ends and edges of the share of the chosen values together, which are 1."""
+
+    def tie(self) -> Floats | None:
+        """The covariance, for one report, of each share with the sum of all; None where that is always 1."""
+
+
 @final
 @dataclass(frozen=True)
 class Moments(Printed):
@@ -504,6 +522,8 @@ class Moments(Printed):
     """The least and the most that one report can add to a share, times the number of reports; noise that is
     not bounded allows anything.
     """
+    joined: Joined | None = field(default=None, repr=False, compare=False)
+    """The estimates that the shares are joined from, which know their errors better than moments do."""
 
     p, q, gain = 1.0, 0.0, 1.0
 

@@ -23,6 +23,7 @@ from deniable.ranges.tree import LeastSquares, Tree
 from deniable.ranges.variances import Scatter, Variances, bound_influence
 from deniable.summaries import Summary
 from deniable.summaries.summaries import interpolate, span_quantile
+from deniable.summaries.weighted import Weighing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,6 +102,30 @@ class CumulativeShares(Printed):
 
 @final
 @dataclass(frozen=True, eq=False)
+class _JoinedVariances:
+    """The variances of weighted sums of independent estimates of the same range."""
+
+    groups: Sequence[RangeEstimate]
+    weighing: Weighing
+
+    def of_ranges(self, firsts: Integers, lasts: Integers) -> Floats:
+        shares = np.array([group._below[lasts] - group._below[firsts] for group in self.groups])
+        variances = np.array([group._variances.of_ranges(firsts, lasts) for group in self.groups])
+        return self.weighing.join(variances, self.weighing.leave(shares))
+
+    def of_curve(self, leaves: Integers) -> Floats:
+        variances = np.array([group._variances.of_curve(leaves) for group in self.groups])
+        below = np.array([group._below[leaves] for group in self.groups])
+        return self.weighing.join(variances, self.weighing.leave(below))
+
+    def of_sum(self, points: Floats) -> float:
+        variances = np.array([group._variances.of_sum(points) for group in self.groups])
+        sums = np.array([group.shares @ points for group in self.groups])
+        return float(self.weighing.join(variances, self.weighing.leave(sums)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class RangeEstimate(Printed):
     """Shares of all values of a range, by least squares from the reports of all levels, coarsest first.
 
@@ -121,6 +146,9 @@ class RangeEstimate(Printed):
     """The estimate of each level from its own reports."""
     bins: Bins | None = field(default=None, repr=False)
     """Where the values are on a line; they are 0, 1, 2, ... if this is left out."""
+    groups: Sequence[RangeEstimate] = field(default=(), repr=False)
+    """The estimates of the groups of a population that it is joined from, each as much as `weighing` says."""
+    weighing: Weighing | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", tuple(self.estimates))
@@ -158,6 +186,8 @@ class RangeEstimate(Printed):
     @cached_property
     def shares(self) -> Floats:
         """The unbiased share of each value; they add up to 1."""
+        if self.weighing is not None:
+            return np.asarray(self.weighing.weights @ np.array([group.shares for group in self.groups]))
         return self.squares.solve([estimate.frequencies for estimate in self.estimates])
 
     @cached_property
@@ -170,6 +200,8 @@ class RangeEstimate(Printed):
     @property
     def few(self) -> str:
         """Why intervals are not to be relied on: a level has few reports; empty where all have enough."""
+        if self.groups:
+            return next((group.few for group in self.groups if group.few), "")
         support = [
             estimate.n * min(float(np.max(estimate.law.q)), 1 - float(np.max(estimate.law.q)))
             for estimate in self.estimates
@@ -204,10 +236,13 @@ class RangeEstimate(Printed):
 
     def bound_influence(self, people: int) -> float:
         """How many of so many people one fake report counts for, at most, in the share of any range."""
+        assert isinstance(self._variances, Variances), "weights are of reports that have come"
         return bound_influence(self._variances, people)
 
     @cached_property
-    def _variances(self) -> Variances:
+    def _variances(self) -> Variances | _JoinedVariances:
+        if self.weighing is not None:
+            return _JoinedVariances(self.groups, self.weighing)
         many = tuple(estimate.n for estimate in self.estimates)
         return Variances(self.squares, self._laws, many, self.shares)
 

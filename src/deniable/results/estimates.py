@@ -17,6 +17,7 @@ from deniable.reports.reports import Tallies
 
 if TYPE_CHECKING:
     from deniable.ranges import RangeEstimate
+    from deniable.results.weights import Weighting
 
     Part = Estimate | MeanEstimate | RangeEstimate
 
@@ -63,6 +64,8 @@ class Estimates(Mapping[str, Any]):
     tallies: Tallies | None = field(default=None, compare=False)
     smooth: bool = False
     """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
+    weighting: Weighting | None = field(default=None, compare=False)
+    """How known groups were weighted, if they were: then there are no `tallies` of all people."""
 
     @cached_property
     def shares(self) -> dict[str, Estimate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,23 +13,30 @@ from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.estimate import Estimate, MeanEstimate
+from deniable.law import Moments
 from deniable.plan.levels import find_tree
 from deniable.ranges import RangeEstimate
 from deniable.reports.reports import Tallies, refuse_other_plan
 from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of, explain_unknown, find_condition
 from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered
+from deniable.results.weights import Weighed, Weighting, Weights
+from deniable.summaries.weighted import Strata
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
 
 def estimate_tallies(
-    document: PlanDocument, tallies: Tallies, smooth: bool, text_alone: bool = False
+    document: PlanDocument,
+    tallies: Tallies,
+    smooth: bool,
+    text_alone: bool = False,
+    weights: Weights | None = None,
 ) -> Estimates:
     """The estimates of every attribute, with error bars and labels; names those without reports.
 
-    A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
+    With weights, they are of a population in which known groups have other sizes. A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
     reports is looked at all the same.
     """
     refuse_other_plan(tallies.plan_id, document.id)
@@ -39,14 +47,19 @@ def estimate_tallies(
         )
     shares: dict[str, Estimate] = {}
     numbers: dict[str, MeanEstimate] = {}
-    unreported = {}
+    unreported, weighed = {}, dict[str, Weighed]()
     leveled = {member.name for levels in document.levels.values() for member in levels}
     for j, (attribute, part) in enumerate(document.pairs):
         name, tally = attribute.name, part.checked_tally(tallies[attribute.name])
         # labels of a million values in ten levels take seconds, and only groups of them are shown
         labels = () if name in leveled else document.labels_of(attribute)
+        estimate_tally = partial(part.estimated, law=document.mechanism.marginal(j), labels=labels or None)
         try:
-            estimate = part.estimated(tally, document.mechanism.marginal(j), labels or None)
+            if weights is None or not tally.n:
+                estimate = estimate_tally(tally)
+            else:
+                groups = [group[name] for group in tallies.groups]
+                estimate, weighed[name] = weights.join(groups, estimate_tally)
         except InvalidParameter as problem:
             unreported[name] = Unreported(tally.n, labels or (MEAN,), str(problem))
             continue
@@ -55,6 +68,8 @@ def estimate_tallies(
         else:
             numbers[name] = estimate
     ranges = combine_levels(document, shares, unreported)
+    if weights is not None:
+        _weigh_ranges(document, ranges, unreported, weighed, weights)
     for attribute in document.attributes:
         name = attribute.name
         why = explain_unknown(document, name, shares)
@@ -81,9 +96,24 @@ def estimate_tallies(
         domains=domains,
         kept=_keep_apart(document),
         document=document,
-        tallies=tallies,
+        tallies=tallies if weights is None else None,
         smooth=smooth,
+        weighting=None if weights is None else Weighting(weights, tallies.groups, weighed),
     )
+
+
+def weigh_estimates(estimates: Estimates, sizes: object) -> Estimates:
+    """The estimates of a population in which known groups have these sizes, by question and answer."""
+    document, tallies = estimates.document, estimates.tallies
+    if document is None or tallies is None:
+        already = "it is weighted already" if estimates.weighting else "it does not know its tallies"
+        raise InvalidParameter(f"this result cannot be weighted: {already}; take plan.estimate(tallies)")
+    if estimates.smooth:
+        raise InvalidParameter("smoothed shares cannot be weighted; make the result without smooth")
+    weights = Weights.read(document, sizes)
+    if not tallies.groups:
+        raise InvalidParameter("these tallies do not say which known group reports are of")
+    return estimate_tallies(document, tallies, False, weights=weights)
 
 
 def combine_levels(
@@ -113,6 +143,29 @@ def combine_levels(
             continue
         ranges[name] = RangeEstimate(tree, known, bins_of(domain, domain.k))
     return ranges
+
+
+def _weigh_ranges(
+    document: PlanDocument,
+    ranges: dict[str, RangeEstimate],
+    unreported: dict[str, Unreported],
+    weighed: dict[str, Weighed],
+    weights: Weights,
+) -> None:
+    """Join each range in levels from those of the groups, which have all levels; note how good it is."""
+    for name, pooled in list(ranges.items()):
+        levels = [weighed.pop(level.name) for level in document.levels[name]]
+        if min(len(level.names) for level in levels) < len(weights.name_cells()):
+            why = "a group has no report of one of its levels; join groups, or weigh by fewer questions"
+            unreported[name] = Unreported(pooled.n, (), why)
+            del ranges[name]
+            continue
+        strata = [level.law.joined for level in pooled.estimates if isinstance(level.law, Moments)]
+        parts = zip(*(part.groups for part in strata if isinstance(part, Strata)), strict=True)
+        groups = [RangeEstimate(pooled.tree, part, pooled.bins) for part in parts]
+        weighing = weights.weigh([group.n for group in groups])
+        weighed[name] = Weighed(pooled.n, weighing, levels[0].names)
+        ranges[name] = replace(pooled, groups=groups, weighing=weighing)
 
 
 def _list_means(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deniable.results.change import Change, People
     from deniable.results.findings import Findings
     from deniable.results.regression import Regression
+    from deniable.results.weights import Sizes
     from deniable.show.window_findings import WindowFindings
     from deniable.summaries import Summary
 
@@ -101,6 +102,26 @@ class Result(Printed, Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def weighted(self, sizes: Sizes) -> Result:
+        """The result of a population in which known groups have other sizes than among the reports.
+
+        `sizes` has the groups' shares or numbers of people, by known question and answer; several answers may
+        be joined by " + ". With several questions, each has its sizes (raking). All that is read of the new
+        result is weighted, but for questions that nobody of a group has reported: these have no estimate.
+
+        >>> import deniable as dn
+        >>> study = dn.Study({"region": ["north", "south"], "smokes": ["yes", "no"]}, 1.0, known=["region"])
+        >>> plan = study.plan(people=2000)
+        >>> people = {"region": ["north"] * 1600 + ["south"] * 400, "smokes": ["yes", "no"] * 1000}
+        >>> result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
+        >>> weighted = result.weighted({"region": {"north": 0.4, "south": 0.6}})
+        >>> round(weighted["smokes"].stderr[0] / result["smokes"].stderr[0], 1)
+        1.4
+        """
+        from deniable.results.unbiased import weigh_estimates
+
+        return Result(weigh_estimates(self.numbers, sizes))
 
     def mean(self, name: str, level: float = 0.95, ends: tuple[float, float] | None = None) -> Summary:
         """The mean of a number, or of a range by the middles of its bins, with its standard error and

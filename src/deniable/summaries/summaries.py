@@ -200,6 +200,9 @@ def _sum_chosen(result: Estimate, chosen: Floats, level: float) -> Summary:
     tail, law = (1 - number("a confidence level", level, 0.0, 1.0)) / 2, result.law
     value, weights = weigh(result, chosen)
     error = error_of(result, weights)
+    if isinstance(law, Moments) and law.joined is not None:
+        ends, edges = law.joined.sum_ends(chosen, value, error, tail)
+        return Summary(value, error, *ends, edges=edges)
     inside, outside, are_exact = 0.0, 0.0, False
     if isinstance(law, Moments) and law.grouped is not None:
         inside, seen = law.grouped(chosen)

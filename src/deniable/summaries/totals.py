@@ -42,7 +42,7 @@ class Curve(NamedTuple):
 
 def weigh(result: Estimate, points: Floats, center: float = 0.0) -> Weighed:
     """The sum of shares times points that errs least; `center` is the offset where shares add up to 1."""
-    ties = _ties_of(result)
+    ties = ties_of(result)
     offset = center
     if ties is not None:
         offset = float(np.clip(ties @ points / ties.sum(), points.min(), points.max()))
@@ -55,7 +55,7 @@ def cumulate(result: Estimate, target: float) -> Curve:
 
     The people alone scatter as that share says, and the noise comes on top, as it was seen.
     """
-    k, shares, ties = result.k, result.frequencies, _ties_of(result)
+    k, shares, ties = result.k, result.frequencies, ties_of(result)
     reached, variances = nearer_sums(shares), nearer_variances(result)
     if ties is not None:
         together, total = nearer_sums(ties), float(ties.sum())
@@ -74,12 +74,14 @@ def rising(below: Floats) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _ties_of(result: Estimate) -> Floats | None:
+def ties_of(result: Estimate) -> Floats | None:
     """The covariance, for one report, of each share with the sum of all; None where that is always 1."""
     law = result.law
     if result.asked is not None:
         alone, moved, asked_twice = bit_variances(result)
         return np.asarray(result.n * (alone - asked_twice * moved * (moved.sum() - moved)))
+    if isinstance(law, Moments) and law.joined is not None:
+        return law.joined.tie()
     if isinstance(law, Moments):
         return None if law.combined is not None else np.full(law.k, float(law.noise))
     shares = balance(result.frequencies)
