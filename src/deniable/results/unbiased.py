@@ -36,7 +36,9 @@ def estimate_tallies(
 ) -> Estimates:
     """The estimates of every attribute, with error bars and labels; names those without reports.
 
-    With weights, they are of a population in which known groups have other sizes. A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
+    With weights, they are of a population in which known groups have other sizes.
+
+    A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
     reports is looked at all the same.
     """
     refuse_other_plan(tallies.plan_id, document.id)

@@ -197,7 +197,7 @@ class Strata:
 
 
 class _Limits(NamedTuple):
-    """A group's shares with their ends: as they were seen, and as if everybody or nobody were seen in each."""
+    """A group's shares with their ends: as they were seen, and as if everybody or nobody had each value."""
 
     seen: Triple
     everybody: Triple
@@ -207,14 +207,16 @@ class _Limits(NamedTuple):
 def _find_limits(group: Estimate, tail: float, chosen: Floats | None = None) -> _Limits:
     """The limits of a group's single shares, or of that of the chosen values together."""
     law = group.law
-    if isinstance(law, Moments) or (chosen is not None and not _names_one(law)):
-        value, ends, edges = group.frequencies, group.interval(1 - 2 * tail), group.edge_ends(1 - 2 * tail)
-        if chosen is not None:
-            summary = sum_of(group, np.flatnonzero(chosen), 1 - 2 * tail)
-            assert summary.edges is not None
-            value, ends, edges = summary.value, (summary.low, summary.high), summary.edges
-        one = np.ones_like(value)
-        return _Limits((value, *ends), (one, edges[0], one), (0 * one, 0 * one, edges[1]))
+    level = 1 - 2 * tail
+    if chosen is not None and not _names_one(law):
+        summary = sum_of(group, np.flatnonzero(chosen), level)
+        assert summary.edges is not None
+        low, high = summary.edges
+        return _Limits((summary.value, summary.low, summary.high), (1.0, low, 1.0), (0.0, 0.0, high))
+    if isinstance(law, Moments):
+        edges, everybody = group.edge_ends(level), np.ones(group.k)
+        seen = group.frequencies, *group.interval(level)
+        return _Limits(seen, (everybody, edges.low, everybody), (0 * everybody, 0 * everybody, edges.high))
     counts, blind = group.support_counts.astype(np.float64), np.broadcast_to(law.q, group.k)
     about = np.broadcast_to(group.n if group.asked is None else group.asked, group.k).astype(np.float64)
     if chosen is not None:
