@@ -19,7 +19,7 @@ Supports = Law | Marginal
 _FEW = 200  # reports: fewer are drawn one by one, where counts have no law of their own
 _MOST_DRAWN = 1 << 24  # supports that are drawn one by one at most
 _BLOCK = 1 << 22  # of them at once
-_Within = Callable[[Floats, Floats], Floats]
+Within = Callable[[Floats, Floats], Floats]
 
 
 class Spread(Protocol):
@@ -196,7 +196,7 @@ class GroupedReport:
                 weighted[position] = size / n * cells[position] / base
         return weighted
 
-    def _join(self, within: _Within, cells: Floats, sums: Floats) -> Floats:
+    def _join(self, within: Within, cells: Floats, sums: Floats) -> Floats:
         """What varies within the groups, and their sizes."""
         means = sums @ cells
         covariance = -np.outer(means, means) / self.naming

@@ -191,6 +191,8 @@ class CrossTable(Printed):
     """Finds the most likely table, where reports have a likelihood."""
     counted: Counted = field(default_factory=Counted, repr=False)
     """The counts of reports that it is read from, where these are binomial."""
+    weighted: str = ""
+    """How known groups were weighted, in words; empty where they were not."""
 
     @staticmethod
     def of_estimate(
@@ -581,6 +583,7 @@ class CrossTable(Printed):
             "cells": rows,
             "method": self.method,
             "note": self._explain_shown(),
+            "weighted": self.weighted,
             "test": self.test().about(),
         }
 
@@ -604,7 +607,7 @@ class CrossTable(Printed):
         ]
         lines = format_table([self.by.name, "of all", *self.columns], rows)
         means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
-        notes = filter(None, [self._explain_shown()])
+        notes = filter(None, [self.weighted, self._explain_shown()])
         return "\n".join([heading, *lines, *means, *notes, str(self.test())])
 
     def __repr__(self) -> str:
@@ -806,6 +809,7 @@ class TableChange(Printed):
             "level": self.level,
             "people": self.people,
             "validity": self.validity,
+            "weighted": self.later.weighted,
             "cells": cells,
             "test": self.test().about(),
         }
@@ -823,6 +827,7 @@ class TableChange(Printed):
             f"{self.later.of.name} by {self.later.by.name}: change of the shares of each row's people, "
             f"{100 * self.level:g} % intervals; {self.validity}"
         )
+        heading += f"\n{self.later.weighted}" if self.later.weighted else ""
         rows = [
             [row, column, *self._describe(a, b)]
             for a, row in enumerate(self.rows)
@@ -891,6 +896,11 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
             f"people is 'same', 'others' or None, got {people!r}; for linked reports ask "
             "plan.cross_rounds(earlier, later, of, by)"
         )
+    if earlier.weighted != later.weighted or (people == "same" and later.weighted):
+        raise InvalidParameter(
+            "tables are compared if both are weighted alike, and then they are about a population, not about "
+            "the same people: leave out people='same' (--people same)"
+        )
     for name in ("by", "of"):
         if getattr(earlier, name) != getattr(later, name):
             raise InvalidParameter(
@@ -931,7 +941,7 @@ def _plot_table(table: CrossTable) -> Figure:
     columns, of, by = table.columns, table.of.name, table.by.name
     about = f"share of the people in each row, with {100 * table.level:g} % intervals"
     indices = range(1 if len(columns) == 2 else len(columns))
-    title = f"{of} by {by} ({format_count(table.n, 'report')})"
+    title = f"{of} by {by} ({format_count(table.n, 'report')}{', weighted' if table.weighted else ''})"
     shares, low, high = (array.clip(0.0, 1.0) for array in (table.shown, table.low, table.high))
     if len(indices) <= _MOST_SIDE_BY_SIDE:
         if len(indices) == 1:

@@ -224,6 +224,8 @@ class Change(Mapping[str, AttributeChange], Printed):
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
         lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
+        if self.rounds is not None and self.rounds[1].weighting is not None:
+            lines.append(str(self.rounds[1].weighting.weights))
         for name in self:
             changes = [self[name] if bins else self.groups.get(name, self[name])]
             changes += [self.means[name]] if name in self.means else []
@@ -257,6 +259,12 @@ def compare_estimates(earlier: Estimates, later: Estimates, level: float, people
     if people not in (None, "same", "others"):
         raise InvalidParameter(f"people is 'same', 'others' or None, got {people!r}")
     _refuse_different(earlier, later)
+    _refuse_other_weights(earlier, later)
+    if people == "same" and later.weighting is not None:
+        raise InvalidParameter(
+            "people='same' (--people same) is about the very people who answered, and weights are about a "
+            "population; leave one of them out"
+        )
     assumed = people
     if people is None and earlier.plan_id == later.plan_id and not later.kept:
         assumed = "others"  # who answers a plan that asks once has no second report
@@ -348,6 +356,12 @@ def _refuse_different(earlier: Estimates, later: Estimates) -> None:
     for name in later:
         if _describe_values(earlier, name) != _describe_values(later, name):
             raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
+
+
+def _refuse_other_weights(earlier: Estimates, later: Estimates) -> None:
+    weights = [part.weighting and part.weighting.weights.about() for part in (earlier, later)]
+    if weights[0] != weights[1]:
+        raise InvalidParameter("both results of a change are weighted alike, or both are not")
 
 
 def _describe_values(estimates: Estimates, name: str) -> tuple[object, ...]:

@@ -12,12 +12,22 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.cross import CrossTable, Source
-from deniable.cross.counted import Counted, Supported, count_by_groups, count_of_groups, count_secret
+from deniable.cross.counted import (
+    Counted,
+    Counts,
+    SummedGroups,
+    Supported,
+    count_by_groups,
+    count_of_groups,
+    count_secret,
+)
 from deniable.cross.independence import Evidence
 from deniable.cross.source import Agreed, agree
 from deniable.cross.spread import GroupedReport, NamedPair, OneReport, Supports, TwoReports, fix_total
 from deniable.cross.table import LikelyTable, Repeats
+from deniable.cross.weighted import WeightedReport, WeightedRows, read_strata
 from deniable.errors import InvalidParameter
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.consistency import nearest_with_total, simplex
 from deniable.exact import number
 from deniable.explain.question_pairs import (
@@ -30,7 +40,7 @@ from deniable.explain.question_pairs import (
     is_grouped,
     sum_source,
 )
-from deniable.law import Law
+from deniable.law import Law, Moments
 from deniable.mechanisms import Mechanism, Tally
 from deniable.plan.attribute import Attribute
 from deniable.plan.known_groups import Known
@@ -62,9 +72,15 @@ def cross_estimates(
     check_questions(document, of, by)
     known = document.known_names
     if of in known or by in known:
-        sources = list_group_sources(estimates, of if by in known else by)
+        asked, group = (of, by) if by in known else (by, of)
+        sources = (
+            list_group_sources(estimates, asked)
+            if estimates.weighting is None
+            else list_weighted_rows(estimates, asked, group)
+        )
         agreed: Sequence[Agreed] = [Agreed(source, source.values) for source in sources]
     else:
+        sources = []
         agreed = list_agreed(estimates) if find_agreed is None else find_agreed()
     if not any({of, by} <= set(source.source.names) for source in agreed):
         raise InvalidParameter(_explain_apart(document, estimates, of, by))
@@ -74,7 +90,24 @@ def cross_estimates(
         search = partial(_project_groups, table.cells, by in known)
     elif estimates.tallies is not None:
         search = partial(show_likely_table, document, estimates.tallies, of, by)
-    return replace(table, plan_id=estimates.plan_id, repeats=_find_repeats(estimates, of, by), search=search)
+    repeats, weights = _find_repeats(estimates, of, by), estimates.weighting
+    notes = [] if weights is None else [str(weights.weights), *_note_weights(estimates, sources, of, by)]
+    return replace(
+        table, plan_id=estimates.plan_id, repeats=repeats, search=search, weighted="\n".join(notes)
+    )
+
+
+def _note_weights(estimates: Estimates, rows: Sequence[Source], of: str, by: str) -> list[str]:
+    """How good the weighted reports of a table are, or of its rows, and what to beware of."""
+    assert estimates.document is not None
+    assert estimates.weighting is not None
+    for source in rows:
+        if isinstance(source.spread, WeightedRows):
+            return list(source.spread.notes)
+    attributes = estimates.document.attributes
+    names = [attribute.name for attribute in attributes if {of, by} <= set(attribute.questions)]
+    weighed = [part for name, part in estimates.weighting.attributes.items() if name in names]
+    return [text for part in weighed for text in (str(part), *part.warnings)]
 
 
 def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
@@ -257,7 +290,9 @@ class _Pool:
 
     def gather_evidence(self, known_side: Literal["rows", "columns"]) -> Evidence:
         """What tests of dependence look at."""
-        has_groups = any(isinstance(source.spread, GroupedReport) for source, _, _ in self.members)
+        spreads = [source.spread for source, _, _ in self.members]
+        has_groups = any(isinstance(spread, GroupedReport | WeightedRows) for spread in spreads)
+        is_weighted = any(isinstance(spread, WeightedReport | WeightedRows) for spread in spreads)
         is_complete = all(source.is_complete for source, _, _ in self.members)
         return Evidence(
             cells=self.cells.reshape(self.shape),
@@ -266,7 +301,7 @@ class _Pool:
             draw=self.draw,
             count_supports=self.count_supports,
             known=known_side if has_groups and is_complete else None,
-            is_mixture=is_complete or not has_groups,
+            is_mixture=(is_complete or not has_groups) and not is_weighted,
         )
 
 
@@ -317,6 +352,8 @@ def _count_cells(document: PlanDocument, agreed: Sequence[Agreed], pool: _Pool) 
     """The counts that a table is read from; none where several kinds of reports tell of it."""
     source, _, sums = pool.members[0]
     supported, known = source.supported, document.known
+    if isinstance(source.spread, WeightedRows):
+        return _count_weighted_rows(source, sums, pool)
     if len(agreed) > 1 or supported is None:
         return Counted()
     if isinstance(source.spread, GroupedReport) and known is not None:
@@ -333,6 +370,18 @@ def _count_cells(document: PlanDocument, agreed: Sequence[Agreed], pool: _Pool) 
     # other tables tell more of rows and columns that are not rare
     sides = (side if side is not None and side.is_small else None for side in (counted.rows, counted.columns))
     return Counted(counted.cells, *sides)
+
+
+def _count_weighted_rows(source: Source, sums: Floats, pool: _Pool) -> Counted:
+    """The shares of each row's people by its estimate; none where rows are joined, or not complete."""
+    assert isinstance(source.spread, WeightedRows)
+    estimates = source.spread.estimates
+    if pool.by != source.names[0] or not source.is_complete or pool.shape[0] != len(estimates):
+        return Counted()
+    first = source.spread.positions[0]
+    counts, columns = source.spread.counts, [np.flatnonzero(row[first]) for row in sums[: pool.shape[1]]]
+    sizes = None if counts is None else Counts(counts, np.full(counts.shape, counts.sum()))
+    return Counted(SummedGroups(estimates, columns), sizes)
 
 
 def list_agreed(estimates: Estimates) -> Sequence[Agreed]:
@@ -352,7 +401,16 @@ def list_sources(estimates: Estimates) -> list[Source]:
     for attribute in estimates.document.attributes:
         estimate = estimates.shares.get(attribute.name)
         # metric values are in no table
-        if estimate is None or not attribute.is_plain or not isinstance(estimate.law, Supports):
+        if estimate is None or not attribute.is_plain:
+            continue
+        if estimates.weighting is not None and isinstance(estimate.law, Moments):
+            strata = read_strata(estimate)
+            if isinstance(strata.groups[0].law, Supports):
+                values = strata.weighing.weights @ fix_total(strata.shares)
+                report = WeightedReport.of(strata)
+                sources.append(Source(attribute.columns, attribute.shape, estimate.n, values, report))
+            continue
+        if not isinstance(estimate.law, Supports):
             continue
         values = fix_total(estimate.frequencies)
         supported = Supported.of_estimate(estimate, estimate.law, estimate.k == attribute.domain.k)
@@ -384,6 +442,64 @@ def list_group_sources(estimates: Estimates, question: str) -> list[Source]:
     if not sources:
         raise InvalidParameter(explain_ungrouped(document, question))
     return sources
+
+
+def list_weighted_rows(estimates: Estimates, question: str, group: str) -> list[Source]:
+    """What reports about a question say of each answer to a known one: inside of it, all other questions that
+    have weights are given the sizes that they have in the population.
+    """
+    document, weighting = estimates.document, estimates.weighting
+    assert document is not None
+    assert document.known is not None
+    assert weighting is not None
+    weights, axis = weighting.weights, document.known.names.index(group)
+    domain, answers = document.known.factors[axis][1], np.indices(document.known.shape)[axis].ravel().tolist()
+    counts = np.zeros(domain.k)
+    for answer, tallies_of_group in zip(answers, weighting.groups, strict=True):
+        counts[answer] += sum(tally.n for tally in tallies_of_group.values())
+    sizes = weights.size_answers(group, counts)
+    sources = []
+    for j, attribute in enumerate(document.attributes):
+        law = document.mechanism.marginal(j)
+        if question not in attribute.columns or not is_grouped(document, attribute):
+            continue
+        if not isinstance(law, Supports) or attribute.name not in estimates.shares:
+            continue
+        read = partial(document.mechanism.mechanisms[j].estimated, law=law)
+        tallies = [part[attribute.name] for part in weighting.groups]
+        rows, notes = list[Estimate | None](), list[str]()
+        for code, label in enumerate(domain.labels):
+            inside = [
+                tally if answer == code else tally - tally
+                for tally, answer in zip(tallies, answers, strict=True)
+            ]
+            try:
+                nobody = not sum(tally.n for tally in inside)
+                joined = None if nobody else weights.drop(group).join(inside, read)
+            except InvalidParameter as problem:
+                raise InvalidParameter(f"{attribute.name!r}, {group} = {label}: {problem}") from None
+            estimate = None if joined is None else joined[0]
+            assert not isinstance(estimate, MeanEstimate)
+            rows.append(estimate)
+            notes += [] if joined is None else [f"{group} = {label}: {text}" for text in joined[1].warnings]
+        if any(rows):
+            counted = None if group in weights.questions else counts
+            spread = WeightedRows(tuple(rows), attribute.domain.k, counted, tuple(notes))
+            sources.append(_join_rows(group, attribute, spread, sizes))
+    if not sources:
+        raise InvalidParameter(explain_ungrouped(document, question))
+    return sources
+
+
+def _join_rows(group: str, attribute: Attribute, spread: WeightedRows, sizes: Floats) -> Source:
+    """The cells of rows that are known, each as large as it is among those that have reports."""
+    rows = spread.estimates
+    present = np.array([size if row else 0.0 for row, size in zip(rows, sizes, strict=True)])
+    values = np.zeros(spread.positions.size)
+    for row, size, position in zip(rows, present / present.sum(), spread.positions, strict=True):
+        if row is not None:
+            values[position] = size * fix_total(row.frequencies)
+    return Source((group, *attribute.columns), (len(rows), *attribute.shape), spread.n, values, spread)
 
 
 def join_groups(

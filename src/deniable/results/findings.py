@@ -21,6 +21,7 @@ from deniable.domain.groups import list_groups
 from deniable.errors import InvalidParameter
 from deniable.estimate import Interval, normal_quantile
 from deniable.exact import number
+from deniable.formatting import format_digits
 from deniable.results.estimates import MEAN, Estimates, bins_of
 from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_mean, judge_median, judge_shares
 from deniable.results.possible_shares import (
@@ -67,6 +68,8 @@ WORST = ("fakes low", "fakes high")
 """The columns of the worst case."""
 MLE = "mle"
 """The column of the most likely shares."""
+EFFECTIVE = "effective"
+"""The column of how many people of a simple sample weighted reports are as good as."""
 _LAST = ("n", "level", "plan")  # of a table's columns
 _Cells = dict[str, Any]
 _SHARE = ("share", "low", "high", "count", "noisy", "method")
@@ -118,6 +121,11 @@ class Findings:
     def read(estimates: Estimates, level: float = 0.95, request: FindingsRequest | None = None) -> Findings:
         """Find everything in estimates, which know whether their shares are to be smoothed."""
         request = request or FindingsRequest()
+        if estimates.weighting is not None and (request.mle or request.fakes is not None):
+            raise InvalidParameter(
+                "weighted results have no most likely shares (mle) and no worst case of fakes: both are of "
+                "the very reports; read them without weights"
+            )
         searched = search_shares(
             estimates, request.mle, request.include_slow, request.likely, request.progress
         )
@@ -291,6 +299,24 @@ class Findings:
         return [noise for noise in judged if noise is not None]
 
     @cached_property
+    def weights(self) -> dict[str, list[str]]:
+        """How good each weighted attribute is, in words: its standard error, people, and warnings."""
+        weighting = self.estimates.weighting
+        errors = {name: float(columns[1].max()) for name, columns in self.unbiased.items()}
+        errors |= {name: max(group.share.stderr for group in self.groups[name]) for name in self.groups}
+        texts = {
+            name: f"standard error up to {format_digits(100 * errors[name], 2)} points" for name in errors
+        }
+        means = self.estimates.means
+        texts |= {name: f"standard error {format_digits(means[name].stderr, 2)}" for name in means}
+        attributes = {} if weighting is None else weighting.attributes
+        return {
+            name: [f"{texts[name]}; {attributes[name]}", *attributes[name].warnings]
+            for name in texts
+            if name in attributes
+        }
+
+    @cached_property
     def fits(self) -> dict[str, Fit]:
         """How badly the reports about each attribute fit honest people, where a tally can say so."""
         estimates = self.estimates
@@ -328,6 +354,7 @@ class Findings:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         estimates = self.estimates
         about = {"plan": estimates.plan_id, "title": estimates.title, "n": estimates.n, "level": self.level}
+        about["weights"] = None if estimates.weighting is None else estimates.weighting.about()
         unexplained = [
             {"attribute": name, "value": value, "least_fakes": share}
             for name, (value, share) in self.find_unexplained().items()
@@ -580,8 +607,13 @@ class FoundRows:
 
     def _context(self, name: str) -> dict[str, Any]:
         """The last columns of a row about this attribute."""
-        known = self.findings.estimates.unreported.get(name) or self.findings.estimates[name]
-        return dict(zip(_LAST, (known.n, self.findings.level, self.findings.estimates.plan_id), strict=True))
+        estimates = self.findings.estimates
+        known = estimates.unreported.get(name) or estimates[name]
+        weighted = {}
+        if estimates.weighting is not None:
+            weighed = estimates.weighting.attributes.get(name)
+            weighted = {EFFECTIVE: None if weighed is None else weighed.effective}
+        return weighted | dict(zip(_LAST, (known.n, self.findings.level, estimates.plan_id), strict=True))
 
     def _name_people(self, name: str, of_mean: bool) -> dict[str, str]:
         """Whom a row is about, as a column that rows about everybody do not have."""

@@ -173,6 +173,11 @@ def regress(
     explained, answer = _Coded.explained(of, find_domain(document, of), answer, kind)
     coded = [_Coded.of(name, find_domain(document, name)) for name in names]
     grouped = any(name in document.known_names for name in names)
+    if grouped and estimates.weighting is not None:
+        raise InvalidParameter(
+            "a regression by known questions is not weighted: it compares people of one group already; take "
+            "it from the result before weighted(...)"
+        )
     sources = list_group_sources(estimates, of) if grouped else list_sources(estimates)
     holding = [source for source in sources if {of, *names} <= set(source.names)]
     terms = (INTERCEPT, *(term for question in coded for term in question.terms))

@@ -22,7 +22,7 @@ from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.exact import number
-from deniable.formatting import format_count, format_digits, format_percent
+from deniable.formatting import format_count, format_percent
 from deniable.mechanisms import Tally
 from deniable.summaries.weighted import (
     FEWEST,
@@ -138,6 +138,11 @@ class Weights:
     def __str__(self) -> str:
         return f"weighted to the population by {' and '.join(map(str, self.margins))}"
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The known questions that have sizes."""
+        return tuple(margin.question for margin in self.margins)
+
     def about(self) -> dict[str, dict[str, float]]:
         """The shares of the groups, ready for JSON."""
         return {
@@ -149,6 +154,17 @@ class Weights:
         """The weights by all other questions: those inside one answer to this."""
         kept = [i for i, margin in enumerate(self.margins) if margin.question != question]
         return Weights(tuple(self.margins[i] for i in kept), self.shape, tuple(self.axes[i] for i in kept))
+
+    def size_answers(self, question: str, counts: Floats) -> Floats:
+        """The sizes of the answers to a known question: those of the population, or as they were counted.
+
+        Answers that share one size have it as they were counted.
+        """
+        margin = next((margin for margin in self.margins if margin.question == question), None)
+        if margin is None:
+            return counts
+        together = np.bincount(margin.codes, counts)[margin.codes]
+        return np.asarray(margin.shares[margin.codes] * counts / np.maximum(together, 1.0))
 
     @cached_property
     def cells(self) -> Integers:
@@ -180,7 +196,7 @@ class Weights:
                     f"give {_JOINED.join([other, empty[0]])!r} one size"
                 )
         if len(self.margins) < 2:
-            return weigh_groups(self.margins[0].shares if self.margins else [1.0], table)
+            return weigh_groups(self.margins[0].shares if self.margins else [1.0], table.ravel())
         return rake(table, [margin.shares for margin in self.margins])
 
     def name_cells(self) -> list[str]:
@@ -221,6 +237,10 @@ class Weighed:
         """How many people of a simple sample tell about as much."""
         return self.weighing.effective
 
+    def __str__(self) -> str:
+        reports = format_count(self.n, "report")
+        return f"{reports}, weighted, are about as good as {self.effective:,.0f} of a simple sample"
+
     @property
     def warnings(self) -> list[str]:
         """What is to be said of weights that cost much, and of groups of few."""
@@ -234,8 +254,7 @@ class Weighed:
             warnings.append(f"only {', '.join(few)}: join groups of so few")
         if self.effective < _LEAST_PART * self.n:
             warnings.append(
-                f"the weights cost more than half of the people: {self.n:,} are as good as about "
-                f"{self.effective:,.0f}; join groups that are rare among the reports"
+                "the weights cost more than half of the people: join groups that are rare among the reports"
             )
         return warnings
 
@@ -248,15 +267,6 @@ class Weighting:
     weights: Weights
     groups: Sequence[Mapping[str, Tally]]
     attributes: Mapping[str, Weighed] = field(default_factory=dict)
-
-    def describe(self, name: str, stderr: float, unit: str = "points") -> str:
-        """How good a weighted attribute is, in words: by its largest standard error, then in people."""
-        weighed = self.attributes[name]
-        return (
-            f"standard error {format_digits(stderr, 2)} {unit}".rstrip()
-            + f"; {weighed.n:,} reports, weighted, are as good as about {weighed.effective:,.0f} of a simple "
-            "sample"
-        )
 
     def about(self) -> dict[str, Any]:
         """Ready for JSON."""

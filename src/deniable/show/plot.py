@@ -16,7 +16,7 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Range
 from deniable.domain.grid import Grid
 from deniable.errors import InvalidParameter
-from deniable.formatting import round_digits
+from deniable.formatting import format_count, round_digits
 from deniable.plot.charts import draw_mean, write_noisy
 from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
 from deniable.results.estimates import MEAN
@@ -90,7 +90,9 @@ def plot_findings(
     columns = in_columns(panels)
     lefts = [max(panel.left for panel in column) for column in columns]
     wide = sum(lefts) + len(columns) * (_WIDE + _MARGIN)
-    title, kinds = findings.estimates.title, what_is_shown(panels, findings.level)
+    weighting, kinds = findings.estimates.weighting, what_is_shown(panels, findings.level)
+    weights = "" if weighting is None else str(weighting.weights)
+    title = ", ".join(filter(None, [findings.estimates.title, weights]))
     heading = [*wrap(title, round(wide / _LETTER / 1.15)), kinds]
     top = 0.2 + 1.15 * _TEXT * len(heading)
     tall = top + max(map(height_of, columns))
@@ -115,6 +117,15 @@ def plot_findings(
     return figure
 
 
+def _count_reports(findings: Findings, name: str) -> str:
+    """How many reports were counted, and what they are worth where they are weighted."""
+    weighting = findings.estimates.weighting
+    weighed = None if weighting is None else weighting.attributes.get(name)
+    if weighed is None:
+        return count_reports(findings, name)
+    return f"{format_count(weighed.n, 'report')}, weighted, as good as {weighed.effective:,.0f}"
+
+
 def _list_panels(content: _Content, only: str | None) -> list[Panel]:
     """A panel or more for each attribute, in the order of the study."""
     findings, estimates = content.findings, content.findings.estimates
@@ -124,7 +135,7 @@ def _list_panels(content: _Content, only: str | None) -> list[Panel]:
     ranges, positions = _list_ranges(content), _list_positions(findings)
     panels = []
     for name in names:
-        about, people = Panel(name, count_reports(findings, name)), _name_people(findings, name)
+        about, people = Panel(name, _count_reports(findings, name)), _name_people(findings, name)
         if name in estimates.means:
             mean = (findings.unbiased_means if content.unbiased else findings.means)[name]
             noisy = not content.unbiased and name in findings.noisy_means

@@ -47,6 +47,7 @@ def write_text(
     estimates = findings.estimates
     records = format_count(estimates.n, "record")
     lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
+    lines += [] if estimates.weighting is None else [str(estimates.weighting.weights)]
     for question, options in _list_several(findings).items():
         rows = _option_rows(findings, options)
         allowed = find_allowed(options)
@@ -56,6 +57,7 @@ def write_text(
         noise = [] if unbiased else _option_noise(findings, options)
         lines += [f"{'noise':>{wide}} {text}" for text in noise]
         lines += [f"{'fit':>{wide}} {text}" for text in _option_fits(findings, options)]
+        lines += [f"{'weights':>{wide}} {text}" for text in _option_weights(findings, options)]
         for people, mine in _option_answers(findings, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
     for name in _list_alone(findings):
@@ -205,6 +207,13 @@ def _option_fits(findings: Findings, options: Sequence[Attribute]) -> list[str]:
     return [f"{option}: {fit}" for option, fit in fits.items() if fit is not None and fit.is_bad]
 
 
+def _option_weights(findings: Findings, options: Sequence[Attribute]) -> list[str]:
+    """How good weighted options are: those of the largest error."""
+    weighted = [option.name for option in options if option.name in findings.weights]
+    worst = max(weighted, key=lambda name: float(findings.unbiased[name][1].max()), default=None)
+    return [] if worst is None else findings.weights[worst]
+
+
 def _format_cell(cell: float | None) -> str:
     if cell is None:
         return f"{'impossible':>11}"
@@ -247,6 +256,7 @@ def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, s
         lines += [("noise", str(item)) for item in findings.noise if item.attribute == name]
     if name in findings.fits and findings.fits[name].is_bad:
         lines.append(("fit", str(findings.fits[name])))
+    lines += [("weights", text) for text in findings.weights.get(name, [])]
     return [*lines, *([("", findings.refused[name])] if name in findings.refused else [])]
 
 
@@ -291,6 +301,7 @@ def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
         moved = "" if noisy or unbiased else _note_moved_mean(findings, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
+        lines += [f"{'weights':>12} {text}" for text in findings.weights.get(name, [])]
     for name, nothing in estimates.unreported.items():
         lines += ["", f"{name} ({format_count(nothing.n, 'report')}): {nothing.why}"]
     return lines

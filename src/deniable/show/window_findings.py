@@ -81,6 +81,7 @@ class WindowFindings(Printed):
             f"{first.estimates.plan_id[:12]}; {format_percent(first.level)} intervals of each window by "
             "itself"
         ]
+        parts += [str(first.estimates.weighting.weights)] if first.estimates.weighting else []
         for name in self._shown:
             values, more = self._choose(name)
             rows = []
