@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, final
@@ -16,6 +16,7 @@ from deniable.errors import InvalidParameter
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
     from deniable.cross.table import Asked
+    from deniable.reports import Reports
     from deniable.study import Plan
 
 
@@ -44,6 +45,7 @@ class CrossRequest:
     out: Sequence[Path] = taken(writing.out)
     plot_files: Sequence[Path] = taken(writing.plot("the shares of every row"))
     level: float = taken(options.level)
+    weights: Path | None = taken(options.weights)
     as_json: bool = taken(console.as_json)
     force: bool = taken(console.force)
 
@@ -77,11 +79,13 @@ def read_cross(request: CrossRequest) -> None:
         assert source is not None
         token = reading.find_token(source, request.token_file)
         number, tallies = sources.fetch_tallies(read, source, request.table, request.number, token)
-        result = read.estimate(tallies)
+        sizes = reading.read_sizes(request.weights)
+        result = reading.weigh(read.estimate(tallies), sizes)
         crossed = result.cross(request.of, request.by, request.level)
         heading = {"round": number} if request.reports is None else {}
         if before is not None:
-            earlier = read.estimate(sources.fetch_tallies(read, source, request.table, before, token)[1])
+            _, earlier_tallies = sources.fetch_tallies(read, source, request.table, before, token)
+            earlier = reading.weigh(read.estimate(earlier_tallies), sizes)
             crossed = result.change(earlier, request.level, _plain(request.people)).cross(
                 request.of, request.by
             )
@@ -97,13 +101,25 @@ def read_cross(request: CrossRequest) -> None:
 
 def _read_files(plan: Plan, reports: Path, request: CrossRequest) -> CrossTable | TableChange:
     of, by, level = request.of, request.by, request.level
+    sizes = reading.read_sizes(request.weights)
+
+    def cross(blocks: Iterable[Reports]) -> CrossTable:
+        if sizes is None:
+            return plan.cross(blocks, of, by, level)
+        return plan.estimate(plan.tally(blocks)).weighted(sizes).cross(of, by, level)
+
     with console.progress("counting") as show:
         if request.since is None:
-            return plan.cross(plan.read_reports(reports, show), of, by, level)
+            return cross(plan.read_reports(reports, show))
         earlier, later = plan.read_reports(Path(request.since)), plan.read_reports(reports, show)
         if request.people == "linked":
+            if sizes is not None:
+                raise InvalidParameter(
+                    "--people linked is about the people of both files, and --weights about a population; "
+                    "leave one of them out"
+                )
             return plan.cross_rounds(earlier, later, of, by, level)
-        before, after = (plan.cross(blocks, of, by, level) for blocks in (earlier, later))
+        before, after = map(cross, (earlier, later))
         return after.change(before, _plain(request.people))
 
 

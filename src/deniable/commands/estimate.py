@@ -57,6 +57,7 @@ class EstimateRequest:
     plot_files: Sequence[Path] = taken(writing.plot("the shares"))
     figure_folder: Path | None = taken(writing.figures("every attribute"))
     level: float = taken(options.level)
+    weights: Path | None = taken(options.weights)
     mle: bool = option(
         "--mle",
         is_flag=True,
@@ -127,6 +128,11 @@ def estimate_file(request: EstimateRequest) -> None:
 def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -> None:
     """Refuse options that do not go together."""
     is_table = sources.is_table(source, request.table)
+    if request.weights is not None and (request.mle or request.smooth or request.fakes is not None):
+        raise InvalidParameter(
+            "--weights shows a population, and --mle, --smooth and --fakes are about the very reports; leave "
+            "them out, or --weights"
+        )
     if request.since is None and request.people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
     of_shares = (
@@ -177,7 +183,7 @@ def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateReque
     with console.progress("estimating") as show:
         windows = WindowFindings.of(
             tallied.by,
-            estimate_windows(plan.document, tallied, request.smooth),
+            estimate_windows(plan.document, tallied, request.smooth, reading.read_sizes(request.weights)),
             lambda estimates: Findings.read(estimates, request.level, _choose_findings(request)),
             show,
         )
@@ -211,7 +217,9 @@ def _estimate_change(
             raise InvalidParameter(f"a change is from one round to another, got round {earlier} twice")
         since = str(earlier)
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
-    change = plan.estimate(tallies).change(plan.estimate(before), request.level, request.people)
+    sizes = reading.read_sizes(request.weights)
+    now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
+    change = now.change(earlier_result, request.level, request.people)
     rows, heading = change.rows(), {"since": since, "round": number}
     setting = {"level": change.level, "people": change.people, "validity": change.validity}
     about = {**heading, **setting, "rows": rows}
@@ -231,7 +239,7 @@ def _estimate_shares(
     from deniable.results.findings import Findings
     from deniable.results.health import HealthWatch
     from deniable.results.most_likely import has_fakes
-    from deniable.results.unbiased import estimate_tallies
+    from deniable.results.unbiased import estimate_tallies, weigh_estimates
     from deniable.show.plot import plot_findings
     from deniable.show.text import write_text
 
@@ -254,7 +262,9 @@ def _estimate_shares(
     with console.progress("estimating") as show:
         estimates = estimate_tallies(plan.document, tallies, request.smooth)
         chosen = replace(_choose_findings(request), progress=show, likely=likely)
-        findings = Findings.read(estimates, request.level, chosen)
+        sizes = reading.read_sizes(request.weights)
+        shown = estimates if sizes is None else weigh_estimates(estimates, sizes)
+        findings = Findings.read(shown, request.level, chosen)
     if request.mle and is_table and has_fakes(plan.document):
         console.note(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "
@@ -262,7 +272,7 @@ def _estimate_shares(
         )
     about_round = {} if source is None or (is_table and number is None) else {"round": number}
     if source is None or is_table:
-        health = watch.health(findings.estimates)
+        health = watch.health(estimates)
     else:
         health = fetch_health(plan, str(source), number, token)
     about = findings.about() | about_round | {"health": health.about()}

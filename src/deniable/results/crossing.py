@@ -536,12 +536,17 @@ def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: st
     if waiting and any({of, by} <= set(attribute.questions) for attribute in document.attributes):
         return f"there are no reports about {waiting[0]!r} yet"
     apart = {of, by} <= {attribute.name for attribute in document.attributes}
-    if apart and document.mechanism.reported > 1 and document.mechanism.fake(0) is None:
+    if apart and estimates.weighting is None and _holds_apart(document):
         return (
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
         )
     return _explain_separate_answers(document, of, by)
+
+
+def _holds_apart(document: PlanDocument) -> bool:
+    """Whether a report holds real answers to several questions, each by itself."""
+    return document.mechanism.reported > 1 and document.mechanism.fake(0) is None
 
 
 def _explain_separate_answers(document: PlanDocument, of: str, by: str) -> str:

@@ -13,7 +13,7 @@ from deniable.formatting import Printed, format_count
 from deniable.frames import Show
 from deniable.plan.known_groups import add_groups
 from deniable.reports.reports import Tallies, add_refused
-from deniable.results.unbiased import estimate_tallies
+from deniable.results.unbiased import estimate_tallies, weigh_estimates
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
@@ -126,13 +126,18 @@ def find_round(
     return in_key if isinstance(in_key, int) else None
 
 
-def estimate_windows(document: PlanDocument, windows: object, smooth: bool) -> dict[Window, Estimates]:
-    """The estimates of each window that has reports."""
+def estimate_windows(
+    document: PlanDocument, windows: object, smooth: bool, sizes: object = None
+) -> dict[Window, Estimates]:
+    """The estimates of each window that has reports, weighted if known groups have these sizes."""
     if not isinstance(windows, Windows):
         as_in = "plan.estimate(plan.tally(reports))"
         raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
     reported = {window: tallies for window, tallies in windows.items() if tallies.n}
-    return {window: estimate_tallies(document, tallies, smooth) for window, tallies in reported.items()}
+    estimates = {window: estimate_tallies(document, tallies, smooth) for window, tallies in reported.items()}
+    if sizes is None:
+        return estimates
+    return {window: weigh_estimates(part, sizes) for window, part in estimates.items()}
 
 
 def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:

@@ -312,6 +312,10 @@ class WindowResults(Mapping[Hashable, Result], Printed):
     def __len__(self) -> int:
         return len(self.results)
 
+    def weighted(self, sizes: Sizes) -> WindowResults:
+        """The results of a population in which known groups have these sizes in every window."""
+        return WindowResults(self.by, {window: part.weighted(sizes) for window, part in self.items()})
+
     def frame(self, level: float = 0.95, *, backend: str | None = None, **options: Any) -> Any:
         """One table of all windows: their columns first, then those of `result.frame`."""
         rows = []

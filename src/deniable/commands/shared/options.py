@@ -224,6 +224,12 @@ token_file = click.option(
     help="The file of the operator's token, with --from http://….  [default: DENIABLE_TOKEN, or "
     "operator.token in this folder]",
 )
+weights = click.option(
+    "--weights",
+    type=FILE,
+    help="A file of the sizes that known groups have in the population, CSV with the columns question, "
+    "answer and size, or JSON: results are then those of the population.",
+)
 level = click.option("--level", type=REAL, default="0.95", help="The confidence of the intervals.")
 
 

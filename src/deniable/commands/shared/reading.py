@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.reports import Tallies
     from deniable.results.health import HealthWatch
-    from deniable.study import Plan
+    from deniable.results.weights import Sizes
+    from deniable.study import Plan, Result
     from deniable.study.study import Study
 
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
@@ -88,6 +89,18 @@ def read_tallies(plan: Plan, path: Path, show: Show, watch: HealthWatch | None =
     if not total.n:
         raise InvalidReport(f"there are no reports in {path.name}")
     return total
+
+
+def read_sizes(path: Path | None) -> Sizes | None:
+    """The sizes of known groups in a file; None where none is given."""
+    from deniable.results.weights import read_weights
+
+    return None if path is None else read_weights(path)
+
+
+def weigh(result: Result, sizes: Sizes | None) -> Result:
+    """The result of a population in which known groups have these sizes, if any are given."""
+    return result if sizes is None else result.weighted(sizes)
 
 
 def find_token(source: str | tuple[str, ...], token_file: Path | None) -> str | None:
