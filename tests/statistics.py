@@ -141,6 +141,9 @@ CHANGED_STUDIES, CHANGED_PEOPLE, CHANGED_HELD = 60, 2000, 0.85
 """Studies of two rounds, and how many of the intervals of a change hold at least: of 60 that hold at 95 %,
 fewer would do so for one choice of the seeds in 1,000.
 """
+WEIGHTED_STUDIES, WEIGHTED_HELD = 4000, (0.92, 0.97)
+"""Studies for each setting of weighted groups, and how many intervals hold at least and at most.
+"""
 INVENTED_STUDIES, INVENTED_BY_NIGHT, INVENTED_PEOPLE = 120, 300, 2000
 """Studies in which no code is common, by day and by night, and their people. One in twenty may show a code
 that nobody has: 20 of 120 may pass, and 36 of 300, which find out three times the rate 9 times in 10. If the

@@ -193,6 +193,8 @@ class CrossTable(Printed):
     """The counts of reports that it is read from, where these are binomial."""
     weighted: str = ""
     """How known groups were weighted, in words; empty where they were not."""
+    cautions: tuple[str, ...] = ()
+    """How good the weighted reports are, and what to beware of."""
 
     @staticmethod
     def of_estimate(
@@ -584,6 +586,7 @@ class CrossTable(Printed):
             "method": self.method,
             "note": self._explain_shown(),
             "weighted": self.weighted,
+            "cautions": list(self.cautions),
             "test": self.test().about(),
         }
 
@@ -607,7 +610,7 @@ class CrossTable(Printed):
         ]
         lines = format_table([self.by.name, "of all", *self.columns], rows)
         means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
-        notes = filter(None, [self.weighted, self._explain_shown()])
+        notes = filter(None, [self.weighted, *self.cautions, self._explain_shown()])
         return "\n".join([heading, *lines, *means, *notes, str(self.test())])
 
     def __repr__(self) -> str:

@@ -91,13 +91,14 @@ def cross_estimates(
     elif estimates.tallies is not None:
         search = partial(show_likely_table, document, estimates.tallies, of, by)
     repeats, weights = _find_repeats(estimates, of, by), estimates.weighting
-    notes = [] if weights is None else [str(weights.weights), *_note_weights(estimates, sources, of, by)]
-    return replace(
-        table, plan_id=estimates.plan_id, repeats=repeats, search=search, weighted="\n".join(notes)
-    )
+    table = replace(table, plan_id=estimates.plan_id, repeats=repeats, search=search)
+    if weights is None:
+        return table
+    cautions = _list_cautions(estimates, sources, of, by)
+    return replace(table, weighted=str(weights.weights), cautions=tuple(cautions))
 
 
-def _note_weights(estimates: Estimates, rows: Sequence[Source], of: str, by: str) -> list[str]:
+def _list_cautions(estimates: Estimates, rows: Sequence[Source], of: str, by: str) -> list[str]:
     """How good the weighted reports of a table are, or of its rows, and what to beware of."""
     assert estimates.document is not None
     assert estimates.weighting is not None
@@ -463,8 +464,10 @@ def list_weighted_rows(estimates: Estimates, question: str, group: str) -> list[
         law = document.mechanism.marginal(j)
         if question not in attribute.columns or not is_grouped(document, attribute):
             continue
-        if not isinstance(law, Supports) or attribute.name not in estimates.shares:
+        if not isinstance(law, Supports):
             continue
+        if attribute.name in estimates.unreported:
+            raise InvalidParameter(f"{attribute.name!r}: {estimates.unreported[attribute.name].why}")
         read = partial(document.mechanism.mechanisms[j].estimated, law=law)
         tallies = [part[attribute.name] for part in weighting.groups]
         rows, notes = list[Estimate | None](), list[str]()
@@ -534,6 +537,8 @@ def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: st
     holding = [attribute for attribute in document.attributes if {of, by} & set(attribute.questions)]
     waiting = [attribute.name for attribute in holding if attribute.name in estimates.unreported]
     if waiting and any({of, by} <= set(attribute.questions) for attribute in document.attributes):
+        if estimates.weighting is not None:
+            return f"{waiting[0]!r}: {estimates.unreported[waiting[0]].why}"
         return f"there are no reports about {waiting[0]!r} yet"
     apart = {of, by} <= {attribute.name for attribute in document.attributes}
     if apart and estimates.weighting is None and _holds_apart(document):

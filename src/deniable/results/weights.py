@@ -21,7 +21,6 @@ from deniable.arrays import Floats, Integers
 from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
-from deniable.exact import number
 from deniable.formatting import format_count, format_percent
 from deniable.mechanisms import Tally
 from deniable.summaries.weighted import (
@@ -85,14 +84,15 @@ class Margin:
         return f"{self.question} ({', '.join(f'{label} {format_percent(share)}' for label, share in pairs)})"
 
 
-def _read_size(question: str, answer: object, size: object) -> float:
-    checked = number(f"the size of {question} = {answer}", size, 0.0, math.inf)
-    if not 0 < checked < math.inf:
+def _read_size(question: str, answer: object, size: Any) -> float:
+    is_number = isinstance(size, int | float | np.integer | np.floating) and not isinstance(size, bool)
+    read = float(size) if is_number else math.nan
+    if not 0 < read < math.inf:
         raise InvalidParameter(
-            f"the size of {question} = {answer} is a number above 0: a share of the population, or a count "
-            f"of its people; got {size!r}"
+            f"the size of {question} = {answer} is a number above 0, a share of the population or a count of "
+            f"its people, got {size!r}"
         )
-    return checked
+    return read
 
 
 @final
