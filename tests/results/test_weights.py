@@ -13,9 +13,12 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
+from deniable.reports import Tallies
+from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.weights import read_weights
 from deniable.study import Plan, Result
+from tests.statistics import CROSSED_SIZE, TESTED_STUDIES
 
 REGIONS = {"region": {"north": 0.4, "south": 0.6}}
 BOTH = REGIONS | {"arm": {"A": 1, "B": 1}}
@@ -270,14 +273,16 @@ def find_dependence(plan: Plan, seed: int, pair: tuple[str, str], weighted: bool
         if plan is PAIRS:
             # each region has its own share of smokers, and drinkers are as many everywhere
             shares = np.outer(shares, [0.4, 0.6]).ravel()
-        tally = draw_tally(plan.document.mechanism.mechanisms[0], shares, n, generator)
+        people = generator.multinomial(n, shares)
+        tally = draw_tally(plan.document.mechanism.mechanisms[0], people, generator)
         parts.append({plan.names[0]: tally})
     total = sum((part[plan.names[0]] for part in parts[1:]), parts[0][plan.names[0]])
     result = plan.estimate(Tallies(plan.id, total.n, {plan.names[0]: total}, tuple(parts)))
     return (result.weighted(REGIONS) if weighted else result).cross(*pair).test().p < 0.05
 
 
-@by_night("plan", ["arms", "pairs"], "pairs")
+@pytest.mark.long
+@pytest.mark.parametrize("plan", ["arms", "pairs"])
 def test_a_test_of_the_population_has_its_size(plan: str) -> None:
     """Arms of other regions, whose answers depend on the region alone, and two answers that are independent
     in each region.

@@ -177,7 +177,10 @@ class Handlers:
         if "project" in request.query_params:
             raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
         number, tallies = await self._tallies(served, number)
-        estimate = partial(results.estimated, served.plan, tallies, number, level, smooth=smooth)
+        weights = _read_weights(request)
+        estimate = partial(
+            results.estimated, served.plan, tallies, number, level, smooth=smooth, weights=weights
+        )
         estimates = await asyncio.to_thread(estimate)
         if form == "json":
             return _respond(estimates)
@@ -191,13 +194,20 @@ class Handlers:
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
         number, tallies = await self._tallies(served, number)
-        return _respond(await self._read(results.between, served.plan, tallies, number, query, level))
+        weights = _read_weights(request)
+        return _respond(
+            await self._read(results.between, served.plan, tallies, number, query, level, weights)
+        )
 
     async def show_cross(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
         of, by = (request.query_params.get(name, "") for name in ("of", "by"))
         number, tallies = await self._tallies(served, number)
-        return _respond(await self._read(results.crossed, served.plan, tallies, number, of, by, level))
+        return _respond(
+            await self._read(
+                results.crossed, served.plan, tallies, number, (of, by), level, _read_weights(request)
+            )
+        )
 
     async def show_cross_change(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
@@ -210,20 +220,20 @@ class Handlers:
         who: Literal["others", "same"] | None = None
         if people != "unknown":
             who = "others" if people == "others" else "same"
-        return _respond(await self._read(results.changed, served.plan, rounds, pair, level, who))
+        weights = _read_weights(request)
+        return _respond(await self._read(results.changed, served.plan, rounds, pair, level, who, weights))
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
         smooth = _read_choice(request, "smooth", ("false", "true")) == "true"
+        weights = _read_weights(request)
         snapshots = await self._read(self._store.history, served.plan.id, number)
 
         def list_estimates() -> Iterator[messages.Estimates]:
             for tallies in snapshots:
                 if tallies.n >= self._minimum:
                     try:
-                        yield results.estimated(
-                            served.plan, tallies, number, level, include_slow=False, smooth=smooth
-                        )
+                        yield results.estimated(served.plan, tallies, number, level, False, smooth, weights)
                     except Refusal:  # too few reports yet for one of the attributes
                         continue
 
@@ -440,6 +450,11 @@ def _read_level(request: Request) -> float:
     if not 0 < level < 1:
         raise Refusal("parameter", "level must be a number between 0 and 1, such as 0.95.")
     return level
+
+
+def _read_weights(request: Request) -> str:
+    """The sizes of known groups in the population, as JSON; empty where the people who reported are meant."""
+    return request.query_params.get("weights", "")
 
 
 def _read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:

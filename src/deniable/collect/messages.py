@@ -149,6 +149,11 @@ MovedFrom = Annotated[
 ]
 
 
+Effective = Annotated[
+    float | None, explain("How many people of a simple sample weighted reports are about as good as.")
+]
+
+
 class Row(Message, frozen=True, omit_defaults=True):
     """The share of one value of an attribute, or of neighboring values; a number has no rows."""
 
@@ -173,6 +178,7 @@ class Row(Message, frozen=True, omit_defaults=True):
         explain("For a location: the low end of its interval, if those of all cells hold at once."),
     ] = None
     among: Among = None
+    effective: Effective = None
 
 
 class Mean(Message, frozen=True, omit_defaults=True):
@@ -195,6 +201,7 @@ class Mean(Message, frozen=True, omit_defaults=True):
         float | None, explain("The unbiased mean, if what is shown is more than two standard errors from it.")
     ]
     among: Among = None
+    effective: Effective = None
 
 
 class Quantile(Message, frozen=True, omit_defaults=True):
@@ -209,6 +216,7 @@ class Quantile(Message, frozen=True, omit_defaults=True):
     noisy: Annotated[bool, explain("Whether the interval is longer than half of the range, and a bin.")]
     n: ReportsAbout
     among: Among = None
+    effective: Effective = None
 
 
 class Noise(Message, frozen=True):
@@ -248,6 +256,25 @@ class Respondents(Message, frozen=True):
     text: str
 
 
+class Weighed(Message, frozen=True):
+    """How good the weighted reports about an attribute are."""
+
+    attribute: str
+    n: ReportsAbout
+    effective: Effective
+    warnings: Annotated[list[str], explain("Weights that cost much, and groups of few.")]
+
+
+class Weights(Message, frozen=True):
+    """The population that results are of, where they are not of the people who reported."""
+
+    population: Annotated[
+        dict[str, dict[str, float]], explain("The shares of known groups, by question and answer.")
+    ]
+    text: str
+    attributes: list[Weighed]
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
@@ -284,6 +311,9 @@ class Estimates(Message, frozen=True):
             "How badly the reports about each attribute fit honest people; metric ones have no such test."
         ),
     ] = []
+    weights: Annotated[
+        Weights | None, explain("How known groups were weighted; null where they were not.")
+    ] = None
 
 
 class TextLimit(Message, frozen=True):
@@ -504,6 +534,8 @@ class Cross(Message, frozen=True):
         Literal["unbiased", "most likely", "projected"], explain("How the shares that are shown were found.")
     ]
     note: Annotated[str, explain("What to know about the shares that are shown; empty where nothing is.")]
+    weighted: Annotated[str, explain("The population that it is of; empty where no weights were given.")]
+    cautions: Annotated[list[str], explain("How good weighted reports are, and what to beware of.")]
     test: CrossTest
 
 
@@ -541,5 +573,6 @@ class CrossChange(Message, frozen=True):
         Literal["others", "same"] | None, explain("Who is taken to have answered; null where nothing is.")
     ]
     validity: Annotated[str, explain("For whom the intervals hold, in words.")]
+    weighted: Annotated[str, explain("The population that it is of; empty where no weights were given.")]
     cells: list[CellChange]
     test: CrossTest

@@ -75,6 +75,11 @@ def as_json(message: Any) -> dict[str, Any]:
 _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 _SMOOTH: dict[str, Any] = {"enum": ["false", "true"], "default": "false"}
 TEXT = {"type": "string"}
+_WEIGHTS: dict[str, Any] = {
+    "type": "string",
+    "description": "The sizes of known groups in the population, as JSON: results are then of it. "
+    '{"region": {"north": 0.4, "south": 0.6}}',
+}
 _FIRST_ROUND = {**ROUND, "default": 1}
 _REPORTED = (
     *("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "ticket"),
@@ -144,6 +149,7 @@ OPERATIONS = (
             "round": ROUND,
             "level": _LEVEL,
             "smooth": _SMOOTH,
+            "weights": _WEIGHTS,
             "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
         },
     ),
@@ -154,7 +160,7 @@ OPERATIONS = (
         messages.Between,
         _READ,
         _READERS,
-        query={"name": TEXT, "low": TEXT, "high": TEXT, "round": ROUND, "level": _LEVEL},
+        query={"name": TEXT, "low": TEXT, "high": TEXT, "round": ROUND, "level": _LEVEL, "weights": _WEIGHTS},
     ),
     Operation(
         "show_cross",
@@ -163,7 +169,7 @@ OPERATIONS = (
         messages.Cross,
         _READ,
         _READERS,
-        query={"of": TEXT, "by": TEXT, "round": ROUND, "level": _LEVEL},
+        query={"of": TEXT, "by": TEXT, "round": ROUND, "level": _LEVEL, "weights": _WEIGHTS},
     ),
     Operation(
         "show_cross_change",
@@ -179,6 +185,7 @@ OPERATIONS = (
             "since": ROUND,
             "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
             "level": _LEVEL,
+            "weights": _WEIGHTS,
         },
     ),
     Operation(
@@ -188,7 +195,7 @@ OPERATIONS = (
         messages.History,
         ("plan", "parameter", "store"),
         _READERS,
-        query={"round": _FIRST_ROUND, "level": _LEVEL, "smooth": _SMOOTH},
+        query={"round": _FIRST_ROUND, "level": _LEVEL, "smooth": _SMOOTH, "weights": _WEIGHTS},
     ),
     Operation(
         "show_tallies",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -63,14 +64,15 @@ def estimated(
     level: float,
     include_slow: bool = True,
     smooth: bool = False,
+    weights: str = "",
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
     Grids take longest, and are left out without `include_slow`. What was found from the same tallies is kept:
     pages of several people ask again every few seconds, and the blocks of 2,000 cells take four. With
-    `smooth`, the shares of ranges and grids are smoothed.
+    `smooth`, the shares of ranges and grids are smoothed; with `weights`, known groups have those sizes.
     """
-    query = _Query((plan.id, _digest(tallies), number, level, include_slow, smooth), plan, tallies)
+    query = _Query((plan.id, _digest(tallies), number, level, include_slow, smooth, weights), plan, tallies)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     return _estimate.__wrapped__(query) if many else _estimate(query)
 
@@ -80,7 +82,7 @@ def estimated(
 class _Query:
     """A request for estimates, equal to another if all that it asks for is, by the counts themselves."""
 
-    key: tuple[str, bytes, int | None, float, bool, bool]
+    key: tuple[str, bytes, int | None, float, bool, bool, str]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
 
@@ -99,11 +101,12 @@ def _digest(tallies: Tallies) -> bytes:
 @lru_cache(maxsize=64)
 def _estimate(query: _Query) -> Estimates:
     plan, tallies = query.plan, query.tallies
-    _, _, number, level, include_slow, smooth = query.key
+    _, _, number, level, include_slow, smooth, weights = query.key
     result = result_of(plan, tallies)
     try:
         if smooth:
             result = plan.estimate(tallies, smooth)
+        result = weigh(result, weights)
         about = Findings.read(result.numbers, level, FindingsRequest(include_slow=include_slow)).about()
         sure = _sure(result, level) if include_slow else {}
     except DeniableError as problem:
@@ -114,14 +117,27 @@ def _estimate(query: _Query) -> Estimates:
     )
     lists: dict[str, Any] = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
     lists |= {"refused": about["refused"], "smoothable": list_smoothable(result.numbers)}
+    if about["weights"] is not None:
+        lists |= {"weights": msgspec.convert(about["weights"], messages.Weights)}
     return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists)
 
 
+def weigh(result: Result, weights: str) -> Result:
+    """The result of a population, by the sizes of known groups as JSON; as it is without any."""
+    if not weights:
+        return result
+    try:
+        sizes = json.loads(weights)
+    except json.JSONDecodeError:
+        raise InvalidParameter('weights are JSON, such as {"region": {"north": 0.4, "south": 0.6}}') from None
+    return result.weighted(sizes)
+
+
 def between(
-    plan: Plan, tallies: Tallies, number: int | None, query: RangeQuery, level: float
+    plan: Plan, tallies: Tallies, number: int | None, query: RangeQuery, level: float, weights: str
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
-    result = result_of(plan, tallies)
+    result = weigh(result_of(plan, tallies), weights)
     [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
     share = ShownShare.of(result.numbers, name, query, estimate)
@@ -133,10 +149,11 @@ def between(
 
 
 def crossed(
-    plan: Plan, tallies: Tallies, number: int | None, of: str, by: str, level: float
+    plan: Plan, tallies: Tallies, number: int | None, pair: tuple[str, str], level: float, weights: str
 ) -> dict[str, Any]:
     """The table of `deniable cross`, by the same code."""
-    return {"plan": plan.id, "round": number} | result_of(plan, tallies).cross(of, by, level).about()
+    result = weigh(result_of(plan, tallies), weights)
+    return {"plan": plan.id, "round": number} | result.cross(*pair, level).about()
 
 
 def changed(
@@ -145,10 +162,11 @@ def changed(
     pair: tuple[str, str],
     level: float,
     people: Literal["same", "others"] | None,
+    weights: str,
 ) -> dict[str, Any]:
     """The change of a table from the first of two rounds to the last, by the code of `--change-from`."""
     (since, earlier), (number, later) = rounds.items()
-    before, now = (result_of(plan, tallies) for tallies in (earlier, later))
+    before, now = (weigh(result_of(plan, tallies), weights) for tallies in (earlier, later))
     change = now.cross(*pair, level).change(before.cross(*pair, level), people)
     return {"plan": plan.id, "round": number, "since": since} | change.about()
 

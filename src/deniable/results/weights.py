@@ -272,6 +272,7 @@ class Weighting:
         """Ready for JSON."""
         return {
             "population": self.weights.about(),
+            "text": str(self.weights),
             "attributes": [
                 {"attribute": name, "n": weighed.n, "effective": weighed.effective}
                 | {"warnings": weighed.warnings}
