@@ -138,6 +138,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         half && h("p", { class: "median" }, `Median${whose(half)} `, h("strong", {}, inside(half))),
         tables ? tabled() : drawing(),
         noise.map((text) => h("p", { class: "noise" }, sentence(text))),
+        weighedOf(view, name, options).map((text) => h("p", { class: "soft weighed" }, sentence(text))),
         fitsOf(view, name, options).map((text) => h("p", { class: "noise fit" }, sentence(text))),
         answers.length > 0 && [
           h("h3", {}, whose(answers[0]).trim().replace("of", "Of")),
@@ -196,6 +197,16 @@ function noiseOf({ estimates }: View, name: string, options: readonly Attribute[
   const are = noisy.length === 1 ? "is" : "are";
   const takes = worst.text.slice(worst.text.indexOf("to be readable"));
   return [`${noisy.length} of ${several(options.length, "option")} ${are} ${NOISY}: ${takes}`];
+}
+
+/** How good weighted reports are, and what to beware of: of options, those that are the least good. */
+function weighedOf({ estimates }: View, name: string, options: readonly Attribute[]): readonly string[] {
+  const names = options.length ? options.map((option) => option.name) : [name];
+  const weighed = estimates?.weights?.attributes.filter(({ attribute }) => names.includes(attribute)) ?? [];
+  const [first, ...others] = weighed;
+  if (!first) return [];
+  const { text, warnings } = others.reduce((a, b) => (b.effective < a.effective ? b : a), first);
+  return [text, ...warnings];
 }
 
 /** Where reports fit honest people badly, a sentence that says so: of options, one for each. */

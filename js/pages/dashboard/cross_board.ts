@@ -13,6 +13,7 @@ import { table } from "./tables.js";
 
 interface Shown {
   readonly level: string;
+  readonly weights: string;
   readonly mode: Mode;
   readonly token: string;
 }
@@ -49,10 +50,10 @@ export class CrossBoard {
     const chosen = pairs.find(({ of, by }) => of === this.#pair?.of && by === this.#pair.by) ?? pairs[0];
     const pair = chosen as Pair;
     this.#pair = pair;
-    const key = JSON.stringify([plan.id, pair, round, shown.level, estimates?.n]);
+    const key = JSON.stringify([plan.id, pair, round, shown.level, shown.weights, estimates?.n]);
     if (this.#table?.key !== key) {
       this.#table = { key, answer: this.#table?.answer ?? null };
-      void this.#fetch(fetchCross(plan, pair, round, shown.level, shown.token)).then((answer) => {
+      void this.#fetch(fetchCross(plan, pair, round, shown)).then((answer) => {
         if (this.#table?.key !== key) return;
         this.#table = answer === null ? null : { key, answer };
         if (answer !== null) this.redraw();
@@ -83,7 +84,13 @@ export class CrossBoard {
   }
 
   /** Ask for the change since the round that was chosen. */
-  #compare(plan: Plan, { of, by }: Pair, round: number, { level, token }: Shown, table: string): void {
+  #compare(
+    plan: Plan,
+    { of, by }: Pair,
+    round: number,
+    { level, weights, token }: Shown,
+    table: string,
+  ): void {
     const key = JSON.stringify([table, this.#since, this.#who]);
     if (!this.#since || this.#change?.key === key) return;
     this.#change = { key, answer: null };
@@ -94,6 +101,7 @@ export class CrossBoard {
       since: String(this.#since),
       people: this.#who,
       level,
+      weights,
     });
     const request = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
     void this.#fetch(request).then((answer) => {

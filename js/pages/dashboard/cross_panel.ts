@@ -41,16 +41,15 @@ export function fetchCross(
   plan: Plan,
   { of, by }: Pair,
   round: number,
-  level: string,
-  token: string,
+  { level, weights, token }: { readonly level: string; readonly weights: string; readonly token: string },
 ): Promise<Cross> {
-  const query = new URLSearchParams({ of, by, round: String(round), level });
+  const query = new URLSearchParams({ of, by, round: String(round), level, weights });
   return askJson<Cross>(`plans/${plan.id}/cross?${query}`, { token });
 }
 
 /** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
 export function cross(counts: Cross, column: string, mode: Mode, width: number): Child {
-  const { of, by, n, rows, columns, cells, note, test } = counts;
+  const { of, by, n, rows, columns, cells, note, weighted, cautions, test } = counts;
   const cell = (row: string, answer: string): Cross["cells"][number] | undefined =>
     cells.find((each) => each.row === row && each.column === answer);
   const spoken = (row: string, answer: string): string => {
@@ -81,7 +80,7 @@ export function cross(counts: Cross, column: string, mode: Mode, width: number):
           rows.map((row) => [row, ...columns.map((answer) => spoken(row, answer))]),
         )
       : shares(`${of}: ${column}, by ${by}`, drawn, width),
-    note !== "" && h("p", { class: "soft" }, sentence(note)),
+    [weighted, ...cautions, note].filter(Boolean).map((text) => h("p", { class: "soft" }, sentence(text))),
     h("p", { class: "test" }, sentence(test.sentence)),
   ];
 }

@@ -17,6 +17,7 @@ import { type Choice, type Past, queryOf, Results, unbiasedOf, type View } from 
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
+import { WeightsBoard } from "./weights_board.js";
 
 speak(pages, "en");
 
@@ -36,6 +37,7 @@ interface Shell {
   readonly kind: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
+  readonly weights: HTMLElement;
   readonly results: HTMLElement;
   readonly texts: HTMLElement;
   readonly ranges: HTMLElement;
@@ -51,7 +53,7 @@ interface Shell {
 class Dashboard {
   private results: Results | null = null;
   private token = "";
-  private choice: Choice = { plan: null, round: null, level: "0.95", smooth: false };
+  private choice: Choice = { plan: null, round: null, level: "0.95", smooth: false, weights: "" };
   private mode: Mode = "charts";
   private kind: Kind = "possible";
   private paused = false;
@@ -62,10 +64,14 @@ class Dashboard {
   private readonly crossBoard = new CrossBoard(() => this.draw());
   private readonly textBoard = new TextBoard(() => this.draw());
   private readonly rangeBoard = new RangeBoard(() => this.draw());
+  private readonly weightsBoard = new WeightsBoard(
+    (weights) => this.weigh(weights),
+    () => this.draw(),
+  );
 
   start(): void {
     const { values, secret } = fragment("token");
-    this.choice = { ...this.choice, plan: values.get("plan"), round: null };
+    this.choice = { ...this.choice, plan: values.get("plan"), round: null, weights: "" };
     if (secret === null) return this.signIn("");
     if (!this.results || this.token !== secret) {
       [this.token, this.results] = [secret, new Results(secret, (view, past) => this.complete(view, past))];
@@ -168,8 +174,10 @@ class Dashboard {
     const view = raw ? inUnbiased(got) : got;
     const { plan, summary, plans, estimates, round, reports, counters } = view;
     keep(sections.heading, [plans, summary.id], () => heading(view));
-    keep(sections.facts, [plan.id, reports, round, view.rounds, this.choice.level, estimates?.n, raw], () =>
-      facts(view),
+    keep(
+      sections.facts,
+      [plan.id, reports, round, view.rounds, this.choice.level, estimates?.n, raw, estimates?.weights],
+      () => facts(view),
     );
     keep(sections.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
       view.rounds.map(({ number }) => h("option", { value: number }, `Round ${number}`)),
@@ -179,11 +187,14 @@ class Dashboard {
     keep(sections.kind, this.kind, () => describeShares(this.kind));
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
+    this.weightsBoard.draw(sections.weights, view);
     this.drawResults(view, sections.results);
     this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
-    this.rangeBoard.draw(sections.ranges, view, { level: this.choice.level, token: this.token });
+    const { level, weights } = this.choice;
+    this.rangeBoard.draw(sections.ranges, view, { level, weights, token: this.token });
     this.crossBoard.draw(sections.cross, view, {
-      level: this.choice.level,
+      level,
+      weights,
       mode: this.mode,
       token: this.token,
     });
@@ -221,7 +232,8 @@ class Dashboard {
       const of = ({ rows, means, groups }: typeof estimates): unknown =>
         [...rows, ...means, ...groups].filter((row) => names.includes(row.attribute));
       const past = [history.map(of), view.late];
-      const key = [of(estimates), estimates.refused[name], past, series.map(of), this.mode, room];
+      const weighed = estimates.weights?.attributes.filter((row) => names.includes(row.attribute));
+      const key = [of(estimates), estimates.refused[name], past, series.map(of), this.mode, room, weighed];
       keep(section.children[i] as HTMLElement, key, () => attribute(view, name, this.mode, room));
     }
   }
@@ -273,6 +285,7 @@ class Dashboard {
       kind: section("note"),
       smoothed: h("label", {}),
       health: section("note"),
+      weights: h("section", { class: "panel weights", "aria-label": "Whom results are about" }),
       results: section("results"),
       texts: section("results"),
       ranges: h("section", { class: "panel ranges", "aria-label": "The share of a range" }),
@@ -291,6 +304,7 @@ class Dashboard {
       this.controls(round, made.smoothed, operates),
       made.kind,
       made.health,
+      made.weights,
       made.results,
       made.texts,
       made.ranges,
@@ -405,6 +419,16 @@ class Dashboard {
         ),
       ),
     );
+  }
+
+  /** Weighted shares are not smoothed. */
+  private weigh(weights: string): void {
+    if (weights && this.kind === "smoothed") {
+      this.kind = "possible";
+      const possible = document.querySelector<HTMLInputElement>("input[name=kind][value=possible]");
+      if (possible) possible.checked = true;
+    }
+    this.choose({ weights, smooth: this.kind === "smoothed" });
   }
 
   private choose(change: Partial<Choice>): void {

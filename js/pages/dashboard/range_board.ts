@@ -19,6 +19,7 @@ interface Wanted {
 
 interface Shown {
   readonly level: string;
+  readonly weights: string;
   readonly token: string;
 }
 
@@ -49,7 +50,7 @@ export class RangeBoard {
       [this.#plan, this.#wanted, this.#shares, this.#problem] = [plan.id, [], [], ""];
       this.#written = { name: names[0] ?? "", low: "", high: "" };
     }
-    const key = JSON.stringify([plan.id, round, shown.level, estimates?.n]);
+    const key = JSON.stringify([plan.id, round, shown.level, shown.weights, estimates?.n]);
     if (this.#key !== key && this.#wanted.length) void this.#ask(plan, round, shown, key, this.#wanted);
     keep(section, [plan.id, this.#shares, this.#problem], () => [
       h("h2", {}, "The share of a range"),
@@ -109,7 +110,7 @@ export class RangeBoard {
   async #ask(
     plan: Plan,
     round: number,
-    { level, token }: Shown,
+    { level, weights, token }: Shown,
     key: string,
     wanted: readonly Wanted[],
   ): Promise<void> {
@@ -118,7 +119,12 @@ export class RangeBoard {
       const answers = await Promise.all(
         wanted.map(async (wish) => {
           const ends = Object.entries(wish).filter(([, text]) => text !== "");
-          const query = new URLSearchParams([...ends, ["round", String(round)], ["level", level]]);
+          const query = new URLSearchParams([
+            ...ends,
+            ["round", String(round)],
+            ["level", level],
+            ["weights", weights],
+          ]);
           return [wish, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
         }),
       );

@@ -57,11 +57,14 @@ export interface Choice {
   readonly level: string;
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
+  /** The sizes of known groups in the population, as JSON; empty where results are of those who reported. */
+  readonly weights: string;
 }
 
-/** What of the choice is asked of the collector, which refuses to smooth where no values are neighbors. */
-export function queryOf({ level, smooth }: Choice, plan: Plan): string {
+/** What of the choice is asked of the collector, which smooths neighboring values, and no weighted ones. */
+export function queryOf({ level, smooth, weights }: Choice, plan: Plan): string {
   const ordered = plan.attributes.some(({ domain: { kind } }) => kind === "range" || kind === "grid");
+  if (weights) return `level=${level}&weights=${encodeURIComponent(weights)}`;
   return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
 }
 

@@ -92,6 +92,10 @@ export interface Cross {
   readonly method: "most likely" | "projected" | "unbiased";
   /** What to know about the shares that are shown; empty where nothing is. */
   readonly note: string;
+  /** The population that it is of; empty where no weights were given. */
+  readonly weighted: string;
+  /** How good weighted reports are, and what to beware of. */
+  readonly cautions: readonly string[];
   readonly test: CrossTest;
 }
 
@@ -141,6 +145,8 @@ export interface CrossChange {
   readonly people: "others" | "same" | null;
   /** For whom the intervals hold, in words. */
   readonly validity: string;
+  /** The population that it is of; empty where no weights were given. */
+  readonly weighted: string;
   readonly cells: readonly CellChange[];
   readonly test: CrossTest;
 }
@@ -204,6 +210,8 @@ export interface Estimates {
   readonly among: readonly Row[];
   /** How badly the reports about each attribute fit honest people; metric ones have no such test. */
   readonly fit: readonly Fit[];
+  /** How known groups were weighted; null where they were not. */
+  readonly weights?: Weights | null;
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -233,6 +241,8 @@ export interface Row {
   readonly low_together?: number | null;
   /** Whom it is about, where that is not everybody: those who answered, for example. */
   readonly among?: string | null;
+  /** How many people of a simple sample weighted reports are about as good as. */
+  readonly effective?: number | null;
 }
 
 /** The mean of a number, or of a range without open ends, by the middles of its bins. */
@@ -256,6 +266,8 @@ export interface Mean {
   readonly moved_from: number | null;
   /** Whom it is about, where that is not everybody: those who answered, for example. */
   readonly among?: string | null;
+  /** How many people of a simple sample weighted reports are about as good as. */
+  readonly effective?: number | null;
 }
 
 /** The median of a range; null is beyond an open end. */
@@ -273,6 +285,8 @@ export interface Quantile {
   readonly n: number;
   /** Whom it is about, where that is not everybody: those who answered, for example. */
   readonly among?: string | null;
+  /** How many people of a simple sample weighted reports are about as good as. */
+  readonly effective?: number | null;
 }
 
 /** What is too noisy to read about an attribute, and what would mend it. */
@@ -314,6 +328,26 @@ export interface Fit {
   /** Whether to say so: a p-value of at most 0.01. */
   readonly badly: boolean;
   readonly text: string;
+}
+
+/** The population that results are of, where they are not of the people who reported. */
+export interface Weights {
+  /** The shares of known groups, by question and answer. */
+  readonly population: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly text: string;
+  readonly attributes: readonly Weighed[];
+}
+
+/** How good the weighted reports about an attribute are. */
+export interface Weighed {
+  readonly attribute: string;
+  /** How many reports are about this attribute. */
+  readonly n: number;
+  /** How many people of a simple sample they are about as good as. */
+  readonly effective: number;
+  readonly text: string;
+  /** Weights that cost much, and groups of few. */
+  readonly warnings: readonly string[];
 }
 
 /** One way in which reports may differ from honest ones. */

@@ -261,7 +261,8 @@ class Weighed(Message, frozen=True):
 
     attribute: str
     n: ReportsAbout
-    effective: Effective
+    effective: Annotated[float, explain("How many people of a simple sample they are about as good as.")]
+    text: str
     warnings: Annotated[list[str], explain("Weights that cost much, and groups of few.")]
 
 

@@ -298,9 +298,16 @@ class Findings:
                 judged.append(judge_median(estimates, name, self._find_error(name), level))
         return [noise for noise in judged if noise is not None]
 
-    @cached_property
+    @property
     def weights(self) -> dict[str, list[str]]:
-        """How good each weighted attribute is, in words: its standard error, people, and warnings."""
+        """How good each weighted attribute is, in words, and warnings."""
+        weighting = self.estimates.weighting
+        attributes = {} if weighting is None else weighting.attributes
+        return {name: [text, *attributes[name].warnings] for name, text in self._weights.items()}
+
+    @cached_property
+    def _weights(self) -> dict[str, str]:
+        """How good each weighted attribute is, in words: its standard error, then people."""
         weighting = self.estimates.weighting
         errors = {name: float(columns[1].max()) for name, columns in self.unbiased.items()}
         errors |= {name: max(group.share.stderr for group in self.groups[name]) for name in self.groups}
@@ -310,11 +317,7 @@ class Findings:
         means = self.estimates.means
         texts |= {name: f"standard error {format_digits(means[name].stderr, 2)}" for name in means}
         attributes = {} if weighting is None else weighting.attributes
-        return {
-            name: [f"{texts[name]}; {attributes[name]}", *attributes[name].warnings]
-            for name in texts
-            if name in attributes
-        }
+        return {name: f"{text}; {attributes[name]}" for name, text in texts.items() if name in attributes}
 
     @cached_property
     def fits(self) -> dict[str, Fit]:
@@ -354,7 +357,7 @@ class Findings:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         estimates = self.estimates
         about = {"plan": estimates.plan_id, "title": estimates.title, "n": estimates.n, "level": self.level}
-        about["weights"] = None if estimates.weighting is None else estimates.weighting.about()
+        about["weights"] = None if estimates.weighting is None else estimates.weighting.about(self._weights)
         unexplained = [
             {"attribute": name, "value": value, "least_fakes": share}
             for name, (value, share) in self.find_unexplained().items()

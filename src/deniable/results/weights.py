@@ -268,14 +268,14 @@ class Weighting:
     groups: Sequence[Mapping[str, Tally]]
     attributes: Mapping[str, Weighed] = field(default_factory=dict)
 
-    def about(self) -> dict[str, Any]:
-        """Ready for JSON."""
+    def about(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Ready for JSON, with a text for each attribute."""
         return {
             "population": self.weights.about(),
             "text": str(self.weights),
             "attributes": [
                 {"attribute": name, "n": weighed.n, "effective": weighed.effective}
-                | {"warnings": weighed.warnings}
+                | {"text": texts.get(name, str(weighed)), "warnings": weighed.warnings}
                 for name, weighed in self.attributes.items()
             ],
         }
