@@ -32,7 +32,12 @@ KINDS = dn.Study(
     known=["arm"],
     only_if={"hours": {"works": "yes"}},
 ).plan(people=PEOPLE)
-PLANS = [PLAN, KINDS]
+WEIGHED = dn.Study(
+    {"region": ["north", "south"], "smoker": ["yes", "no"], "age": dn.Range(20, 80, step=20)},
+    epsilon=3.0,
+    known=["region"],
+).plan(people=PEOPLE)
+PLANS = [PLAN, KINDS, WEIGHED]
 TICKETED = PLAN.with_ticket_key(signing_key(1).public)
 CLOSED = [TICKETED]
 
@@ -106,6 +111,54 @@ def check_kinds(browser: Browser, collector: Running) -> None:
             tables.select_option(name)
             expect(panel.get_by_label("Answer").locator("option").first).to_have_text(answer)
             expect(panel.locator(".test")).to_have_text(re.compile("p = 0.001"))
+        visit.check()
+
+
+def test_the_population_in_place_of_those_who_reported(
+    browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of four people are of the north, where nobody smokes; in the population it is one of four."""
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    WEIGHED.write(Path("plan.json"))
+    Path("weights.csv").write_text("question,answer,size\nregion,north,25\nregion,south,75\n")
+    north = {"region": "north", "smoker": "no", "age": 30}
+    post_people(
+        collector, WEIGHED, [north, north, north, {"region": "south", "smoker": "yes", "age": 70}] * 150
+    )
+    ran = run("estimate", "plan.json", "--from", collector.url, "--weights", "weights.csv", "--json")
+    [smokers] = [
+        row for row in json.loads(ran.out)["rows"] if (row["attribute"], row["value"]) == ("smoker", "yes")
+    ]
+    assert smokers["share"] > 0.5
+    with visiting(browser, collector, viewport=DESK) as visit:
+        page = visit.dashboard(WEIGHED)
+        page.get_by_label("Tables", exact=True).check(force=True)
+        smoker = page.get_by_role("region", name="smoker", exact=True)
+        expect(smoker.get_by_role("row", name="yes").first).not_to_contain_text(
+            f"{100 * smokers['share']:.2f} %"
+        )
+        board = page.get_by_role("region", name="Whom results are about")
+        board.get_by_label("The population").check(force=True)
+        board.get_by_role("button", name="Show the population").click()
+        expect(board.get_by_role("alert")).to_contain_text("Give the size of every answer")
+        board.get_by_label("north").fill("25 %")
+        board.get_by_role("button", name="Show the population").click()
+        expect(board.get_by_role("alert")).to_contain_text("size of region = south is a number above 0")
+        board.get_by_label("south").fill("75 %")
+        board.get_by_role("button", name="Show the population").click()
+        expect(board.get_by_role("status")).to_have_text(
+            "Weighted to the population by region (north 25 %, south 75 %)."
+        )
+        expect(smoker.get_by_role("row", name="yes").first).to_contain_text(f"{100 * smokers['share']:.2f} %")
+        expect(smoker.locator(".weighed").first).to_contain_text("of a simple sample")
+        table = page.get_by_role("region", name="Two answers at once")
+        expect(table).to_contain_text("Weighted to the population by region")
+        visit.check()
+        page.screenshot(path="/tmp/weights/board.png", full_page=True)
+        board.get_by_label("Those who reported").check(force=True)
+        expect(board.get_by_role("status")).to_have_count(0)
+        expect(smoker.locator(".weighed")).to_have_count(0)
+        expect(table).not_to_contain_text("Weighted to the population")
         visit.check()
 
 

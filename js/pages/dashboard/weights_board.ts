@@ -93,7 +93,7 @@ export class WeightsBoard {
       type: "text",
       inputmode: "decimal",
       autocomplete: "off",
-      value: answers[label] ?? "",
+      value: (answers[label] ??= ""),
       input: () => void (answers[label] = field.value.trim()),
     });
     return h("div", { class: "size" }, h("label", { for: id }, quoted(label)), field);
