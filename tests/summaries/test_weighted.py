@@ -178,7 +178,7 @@ def cover(setting: Setting, method: str | None = None) -> float:
     return float(((low <= truth) & (truth <= high)).mean())
 
 
-SETTINGS = make_settings(2, 8, 10, 40)
+SETTINGS = make_settings(2, 8, 20, 40)
 MANY = make_settings(9, 30, 1, 12)
 
 

@@ -243,12 +243,13 @@ function answersTable(name: string, rows: readonly Row[]): HTMLElement {
 }
 
 function sharesTable(name: string, rows: readonly Row[]): HTMLElement {
-  const heads = ["Value", "Share", "From", "To", "People"];
+  const isCounted = rows.every((row) => row.count !== null);
+  const heads = ["Value", "Share", "From", "To", ...(isCounted ? ["People"] : [])];
   const cells = (row: Row): string[] => [
     row.noisy ? NOISY : [percent(row.share, 2), moved(row)].filter(Boolean).join(", "),
     percent(row.low, 2),
     percent(row.high, 2),
-    row.noisy ? "–" : signed(count(Math.round(row.count))),
+    ...(isCounted ? [row.noisy ? "–" : signed(count(Math.round(row.count ?? 0)))] : []),
   ];
   return table(
     `Estimates of ${name}`,

@@ -30,7 +30,7 @@ export function unbiasedOf(estimates: Estimates): Estimates {
     share: row.unbiased,
     low: row.unbiased_low,
     high: row.unbiased_high,
-    count: row.unbiased * row.n,
+    count: row.count === null ? null : row.unbiased * row.n,
   });
   return {
     ...estimates,

@@ -222,7 +222,8 @@ export interface Row {
   readonly share: number;
   readonly low: number;
   readonly high: number;
-  readonly count: number;
+  /** How many of those who reported have it; null where they stand for others. */
+  readonly count: number | null;
   /** Whether the interval is too wide for the share to be read. */
   readonly noisy: boolean;
   /** How it was found: most likely, smoothed, or projected to possible shares. */

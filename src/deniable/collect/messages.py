@@ -162,7 +162,9 @@ class Row(Message, frozen=True, omit_defaults=True):
     share: Annotated[float, explain("A possible share, inside its interval: what to show.")]
     low: float
     high: float
-    count: float
+    count: Annotated[
+        float | None, explain("How many of those who reported have it; null where they stand for others.")
+    ]
     noisy: Annotated[bool, explain("Whether the interval is too wide for the share to be read.")]
     method: Annotated[
         str, explain("How it was found: most likely, smoothed, or projected to possible shares.")

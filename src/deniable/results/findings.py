@@ -515,9 +515,13 @@ class FoundRows:
         for name, queries in self.findings.ranges.items():
             for between, raw in queries.items():
                 possible = ShownShare.of(self.findings.estimates, name, between, raw)
-                share, n = possible.share, float(self.findings.estimates[name].n)
+                share, n = possible.share, self._count(name)
                 row = {"attribute": name, "value": str(between), "share": share.value, "low": share.low}
-                row |= {"high": share.high, "count": share.value * n, "noisy": possible.noisy}
+                row |= {
+                    "high": share.high,
+                    "count": None if n is None else share.value * n,
+                    "noisy": possible.noisy,
+                }
                 row |= dict(zip(_UNBIASED, (raw.value, raw.stderr, raw.low, raw.high), strict=True))
                 row |= {MOVED: possible.moved_from}
                 rows.append(row | self._name_people(name, of_mean=True) | self._context(name))
@@ -570,7 +574,7 @@ class FoundRows:
             row | {AMONG: part.people} | self._context(name)
             for name, part in self.findings.answered.items()
             for row in _list_shares(
-                name, part.labels, part.shares, part.unbiased, self.findings.estimates[name].n * part.part
+                name, part.labels, part.shares, part.unbiased, self._count(name, part.part)
             )
         ]
 
@@ -582,9 +586,12 @@ class FoundRows:
         unbiased: tuple[Floats, ...],
         more: Mapping[str, Sequence[Any]],
     ) -> list[dict[str, Any]]:
-        n = float(self.findings.estimates[name].n)
+        part = 1.0
         if self.findings.estimates.is_drawn(name):
-            n *= min(max(share_answered(self.findings.estimates, name, self.findings.level).value, 0.0), 1.0)
+            part = min(
+                max(share_answered(self.findings.estimates, name, self.findings.level).value, 0.0), 1.0
+            )
+        n = self._count(name, part)
         columns = dict(more) | {
             of: self._sums(name, frequencies, shares.share.size) for of, frequencies in self._others(name)
         }
@@ -593,6 +600,11 @@ class FoundRows:
             row | {of: column[v] for of, column in columns.items()} | about
             for v, row in enumerate(_list_shares(name, labels, shares, unbiased, n))
         ]
+
+    def _count(self, name: str, part: float = 1.0) -> float | None:
+        """How many people reported this attribute, or were a part of them; None of a population."""
+        estimates = self.findings.estimates
+        return None if estimates.weighting is not None else float(estimates[name].n) * part
 
     def _others(self, name: str) -> list[tuple[str, Floats]]:
         """Other shares of single values that were asked for, by name."""
@@ -625,13 +637,13 @@ class FoundRows:
 
 
 def _list_shares(
-    name: str, labels: Sequence[object], shares: Shares, unbiased: Sequence[Floats], n: float
+    name: str, labels: Sequence[object], shares: Shares, unbiased: Sequence[Floats], n: float | None
 ) -> Iterator[dict[str, Any]]:
-    """A row for each share of n people: what is shown, and what is unbiased."""
+    """A row for each share of n people, or of a population: what is shown, and what is unbiased."""
     noisy = find_noisy(shares).tolist()
     columns = (column.tolist() for column in (shares.share, shares.low, shares.high, *unbiased))
     for label, is_noisy, share, low, high, *raw in zip(labels, noisy, *columns, strict=True):
-        cells = (share, low, high, share * n, is_noisy, shares.method)
+        cells = (share, low, high, None if n is None else share * n, is_noisy, shares.method)
         row = {"attribute": name, "value": label, **dict(zip(_SHARE, cells, strict=True))}
         yield row | dict(zip(_UNBIASED, raw, strict=True)) | {MOVED: find_moved(share, raw[0], raw[1])}
 

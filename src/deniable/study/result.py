@@ -202,8 +202,9 @@ class Result(Printed, Mapping[str, Any]):
         `among` those who answered, where "not applicable" or "no answer" is one of the values. For long
         ranges and large grids there are groups; `bins` adds every value, as in the files of `deniable
         estimate`. `share` is a possible share, `low` and `high` are the ends of its interval at `level`, and
-        `count` is how many of the `n` people who reported the attribute have the value. `unbiased` is the
-        unbiased estimate, with `stderr` and its own interval. All rows are of one plan,
+        `count` is how many of the `n` people who reported the attribute have the value; a weighted result has
+        none, and says in `effective` how many people of a simple sample its reports are about as good as.
+        `unbiased` is the unbiased estimate, with `stderr` and its own interval. All rows are of one plan,
         `plan_id`, which is no column.
         """
         rows = self.find(level).rows.table(bins)
