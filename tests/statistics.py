@@ -141,8 +141,12 @@ CHANGED_STUDIES, CHANGED_PEOPLE, CHANGED_HELD = 60, 2000, 0.85
 """Studies of two rounds, and how many of the intervals of a change hold at least: of 60 that hold at 95 %,
 fewer would do so for one choice of the seeds in 1,000.
 """
-WEIGHTED_STUDIES, WEIGHTED_HELD = 4000, (0.92, 0.97)
-"""Studies for each setting of weighted groups, and how many intervals hold at least and at most.
+WEIGHTED_STUDIES, WEIGHTED_HELD = 10_000, (0.92, 0.97)
+"""Studies for each setting of weighted groups, and how many intervals hold at least and at most. In 30,000
+studies of each of 40 settings, 92.5 to 96 % hold, and all but two of them at 93.5 % or more: the worst is
+outside for one choice of the seeds in 50. Of many small groups 96.4 % hold or more, and plain normal
+intervals of one of these settings hold 90.9 %, which is found out but for 1 in 10,000. With only 10 reports
+in a group, one of 40 settings held 91.8 %.
 """
 INVENTED_STUDIES, INVENTED_BY_NIGHT, INVENTED_PEOPLE = 120, 300, 2000
 """Studies in which no code is common, by day and by night, and their people. One in twenty may show a code

@@ -182,12 +182,14 @@ SETTINGS = make_settings(2, 8, 20, 40)
 MANY = make_settings(9, 30, 1, 12)
 
 
-@by_night("setting", SETTINGS, *SETTINGS[4:], ids=lambda setting: f"{len(setting.people)}-{setting.seed}")
+@by_night("setting", SETTINGS, *SETTINGS[2:], ids=lambda setting: f"{len(setting.people)}-{setting.seed}")
 def test_intervals_of_up_to_eight_groups_hold(setting: Setting) -> None:
     assert WEIGHTED_HELD[0] <= cover(setting) <= WEIGHTED_HELD[1]
 
 
 @by_night("setting", MANY, *MANY[2:], ids=lambda setting: f"{len(setting.people)}-{setting.seed}")
 def test_intervals_of_many_small_groups_hold(setting: Setting) -> None:
-    """They are the farther of two ends, so that they may hold too often."""
+    """They are the farther of two ends, and may hold too often. Normal ones alone hold too rarely."""
     assert cover(setting) >= WEIGHTED_HELD[0]
+    if setting is MANY[1]:
+        assert cover(setting, "normal") < WEIGHTED_HELD[0]
