@@ -112,6 +112,9 @@ def test_joined_groups_have_one_size() -> None:
     joined = RESULT.weighted({"region": {"north + south": 1}, "arm": {"A": 1, "B": 3}})
     arms = RESULT.weighted({"arm": {"A": 1, "B": 3}})
     assert joined["media: tv"].frequencies == pytest.approx(arms["media: tv"].frequencies)
+    table = joined.cross("smokes", by="region")
+    assert table.base("north").value == pytest.approx(RESULT.cross("smokes", by="region").base("north").value)
+    assert table.cautions[0] == "region = north + south has one size, which is divided as people reported"
 
 
 def test_what_is_shown_says_that_it_is_weighted() -> None:

@@ -470,7 +470,7 @@ def list_weighted_rows(estimates: Estimates, question: str, group: str) -> list[
             raise InvalidParameter(f"{attribute.name!r}: {estimates.unreported[attribute.name].why}")
         read = partial(document.mechanism.mechanisms[j].estimated, law=law)
         tallies = [part[attribute.name] for part in weighting.groups]
-        rows, notes = list[Estimate | None](), list[str]()
+        rows, notes = list[Estimate | None](), weights.explain_division(group)
         for code, label in enumerate(domain.labels):
             inside = [
                 tally if answer == code else tally - tally

@@ -155,6 +155,19 @@ class Weights:
         kept = [i for i, margin in enumerate(self.margins) if margin.question != question]
         return Weights(tuple(self.margins[i] for i in kept), self.shape, tuple(self.axes[i] for i in kept))
 
+    def explain_division(self, question: str) -> list[str]:
+        """How answers to a known question that have one size together share it."""
+        together = [
+            label
+            for margin in self.margins
+            if margin.question == question
+            for label, answers in zip(margin.labels, np.bincount(margin.codes).tolist(), strict=True)
+            if answers > 1
+        ]
+        return [
+            f"{question} = {label} has one size, which is divided as people reported" for label in together
+        ]
+
     def size_answers(self, question: str, counts: Floats) -> Floats:
         """The sizes of the answers to a known question: those of the population, or as they were counted.
 
@@ -246,7 +259,7 @@ class Weighed:
         """What is to be said of weights that cost much, and of groups of few."""
         warnings = []
         few = [
-            f"{format_count(int(count), 'report')} of {name}"
+            f"{format_count(int(count), 'report')}{' of ' if name else ''}{name}"
             for name, count in zip(self.names, self.weighing.counts.tolist(), strict=True)
             if count < FEWEST
         ]
