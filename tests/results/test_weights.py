@@ -106,6 +106,9 @@ def test_rows_of_a_known_question_are_made_comparable() -> None:
     assert WEIGHTED.cross("region", by="smokes").total("south").value == pytest.approx(0.6)
     assert "weighted to the population by region (north 40 %, south 60 %)" in str(after)
     assert after.about()["weighted"] == after.weighted
+    frame = after.frame(backend="pyarrow").to_pylist()
+    assert [row["effective"] for row in frame] == [number for number in after.effective for _ in range(2)]
+    assert after.effective[0] < regions[0].n / 2 * 0.6, "in arm A most are of the north"
 
 
 def test_joined_groups_have_one_size() -> None:

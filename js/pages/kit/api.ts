@@ -96,6 +96,8 @@ export interface Cross {
   readonly weighted: string;
   /** How good weighted reports are, and what to beware of. */
   readonly cautions: readonly string[];
+  /** How many people of a simple sample those about each row are about as good as. */
+  readonly effective: readonly number[];
   readonly test: CrossTest;
 }
 

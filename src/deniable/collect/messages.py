@@ -539,6 +539,9 @@ class Cross(Message, frozen=True):
     note: Annotated[str, explain("What to know about the shares that are shown; empty where nothing is.")]
     weighted: Annotated[str, explain("The population that it is of; empty where no weights were given.")]
     cautions: Annotated[list[str], explain("How good weighted reports are, and what to beware of.")]
+    effective: Annotated[
+        list[float], explain("How many people of a simple sample those about each row are about as good as.")
+    ]
     test: CrossTest
 
 

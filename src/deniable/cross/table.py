@@ -64,7 +64,7 @@ VALIDITY: Mapping[str | None, str] = {
 """For whom intervals hold, by who answered."""
 _ROUNDED = 1e-10  # of the largest variance: less is rounding
 _MOST_SIDE_BY_SIDE = 5  # columns of a plot
-_COMMON = ("n", "level")  # of all cells
+_COMMON = ("n", "level", "effective")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 _NOBODY = 1e-3  # people of a most likely cell, which a search leaves of none
@@ -195,6 +195,8 @@ class CrossTable(Printed):
     """How known groups were weighted, in words; empty where they were not."""
     cautions: tuple[str, ...] = ()
     """How good the weighted reports are, and what to beware of."""
+    effective: tuple[float, ...] = ()
+    """How many people of a simple sample the weighted reports about each row are about as good as."""
 
     @staticmethod
     def of_estimate(
@@ -565,6 +567,7 @@ class CrossTable(Printed):
                         "n": self.n,
                         "level": self.level,
                     }
+                    | ({"effective": self.effective[a]} if self.effective else {})
                 )
         return records
 
@@ -587,6 +590,7 @@ class CrossTable(Printed):
             "note": self._explain_shown(),
             "weighted": self.weighted,
             "cautions": list(self.cautions),
+            "effective": list(self.effective),
             "test": self.test().about(),
         }
 

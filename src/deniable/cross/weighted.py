@@ -120,6 +120,12 @@ class WeightedRows:
         return rows
 
     @property
+    def effective(self) -> Floats:
+        """How many people of a simple sample the reports about each row are about as good as."""
+        rows = [None if row is None else read_strata(row).weighing.effective for row in self.estimates]
+        return np.array([0.0 if people is None else people for people in rows])
+
+    @property
     def n(self) -> int:
         """How many reports all rows have."""
         return sum(row.n for _, row in self._rows)

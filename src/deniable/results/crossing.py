@@ -90,25 +90,31 @@ def cross_estimates(
         search = partial(_project_groups, table.cells, by in known)
     elif estimates.tallies is not None:
         search = partial(show_likely_table, document, estimates.tallies, of, by)
-    repeats, weights = _find_repeats(estimates, of, by), estimates.weighting
-    table = replace(table, plan_id=estimates.plan_id, repeats=repeats, search=search)
-    if weights is None:
-        return table
-    cautions = _list_cautions(estimates, sources, of, by)
-    return replace(table, weighted=str(weights.weights), cautions=tuple(cautions))
+    table = replace(table, plan_id=estimates.plan_id, repeats=_find_repeats(estimates, of, by), search=search)
+    return table if estimates.weighting is None else _note_weights(table, estimates, sources)
 
 
-def _list_cautions(estimates: Estimates, rows: Sequence[Source], of: str, by: str) -> list[str]:
-    """How good the weighted reports of a table are, or of its rows, and what to beware of."""
+def _note_weights(table: CrossTable, estimates: Estimates, rows: Sequence[Source]) -> CrossTable:
+    """Say of a table how groups were weighted, how good its rows are, and what to beware of."""
     assert estimates.document is not None
     assert estimates.weighting is not None
-    for source in rows:
-        if isinstance(source.spread, WeightedRows):
-            return list(source.spread.notes)
-    attributes = estimates.document.attributes
-    names = [attribute.name for attribute in attributes if {of, by} <= set(attribute.questions)]
-    weighed = [part for name, part in estimates.weighting.attributes.items() if name in names]
-    return [text for part in weighed for text in (str(part), *part.warnings)]
+    weighted, pair = str(estimates.weighting.weights), {table.of.name, table.by.name}
+    if rows:
+        source = max(rows, key=lambda source: source.n)
+        assert isinstance(source.spread, WeightedRows)
+        effective = source.spread.effective
+        if source.names[0] == table.by.name:
+            effective = find_margins(estimates.document, table.of.name, table.by.name)[0].sums @ effective
+        else:
+            effective = np.full(table.by.size, effective.sum())
+        cautions = source.spread.notes
+    else:
+        attributes = estimates.document.attributes
+        names = [attribute.name for attribute in attributes if pair <= set(attribute.questions)]
+        weighed = [part for name, part in estimates.weighting.attributes.items() if name in names]
+        effective = np.full(table.by.size, sum(part.effective for part in weighed))
+        cautions = tuple(text for part in weighed for text in (str(part), *part.warnings))
+    return replace(table, weighted=weighted, cautions=cautions, effective=tuple(effective.tolist()))
 
 
 def _project_groups(cells: Floats, by_row: bool) -> LikelyTable:
