@@ -14,10 +14,10 @@ import pytest
 import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.reports import Tallies
-from deniable.reports.drawn import draw_tally
 from deniable.results.findings import Findings, FindingsRequest
 from deniable.results.weights import read_weights
 from deniable.study import Plan, Result
+from deniable_papers.simulate.drawn import draw_tally
 from tests.statistics import CROSSED_SIZE, TESTED_STUDIES
 
 REGIONS = {"region": {"north": 0.4, "south": 0.6}}

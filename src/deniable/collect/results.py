@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -127,8 +126,8 @@ def weigh(result: Result, weights: str) -> Result:
     if not weights:
         return result
     try:
-        sizes = json.loads(weights)
-    except json.JSONDecodeError:
+        sizes = msgspec.json.decode(weights, type=dict[str, dict[str, float]])
+    except msgspec.DecodeError:
         raise InvalidParameter('weights are JSON, such as {"region": {"north": 0.4, "south": 0.6}}') from None
     return result.weighted(sizes)
 
