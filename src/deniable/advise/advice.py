@@ -38,6 +38,7 @@ from deniable.plan.document import checked_people
 
 _GENTLEST = 2
 _MOST_TRIED = 8  # candidates that the planner may refuse before a kind of proposal is given up
+_CERTAIN = 1.05  # how far what the planner finds may be from what it found for candidates of the same kind
 _MOST_PEOPLE = 10**15
 _INDENT = "     "
 
@@ -479,7 +480,7 @@ RULES: tuple[Rule, ...] = (
 def _choose_proposals(search: Search) -> list[Proposal[Any]]:
     """The gentlest proposal of every rule that the planner confirms."""
     candidates = search.list_candidates()
-    tried: dict[tuple[Change, ...], Proposal[Any] | None] = {}
+    planner = _Planner(search)
     chosen: list[Candidate] = []
     proposals: list[Proposal[Any]] = []
     for place, rule in enumerate(RULES):
@@ -487,12 +488,9 @@ def _choose_proposals(search: Search) -> list[Proposal[Any]]:
             continue
         refused = 0
         for candidate in filter(rule, candidates):
-            if any(candidate.contains(other) for other in chosen):
+            if planner.is_hopeless(candidate) or any(candidate.contains(other) for other in chosen):
                 continue
-            if candidate.changes not in tried:
-                tried[candidate.changes] = _confirm(search, candidate)
-                search.report()
-            proposal = tried[candidate.changes]
+            proposal = planner.confirm(candidate)
             if proposal is not None:
                 chosen.append(Candidate(proposal.changes, proposal.score))
                 proposals.append(proposal)
@@ -503,11 +501,34 @@ def _choose_proposals(search: Search) -> list[Proposal[Any]]:
     return sorted(proposals, key=lambda proposal: proposal.score)
 
 
-def _confirm(search: Search, candidate: Candidate) -> Proposal[Any] | None:
-    """The proposal of a set of changes, if the planner finds that it is enough."""
-    try:
-        proposal = make_proposal(search.study, candidate, search.people, search.wants)
-    except DeniableError:
-        return None
-    names_people = candidate.has("known") and warn_groups(proposal.forecast.plan.document) is not None
-    return proposal if proposal.is_enough and not names_people else None
+@final
+class _Planner:
+    """Confirms candidates, and learns how far their needs are from what the planner finds."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._tried: dict[tuple[Change, ...], Proposal[Any] | None] = {}
+        self._ratios: dict[tuple[float, bool], float] = {}
+
+    def is_hopeless(self, candidate: Candidate) -> bool:
+        """Whether the planner found too much for candidates of this kind that need no more."""
+        expected = candidate.people * self._ratios.get(candidate.way, 0.0)
+        return not candidate.has("people") and expected > _CERTAIN * self._search.people
+
+    def confirm(self, candidate: Candidate) -> Proposal[Any] | None:
+        """The proposal of a set of changes, if the planner finds that it is enough."""
+        if candidate.changes not in self._tried:
+            self._tried[candidate.changes] = self._plan(candidate)
+            self._search.report()
+        return self._tried[candidate.changes]
+
+    def _plan(self, candidate: Candidate) -> Proposal[Any] | None:
+        search = self._search
+        try:
+            proposal = make_proposal(search.study, candidate, search.people, search.wants)
+        except DeniableError:
+            return None
+        if 0 < candidate.people < math.inf:
+            self._ratios[candidate.way] = proposal.forecast.people / candidate.people
+        is_named = candidate.has("known") and warn_groups(proposal.forecast.plan.document) is not None
+        return proposal if proposal.is_enough and not is_named else None

@@ -235,7 +235,7 @@ def _list_keys(questions: Sequence[str]) -> tuple[str, ...]:
 def weigh(needs: Sequence[Need], tables: Sequence[Sequence[str]]) -> dict[str, float]:
     """The importance of questions and of tables in proportion to what each draw of them needs."""
     called = {frozenset(pair): name_product(pair) for table in tables for pair in combinations(table, 2)}
-    shares = {}
+    shares: dict[str, float] = {}
     for need in needs:
         if need.is_apart or not need.people or math.isinf(need.people):
             continue

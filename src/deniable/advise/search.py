@@ -74,6 +74,14 @@ class Candidate:
 
     changes: tuple[Change, ...]
     score: float
+    people: float = 0.0
+    """About how many people it takes, by its needs."""
+
+    @property
+    def way(self) -> tuple[float, bool]:
+        """By what the planner's choice depends most on: epsilon, and whether importance follows needs."""
+        epsilon = self.find("epsilon")
+        return 0.0 if epsilon is None else epsilon.to, self.has("importance")
 
     def find(self, kind: str) -> Change | None:
         """The change of this kind, if there is one."""
@@ -178,7 +186,8 @@ class Search:
         names = part.names if len(part.names) == 1 else need.keys
         importance = self.study.importance
         usual = [importance.get(name, 1.0) for key in names for name in (key, *key.split(" x "))]
-        return max((importance[name] for name in names if name in importance), default=max(usual))
+        stated = [importance[name] for name in names if name in importance]
+        return float(max(stated or usual))
 
     def _interpolate(self, values: Sequence[float]) -> Floats:
         """Between the knots, by a parabola of logarithms."""
@@ -187,7 +196,7 @@ class Search:
         if not np.isfinite(logs).all():
             return np.full(len(self.epsilons), math.inf)
         curve = np.polynomial.Polynomial.fit(np.log(knots), logs, len(knots) - 1) if len(knots) > 1 else None
-        return np.exp(logs[:1] if curve is None else curve(np.log(self.epsilons)))
+        return np.asarray(np.exp(logs[:1] if curve is None else curve(np.log(self.epsilons))))
 
     @cached_property
     def options(self) -> list[list[Option]]:
@@ -222,8 +231,8 @@ class Search:
         self, places: tuple[int, ...], chosen: Sequence[tuple[tuple[Change, ...], Load]], sizes: Sequence[int]
     ) -> Option:
         """Each change to as many of the parts that are alike, from the last one on."""
-        rest, changes, loads = list(places), [], []
-        changed = []
+        rest, changed = list(places), list[int]()
+        changes, loads = list[Change](), list[Load]()
         for (forms, load), size in zip(chosen, sizes, strict=True):
             taken, rest = rest[len(rest) - size :], rest[: len(rest) - size]
             changed += taken
@@ -238,7 +247,7 @@ class Search:
         """The changes of a part with what they leave, if they are possible."""
         part = self.parts[place]
         by_question = [list(list_forms(self.study, name, self._may_know)) for name in part.names]
-        sets = [(form,) for forms in by_question for form in forms]
+        sets: list[tuple[Change, ...]] = [(form,) for forms in by_question for form in forms]
         if len(part.names) == _MOST_JOINED:
             sets += list(product(*by_question))
         for forms in sets:
@@ -312,7 +321,7 @@ class Search:
         """The set as it is, with the epsilons that may be enough, and with more people."""
         score = math.fsum(change.score for change in changes)
         if changes and total[0] <= SLACK * self.people:
-            yield Candidate(changes, score)
+            yield Candidate(changes, score, total[0])
         if len(changes) == MOST_CHANGES:
             return
         epsilon = find_epsilon(self.study)
@@ -322,13 +331,13 @@ class Search:
                 change = Change(
                     "epsilon", SCORES["epsilon"] * (raised - self.epsilons[0]), (), raised, epsilon or 0
                 )
-                yield Candidate((*changes, change), score + change.score)
+                yield Candidate((*changes, change), score + change.score, total[place])
                 if total[place] * SLACK <= self.people:
                     break
         if total[0] * SLACK > self.people and math.isfinite(total[0]):
             people = max(math.ceil(total[0]), self.people + 1)
             change = ask_more(self.people, people)
-            yield Candidate((*changes, change), score + change.score)
+            yield Candidate((*changes, change), score + change.score, total[0])
 
 
 def ask_more(before: int, people: int) -> Change:
