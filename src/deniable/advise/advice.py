@@ -354,7 +354,7 @@ def _add_change(changes: list[Change], change: Change) -> None:
     """Add a change to others; where they are of the same, the one that goes further stays."""
     for place, other in enumerate(changes):
         if other.kind == change.kind and other.kind in ("epsilon", "people", "importance"):
-            changes[place] = max(other, change, key=lambda each: each.to)
+            changes[place] = max(other, change, key=lambda stated: stated.to)
             return
         shared = set(other.questions) & set(change.questions)
         if not shared:

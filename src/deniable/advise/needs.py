@@ -161,13 +161,14 @@ def list_read(plan: Planned, wants: Wants) -> list[Read]:
     read = []
     for precision in plan.precisions():
         j = places[precision.attribute]
-        attribute, pair = document.attributes[j], None
+        attribute, pair, name = document.attributes[j], None, precision.attribute
         if precision.what == _ROW:
-            pair = frozenset(attribute.columns)
+            by, of = attribute.columns
+            pair, name = frozenset((by, of)), f"{of}{_PARTED}{by}"
             pairs.pop(pair, None)
         if precision.what != "cell":
             read.append(
-                Read(j, precision.attribute, precision, wants.find_margin(precision, attribute, pair))
+                Read(j, name, precision, wants.find_margin(precision, attribute, pair))
             )
     names = {name for attribute in document.attributes for name in attribute.columns} | set(
         document.known_names
@@ -279,10 +280,10 @@ def _make_part(study: S, names: tuple[str, ...], wants: Wants) -> Part:
     known = [name for name in study.known if any(name in pair and pair & set(names) for pair in wants.pairs)]
     alone = keep_questions(study, [*names, *known])
     alone = replace(alone, title="", survey=None, maps={}, importance={})
-    own_wants = wants.among([*names, *known])
+    wants = wants.among([*names, *known])
     if len(names) > 1 or known:
-        return Part(names, alone, own_wants)
-    return Part(names, *_rename(alone, names[0], own_wants))
+        return Part(names, alone, wants)
+    return Part(names, *_rename(alone, names[0], wants))
 
 
 def _rename(study: S, name: str, wants: Wants) -> tuple[S, Wants]:

@@ -266,12 +266,12 @@ class Search:
         try:
             for form in forms:
                 is_alone = len(part.names) == 1
-                own = (
+                form = (
                     replace(form, questions=("question",))
                     if is_alone and "question" in study.attributes
                     else form
                 )
-                study = apply_change(study, own)
+                study = apply_change(study, form)
             return self._load(part, study)
         except DeniableError:
             return None
