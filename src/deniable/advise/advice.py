@@ -24,6 +24,7 @@ from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.explain.device_limit import DEFAULT_CAP
 from deniable.explain.table_precision import warn_groups
 from deniable.formatting import (
+    MOST_PEOPLE,
     Printed,
     fill_paragraph,
     format_count,
@@ -531,4 +532,5 @@ class _Planner:
         if 0 < candidate.people < math.inf:
             self._ratios[candidate.way] = proposal.forecast.people / candidate.people
         is_named = candidate.has("known") and warn_groups(proposal.forecast.plan.document) is not None
-        return proposal if proposal.is_enough and not is_named else None
+        is_possible = proposal.people <= max(MOST_PEOPLE, search.people)
+        return proposal if proposal.is_enough and is_possible and not is_named else None

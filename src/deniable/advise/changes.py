@@ -16,7 +16,7 @@ from deniable.domain import Categories, Domain, Range
 from deniable.domain.categories import Several
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
-from deniable.formatting import format_count, format_members
+from deniable.formatting import format_count
 from deniable.plan.document import PlanDocument
 from deniable.plan.texts import LONGEST, Texts
 
@@ -128,7 +128,7 @@ class Change:
 
     def describe(self) -> str:
         """What to do, in words."""
-        names = format_members("", map(repr, self.questions)).lstrip("s ") if self.questions else ""
+        names = _join_names(self.questions)
         are_many = len(self.questions) > 1
         match self.kind:
             case "importance":
@@ -150,7 +150,7 @@ class Change:
 
     def give_up(self) -> str:
         """What is given up for it, in words; empty where that is nothing but precision."""
-        names = format_members("", map(repr, self.questions)).lstrip("s ") if self.questions else ""
+        names = _join_names(self.questions)
         match self.kind:
             case "mean":
                 return f"the shares of {names}"
@@ -168,6 +168,11 @@ class Change:
                 return ""
 
 
+def _join_names(names: Sequence[str]) -> str:
+    *first, last = map(repr, names or ("",))
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def keep_questions(study: S, names: Collection[str]) -> S:
     """The study with these questions only."""
     left = [name for name in study.attributes if name not in names]
@@ -182,10 +187,18 @@ def keep_questions(study: S, names: Collection[str]) -> S:
 
     tables = [[name for name in table if name in names] for table in study.together]
     together = tuple(tuple(table) for table in tables if len(table) > 1)
+    missing = keep(study.missing) if isinstance(study.missing, Mapping) else study.missing
+    shares_epsilon = any(
+        getattr(study.attributes[name], "privacy", "") != "metric"
+        or (missing[name] if isinstance(missing, Mapping) else missing) in ("value", True)
+        for name in names
+        if name not in study.known
+    )
     return replace(
         study,
         attributes=keep(study.attributes),
-        missing=keep(study.missing) if isinstance(study.missing, Mapping) else study.missing,
+        epsilon=study.epsilon if shares_epsilon else None,
+        missing=missing,
         protocol=keep(study.protocol) if isinstance(study.protocol, Mapping) else study.protocol,
         importance=keep(study.importance),
         survey=None if study.survey is None else study.survey.without(left),

@@ -28,6 +28,8 @@ _PARTED = " by "  # of the name of a table
 _MOST_POINTS = 100.0
 _FEW_BINS = 20  # of a range whose groups do not depend on where it begins
 _ROW = "row share"
+COMMON = "question"
+"""What a question is called whose needs are those of all that are like it."""
 
 Pair = frozenset[str]
 WANTED: tuple[Use, ...] = ("useful", "clear", "rough")
@@ -167,9 +169,7 @@ def list_read(plan: Planned, wants: Wants) -> list[Read]:
             pair, name = frozenset((by, of)), f"{of}{_PARTED}{by}"
             pairs.pop(pair, None)
         if precision.what != "cell":
-            read.append(
-                Read(j, name, precision, wants.find_margin(precision, attribute, pair))
-            )
+            read.append(Read(j, name, precision, wants.find_margin(precision, attribute, pair)))
     names = {name for attribute in document.attributes for name in attribute.columns} | set(
         document.known_names
     )
@@ -288,7 +288,7 @@ def _make_part(study: S, names: tuple[str, ...], wants: Wants) -> Part:
 
 def _rename(study: S, name: str, wants: Wants) -> tuple[S, Wants]:
     """The study of a question under a common name and labels, so that like questions are planned once."""
-    question, common = study.attributes[name], "question"
+    question = study.attributes[name]
     if isinstance(question, Categories):
         question = Categories(map(str, range(question.k)))
     elif isinstance(question, Number):
@@ -297,11 +297,11 @@ def _rename(study: S, name: str, wants: Wants) -> tuple[S, Wants]:
         question = Range(0, question.k, 1, question.open_low, question.open_high)
 
     def rename(stated: Any) -> Any:
-        return {common: stated[name]} if isinstance(stated, Mapping) and name in stated else stated
+        return {COMMON: stated[name]} if isinstance(stated, Mapping) and name in stated else stated
 
     fields = {key: rename(getattr(study, key)) for key in ("missing", "protocol", "answered")}
-    renamed = replace(study, attributes={common: question}, **fields)
-    return renamed, replace(wants, questions=tuple((common, limit) for _, limit in wants.questions))
+    renamed = replace(study, attributes={COMMON: question}, **fields)
+    return renamed, replace(wants, questions=tuple((COMMON, limit) for _, limit in wants.questions))
 
 
 def _is_common(question: Range) -> bool:

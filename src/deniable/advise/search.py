@@ -26,7 +26,7 @@ from deniable.advise.changes import (
     list_forms,
     raise_epsilon,
 )
-from deniable.advise.needs import Need, Part, Wants, count_people, list_parts, measure
+from deniable.advise.needs import COMMON, Need, Part, Wants, count_people, list_parts, measure
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.frames import Show
@@ -265,13 +265,8 @@ class Search:
         study = part.study
         try:
             for form in forms:
-                is_alone = len(part.names) == 1
-                form = (
-                    replace(form, questions=("question",))
-                    if is_alone and "question" in study.attributes
-                    else form
-                )
-                study = apply_change(study, form)
+                names = form.questions if form.questions[0] in part.study.attributes else (COMMON,)
+                study = apply_change(study, replace(form, questions=names))
             return self._load(part, study)
         except DeniableError:
             return None
