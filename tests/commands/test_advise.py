@@ -97,7 +97,7 @@ def test_questions_for_other_people_get_a_file(
     [
         (["--apply", "1"], "--apply and -o go together"),
         (["-o", "better.toml"], "--apply and -o go together"),
-        (["--apply", "first", "-o", "better.toml"], "--apply has the numbers of proposals, such as 1,3; got 'first'"),
+        (["--apply", "first", "-o", "better.toml"], "such as 1,3; got 'first'"),
         (["--apply", "99", "-o", "better.toml"], "proposals are numbered"),
         (["--apply", "1", "-o", "better.json"], "a study is written to a file ending in .toml"),
         (["--apply", "1", "-o", "study.toml"], "study.toml exists already"),

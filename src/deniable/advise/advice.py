@@ -17,7 +17,7 @@ from deniable.advise.changes import (
     raise_epsilon,
 )
 from deniable.advise.needs import Read, Wants, find_pair, list_pairs, list_parts, list_read, measure, weigh
-from deniable.advise.search import Candidate, Search, ask_more
+from deniable.advise.search import SLACK, Candidate, Search, ask_more
 from deniable.choose.precision import Precision
 from deniable.choose.task import LARGE
 from deniable.errors import DeniableError, InvalidParameter, not_among
@@ -489,7 +489,7 @@ def _choose_proposals(search: Search) -> list[Proposal[Any]]:
             continue
         refused = 0
         for candidate in filter(rule, candidates):
-            if planner.is_hopeless(candidate) or any(candidate.contains(other) for other in chosen):
+            if any(candidate.contains(other) for other in chosen) or planner.is_hopeless(candidate):
                 continue
             proposal = planner.confirm(candidate)
             if proposal is not None:
@@ -512,9 +512,11 @@ class _Planner:
         self._ratios: dict[tuple[float, bool], float] = {}
 
     def is_hopeless(self, candidate: Candidate) -> bool:
-        """Whether the planner found too much for candidates of this kind that need no more."""
-        expected = candidate.people * self._ratios.get(candidate.way, 0.0)
-        return not candidate.has("people") and expected > _CERTAIN * self._search.people
+        """Whether its needs are too large, or the planner found too much for others of its kind."""
+        if candidate.has("people"):
+            return False
+        needs, ratio = self._search.recount(candidate), self._ratios.get(candidate.way, 0.0)
+        return needs > SLACK * self._search.people or needs * ratio > _CERTAIN * self._search.people
 
     def confirm(self, candidate: Candidate) -> Proposal[Any] | None:
         """The proposal of a set of changes, if the planner finds that it is enough."""
@@ -529,8 +531,9 @@ class _Planner:
             proposal = make_proposal(search.study, candidate, search.people, search.wants)
         except DeniableError:
             return None
-        if 0 < candidate.people < math.inf:
-            self._ratios[candidate.way] = proposal.forecast.people / candidate.people
+        needs = search.recount(candidate)
+        if 0 < needs < math.inf:
+            self._ratios[candidate.way] = proposal.forecast.people / needs
         is_named = candidate.has("known") and warn_groups(proposal.forecast.plan.document) is not None
         is_possible = proposal.people <= max(MOST_PEOPLE, search.people)
         return proposal if proposal.is_enough and is_possible and not is_named else None

@@ -1,15 +1,16 @@
 """Counts all sets of at most three changes, and orders those by their score that are about enough.
 
 The needs of every part of a study, and of every form of it, are planned at three epsilons and interpolated
-between them. A set is a candidate where the needs that it leaves are at most 1.15 times the people: the
-planner finds up to 13 percent less.
+between them, which is off by up to a third. A set is a candidate where the needs that it leaves are about
+enough. When its turn comes its needs are planned at its own epsilon. They may be 1.15 times the people, since
+the planner finds up to 13 percent less.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any, Final, NamedTuple, final
@@ -34,6 +35,7 @@ from deniable.frames import Show
 MOST_CHANGES = 3
 SLACK: Final = 1.15
 """How far needs may be above the planner's."""
+_ROUGHLY = 1.35  # how far interpolated needs may be from those at their own epsilon
 _KNOTS = 3  # epsilons at which needs are planned before any set is chosen
 _MOST_JOINED = 2  # questions of a part whose changes are combined
 _LEAST_PEOPLE = 1e-9
@@ -50,6 +52,9 @@ class Load(NamedTuple):
     """How often it is drawn, with that importance."""
     apart: Floats
     """The largest need of what everybody reports."""
+    part: Part | None = None
+    study: Any = None
+    """What is asked of the part; nothing where it is gone."""
 
 
 @final
@@ -76,6 +81,9 @@ class Candidate:
     score: float
     people: float = 0.0
     """About how many people it takes, by its needs."""
+    place: int = 0
+    """Which epsilon it has."""
+    loads: tuple[Load, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def way(self) -> tuple[float, bool]:
@@ -120,10 +128,12 @@ class Search:
         self._needed = needed  # by the planner, of the study as it is
         self.show: Show | None = None
         self._done = 0
+        self._planned: dict[tuple[int, int], Load] = {}
         self.parts = list_parts(study, wants)
         self.epsilons = list_epsilons(study)
-        last = len(self.epsilons) - 1
-        self._knots = sorted({round(last * knot / (_KNOTS - 1)) for knot in range(_KNOTS)})
+        self._scale = np.log(np.sinh(np.array(self.epsilons) / 2))  # needs fall nearly evenly along it
+        even = np.linspace(self._scale[0], self._scale[-1], _KNOTS)
+        self._knots = sorted({int(np.abs(self._scale - place).argmin()) for place in even})
 
     def report(self) -> None:
         """Count one more plan."""
@@ -169,7 +179,8 @@ class Search:
         needs = [self.measure_part(study, part.wants, self.epsilons[knot]) for knot in self._knots]
         rows = [self._sum(part, at_knot) for at_knot in needs]
         total, worst, draws, apart = zip(*rows, strict=True)
-        return Load(self._interpolate(total), self._interpolate(worst), draws[0], self._interpolate(apart))
+        curves = self._interpolate(total), self._interpolate(worst), draws[0], self._interpolate(apart)
+        return Load(*curves, part, study)
 
     def _sum(self, part: Part, needs: Sequence[Need]) -> tuple[float, float, float, float]:
         """The sum of needs, the largest by importance, all draws by importance, and what stands apart."""
@@ -190,13 +201,13 @@ class Search:
         return float(max(stated or usual))
 
     def _interpolate(self, values: Sequence[float]) -> Floats:
-        """Between the knots, by a parabola of logarithms."""
-        knots = [self.epsilons[knot] for knot in self._knots]
+        """Between the knots, by a parabola of logarithms along the variance of unary reports."""
+        knots = self._scale[self._knots]
         logs = np.log(np.maximum(values, _LEAST_PEOPLE))
         if not np.isfinite(logs).all():
             return np.full(len(self.epsilons), math.inf)
-        curve = np.polynomial.Polynomial.fit(np.log(knots), logs, len(knots) - 1) if len(knots) > 1 else None
-        return np.asarray(np.exp(logs[:1] if curve is None else curve(np.log(self.epsilons))))
+        curve = np.polynomial.Polynomial.fit(knots, logs, len(knots) - 1) if len(knots) > 1 else None
+        return np.asarray(np.exp(logs[:1] if curve is None else curve(self._scale)))
 
     @cached_property
     def options(self) -> list[list[Option]]:
@@ -282,14 +293,34 @@ class Search:
             people = np.max([load.worst for load in loads], axis=0) * math.fsum(load.draws for load in loads)
         return np.asarray(np.maximum(people, apart))
 
+    def recount(self, candidate: Candidate) -> float:
+        """How many people a candidate takes, by needs that are planned at its own epsilon."""
+        loads = [
+            self._plan_load(load, load.part, candidate.place)
+            for load in candidate.loads
+            if load.part is not None
+        ]
+        count = self.count(loads, candidate.has("importance"))
+        return float(count[0] * self.factors[candidate.place])
+
+    def _plan_load(self, load: Load, part: Part, place: int) -> Load:
+        key = id(load), place
+        if key not in self._planned:
+            needs = self.measure_part(load.study, part.wants, self.epsilons[place])
+            total, worst, draws, apart = self._sum(part, needs)
+            self._planned[key] = Load(np.array([total]), np.array([worst]), draws, np.array([apart]))
+        return self._planned[key]
+
     def list_candidates(self) -> list[Candidate]:
         """All sets that may be enough, the gentlest first."""
         candidates = [
-            candidate for changes, total in self._list_sets() for candidate in self._close(changes, total)
+            replace(candidate, loads=loads)
+            for changes, loads, total in self._list_sets()
+            for candidate in self._close(changes, total)
         ]
         return sorted(candidates, key=lambda candidate: candidate.score)
 
-    def _list_sets(self) -> Iterator[tuple[tuple[Change, ...], Floats]]:
+    def _list_sets(self) -> Iterator[tuple[tuple[Change, ...], tuple[Load, ...], Floats]]:
         """All sets of changes of questions, with and without importance, and how many people they take."""
         everything = range(len(self.parts))
         draw = Change("importance", SCORES["importance"])
@@ -297,13 +328,11 @@ class Search:
         for options in self._combine():
             changed = {place for option in options for place in option.parts}
             changes = tuple(change for option in options for change in option.changes)
-            loads = [self.loads[place] for place in everything if place not in changed]
-            loads += [load for option in options for load in option.loads]
-            if not loads:
-                continue
-            yield changes, self.count(loads, False) * self.factors
+            loads = tuple(self.loads[place] for place in everything if place not in changed)
+            loads += tuple(load for option in options for load in option.loads)
+            yield changes, loads, self.count(loads, False) * self.factors
             if can_weigh and len(changes) < MOST_CHANGES:
-                yield (*changes, draw), self.count(loads, True) * self.factors
+                yield (*changes, draw), loads, self.count(loads, True) * self.factors
 
     def _combine(self) -> Iterator[tuple[Option, ...]]:
         for count in range(MOST_CHANGES + 1):
@@ -321,13 +350,13 @@ class Search:
             return
         epsilon = find_epsilon(self.study)
         for place in range(1, len(self.epsilons)):
-            if total[place] <= SLACK * self.people:
+            if total[place] <= SLACK * _ROUGHLY * self.people:
                 raised = self.epsilons[place]
                 change = Change(
                     "epsilon", SCORES["epsilon"] * (raised - self.epsilons[0]), (), raised, epsilon or 0
                 )
-                yield Candidate((*changes, change), score + change.score, total[place])
-                if total[place] * SLACK <= self.people:
+                yield Candidate((*changes, change), score + change.score, total[place], place)
+                if total[place] * SLACK * _ROUGHLY <= self.people:
                     break
         if total[0] * SLACK > self.people and math.isfinite(total[0]):
             people = max(math.ceil(total[0]), self.people + 1)
