@@ -266,7 +266,7 @@ def _count_values(question: Domain | Several) -> int:
 def list_sizes(question: Domain | Several) -> list[int]:
     """To how many values a question's values can be joined: about a half, a quarter and an eighth.
 
-    >>> list_sizes(Range(0, 100, step=10)), list_sizes(Categories("abcdefgh")), list_sizes(Number(0, 1))
+    >>> list_sizes(Range(0, 100, step=10)), list_sizes(Categories(list("abcdefgh"))), list_sizes(Number(0, 1))
     ([5], [4], [])
     """
     size = _count_values(question)
@@ -288,7 +288,7 @@ def list_sizes(question: Domain | Several) -> list[int]:
 def join_values(question: Domain | Several, parts: int) -> Domain | Several:
     """The question with neighboring values joined to so many.
 
-    >>> join_values(Range(0, 100, step=10), 5), join_values(Categories("abcdef"), 3).labels
+    >>> join_values(Range(0, 100, step=10), 5), join_values(Categories(list("abcdef")), 3).labels
     (Range(low=0, high=100, step=20, open_low=False, open_high=False, ...), ('a / b', 'c / d', 'e / f'))
     """
     if isinstance(question, Several):

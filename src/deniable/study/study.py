@@ -357,7 +357,7 @@ class Study(Printed):
         >>> study = Study({"drugs": ["yes", "no"], "town": list("abcdefgh")}, epsilon=1.0)
         >>> advice = study.advise(people=2_000)
         >>> advice[0].describe(), advice[0].people_needed
-        ("raise epsilon from 1 to 1.75", 1600)
+        ("join the 8 values of 'town' to 4", 1596)
         """
         from deniable.advise import advise_study
 
