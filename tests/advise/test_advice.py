@@ -266,7 +266,7 @@ def test_a_frame_has_a_row_for_each_proposal_and_for_the_study_as_it_is() -> Non
     frame = advice.frame("pandas")
     assert frame["change"].tolist() == ["as it is", *(proposal.describe() for proposal in advice)]
     assert frame["people needed"].tolist() == [5_560, *(proposal.people_needed for proposal in advice)]
-    assert frame.columns.tolist()[-2:] == ["drugs", "town"]
+    assert frame.columns.tolist()[-2:] == ["margin of drugs", "margin of town"]
 
 
 def test_proposals_are_combined() -> None:

@@ -76,13 +76,20 @@ class Forecast(Generic[S]):
         """How often an attacker who chooses between two answers is right, at most."""
         return self.plan.document.protection.guess
 
+    def list_readings(self) -> list[Read]:
+        """What is read of every question and table; of several options, what needs most people."""
+        worst: dict[tuple[str, str], Read] = {}
+        for read in self.read:
+            key = read.name, read.precision.what
+            if key not in worst or read.people > worst[key].people:
+                worst[key] = read
+        return list(worst.values())
+
     def list_margins(self) -> list[tuple[str, Precision]]:
         """What is known of every question and table, once each by the reading that needs most people."""
-        worst: dict[str, Read] = {}
-        for read in self.read:
-            if read.name not in worst or read.people > worst[read.name].people:
-                worst[read.name] = read
-        return [(name, read.precision) for name, read in worst.items()]
+        hardest = sorted(self.list_readings(), key=lambda read: read.people)
+        margins = {read.name: read.precision for read in hardest}
+        return [(name, margins[name]) for name in dict.fromkeys(read.name for read in self.read)]
 
 
 @final
@@ -140,7 +147,7 @@ class Proposal(Printed, Generic[S]):
 
     def give_up(self) -> str:
         """What is given up, in words."""
-        return "; ".join(filter(None, (change.give_up() for change in self.changes))) or "nothing"
+        return "; ".join(change.give_up() for change in self.changes)
 
     def judge(self) -> str:
         """What it takes, and what it gives away, in sentences."""
@@ -252,7 +259,7 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
         for proposal in (now, *self.proposals):
             row: dict[str, object] = {
                 "change": proposal.describe() or "as it is",
-                "given up": proposal.give_up() if proposal.changes else "",
+                "given up": proposal.give_up(),
                 "epsilon": proposal.epsilon,
                 "best guess of an attacker": proposal.guess,
                 "people": proposal.people,
@@ -262,7 +269,10 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
             margins = dict(proposal.forecast.list_margins())
             if proposal.apart is not None:
                 margins |= dict(proposal.apart.list_margins())
-            rows.append(row | {name: margins[name].margin if name in margins else None for name in names})
+            rows.append(
+                row
+                | {f"margin of {name}": margins[name].margin if name in margins else None for name in names}
+            )
         return rows
 
     def frame(self, backend: Backend | None = None) -> Any:
@@ -285,7 +295,7 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
                     "is_enough": read.is_enough,
                     "text": read.precision.format_margin(),
                 }
-                for read in self.now.read
+                for read in self.now.list_readings()
             ],
             "proposals": [proposal.to_dict() for proposal in self.proposals],
         }
@@ -299,10 +309,8 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
         names = list(dict.fromkeys(repr(read.name) for read in weak))
         fine = len({read.name for read in self.now.read}) - len(names)
         working = f"{fine} of {fine + len(names)} are" if fine else "Nothing is"
-        without = shorten_names(names)
-        return (
-            f"{working} {self._goal} with {people} as it is; not {without}. All of it takes {needed} people."
-        )
+        without = f"; not {shorten_names(names)}" if fine else ""
+        return f"{working} {self._goal} with {people} as it is{without}. All of it takes {needed} people."
 
     @property
     def _goal(self) -> str:
@@ -317,7 +325,7 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
                 read.precision.format_margin(),
                 format_people(_whole(read.people)),
             ]
-            for read in self.now.read
+            for read in self.now.list_readings()
         ]
         lines = [
             *fill_paragraph(self.summarize()).split("\n"),

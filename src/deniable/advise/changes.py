@@ -149,7 +149,7 @@ class Change:
                 return f"ask {format_count(int(self.to), 'person')} in place of {self.before:,.0f}"
 
     def give_up(self) -> str:
-        """What is given up for it, in words; empty where that is nothing but precision."""
+        """What is given up for it, in words."""
         names = _join_names(self.questions)
         match self.kind:
             case "mean":
@@ -162,10 +162,12 @@ class Change:
                 return f"tables of {names} with other questions"
             case "dropped":
                 return names
+            case "importance":
+                return "precision of the questions that need few people"
             case "epsilon":
                 return "privacy of every answer"
-            case _:
-                return ""
+            case "people":
+                return f"time and money for {self.to - self.before:,.0f} more people"
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -163,7 +163,8 @@ def list_read(plan: Planned, wants: Wants) -> list[Read]:
     read = []
     for precision in plan.precisions():
         j = places[precision.attribute]
-        attribute, pair, name = document.attributes[j], None, precision.attribute
+        attribute, pair = document.attributes[j], None
+        name = attribute.several or precision.attribute
         if precision.what == _ROW:
             by, of = attribute.columns
             pair, name = frozenset((by, of)), f"{of}{_PARTED}{by}"
