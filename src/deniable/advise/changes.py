@@ -32,7 +32,9 @@ SCORES: Final[Mapping[Kind, float]] = {
     "people": 3.0,  # a doubling
 }
 """How much each kind of change costs."""
-WORDINGS = ("mean", "coarser")
+REMOVALS: tuple[Kind, ...] = ("apart", "dropped")
+"""Changes by which a study loses a question, and which score by its importance."""
+WORDINGS: tuple[Kind, ...] = ("mean", "coarser")
 """Changes that many questions can share, where these are alike."""
 LIKE = 0.5
 """What each doubling of the number of like questions adds to the score of such a change."""
@@ -257,8 +259,8 @@ def list_forms(study: Asked, name: str, may_know: Collection[str]) -> Iterator[C
         yield Change("mean", SCORES["mean"], (name,))
     if name in may_know:
         yield Change("known", SCORES["known"], (name,))
-    for kind in ("apart", "dropped"):
-        yield Change(kind, SCORES[kind] * weight, (name,))  # type: ignore[arg-type, index]  # a literal each
+    for kind in REMOVALS:
+        yield Change(kind, SCORES[kind] * weight, (name,))
 
 
 def _count_values(question: Domain | Several) -> int:
