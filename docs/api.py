@@ -25,6 +25,7 @@ from deniable.formatting import Printed
 from deniable.mechanisms import protocols
 
 IMPORTED = {
+    "advise": ("Advice", "Change", "Forecast", "Proposal"),
     "client": ("AboveCap", "CopiedLedger", "NotSent", "composed_loss"),
     "cross": ("CrossTable",),
     "crowd": ("Shuffled", "shuffled"),
@@ -78,7 +79,7 @@ SECTIONS = (
     ),
     Section(
         "Studies and plans",
-        ("study", "results", "reports", "plan", "domain", "choose", "crowd", "discovery", "ranges"),
+        ("study", "advise", "results", "reports", "plan", "domain", "choose", "crowd", "discovery", "ranges"),
         "A study says what is asked, and its plan says how. See [Studies and plans](plans.md).",
         (plan.Loss, reports.Reports, reports.Tallies, study.Result, choose.Considered),
     ),

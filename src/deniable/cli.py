@@ -26,6 +26,7 @@ VERBS = {
         "init": "Write an example of a study.",
         "design": "Make a study on a local page.",
         "people": "Say how many people a study takes.",
+        "advise": "Say what would make a study useful.",
         "plan": "Make a plan of a study, and explain it.",
         "texts": "Print a consent for a survey.",
     },

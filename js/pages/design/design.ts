@@ -4,6 +4,7 @@ import { announce, find, h, skipping } from "../kit/dom.js";
 import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { sentence, several } from "../kit/phrases.js";
+import { Adviser } from "./advice.js";
 import { FOLLOWS } from "./asking.js";
 import {
   type Keys,
@@ -87,6 +88,12 @@ let surveyTimer = 0;
 let simulateTimer = 0;
 let shown: Forecast | null = null;
 let simulated = { truth: "uneven", seed: 1 };
+const adviser = new Adviser({
+  ask: (path, body, signal) => ask(path, "POST", { ...body, page: PAGE, turn }, signal),
+  body: () => ({ ...written(settings.draft, settings.budget), people: settings.draft.people }),
+  show: (draft) => replaceDraft(draft),
+  announce,
+});
 let panels: Panels;
 let problems: readonly Problem[] = []; // why the study cannot be saved as it is
 let writing: string | null = null; // the language of texts, where it is not the first one
@@ -148,19 +155,28 @@ async function start(): Promise<void> {
 
 function load(read: Read): void {
   about = { file: read.file, version: read.version, people: read.people, isNew: read.is_new };
-  const isLong = read.questions.length > 2;
-  settings.draft.study = read.study as Keys;
-  settings.draft.questions = read.questions.map(({ name, keys }) => makeQuestion(name, keys, name, !isLong));
-  settings.draft.people = read.people;
-  const { epsilon } = read.study;
-  settings.budget = typeof epsilon === "number" ? epsilon : 1;
   saved = "";
   panels = build();
+  replaceDraft(read);
+  saved = read.is_new ? "" : current();
+  sayState();
+}
+
+/** Show another study in the place of this one; questions of the same name stay open. */
+function replaceDraft({ study, questions, people }: Written & { readonly people: number }): void {
+  const { draft } = settings;
+  const before = new Map(draft.questions.map(({ name, isOpen }) => [name, isOpen]));
+  draft.study = study as Keys;
+  draft.questions = questions.map(({ name, keys, was }) =>
+    makeQuestion(name, keys, was, before.get(name) ?? questions.length <= 2),
+  );
+  draft.people = people;
+  const { epsilon } = study;
+  settings.budget = typeof epsilon === "number" ? epsilon : 1;
   showTexts(panels.texts, settings);
   showBudget(panels.budget, settings);
   showQuestions(panels.questions, { ...settings, announce });
   showTogether(panels.together, { ...settings, announce });
-  saved = read.is_new ? "" : current();
   change();
 }
 
@@ -274,6 +290,10 @@ function show(forecast: Forecast | null): void {
   panels.warnings.replaceChildren(...leftOut(), ...h("div", {}, warnings(forecast)).childNodes);
   panels.errors.replaceChildren(...h("div", {}, errors(forecast)).childNodes);
   panels.guesses.replaceChildren(...h("div", {}, guesses(forecast)).childNodes);
+  const isWeak = [...forecast.precisions, ...forecast.tables].some(
+    ({ use }) => use === "noise" || use === "rough",
+  );
+  adviser.follow(isWeak);
   const isUnfolded = panels.choice.querySelector("details")?.open ?? false;
   panels.choice.replaceChildren(...h("div", {}, choice(forecast)).childNodes);
   (panels.choice.querySelector("details") as HTMLDetailsElement).open = isUnfolded;
@@ -394,6 +414,7 @@ function build(): Panels {
   made.figures.append(
     h("p", { class: "working soft", "aria-hidden": "true" }, "Computing…"),
     made.warnings,
+    adviser.panel,
     made.errors,
     made.guesses,
     panel(

@@ -22,6 +22,7 @@ from deniable.formatting import (
 HALF_WIDTH = 1.959964
 """Standard errors on either side, for 95 %."""
 _CLEAR, _USEFUL = (0.25, 0.05), (0.5, 0.1)  # of an average share or a quarter of a range, and at most
+_ROUGH = 1.0, 1.0
 _QUARTER = 0.25
 _MANY = 1000.0  # from here on, a margin has no decimals
 
@@ -111,6 +112,11 @@ class Precision:
     def useful_margin(self) -> float:
         """From which margin on it is useful, in shares or in parts of the range."""
         return self._limit(_USEFUL)
+
+    def margin_for(self, use: Use) -> float:
+        """From which margin on it is as good as this word says; a margin that is noise has no limit."""
+        limits = {"clear": _CLEAR, "useful": _USEFUL, "rough": _ROUGH}
+        return self._limit(limits[use]) if use in limits else math.inf
 
     @property
     def is_reachable(self) -> bool:

@@ -89,6 +89,8 @@ class Designer:
                 Route("/study", self._read_study),
                 Route("/study", self._write_study, methods=["PUT"]),
                 Route("/forecast", self._forecast, methods=["POST"]),
+                Route("/advice", self._advise, methods=["POST"]),
+                Route("/advice/apply", self._apply, methods=["POST"]),
                 Route("/preview", self._preview, methods=["POST"]),
                 Route(f"{survey}/", self._show_survey),
                 Route(f"{survey}/assets/{{name}}", self._show_asset),
@@ -167,6 +169,21 @@ class Designer:
         )
         return _json(forecast)
 
+    async def _advise(self, request: Request) -> Response:
+        body = await _body(request)
+        page, turn = str(body.get("page", "")), body.get("turn", 0)
+        advice = await run_in_threadpool(
+            self._workshop.advise,
+            *_read_asked(body),
+            page,
+            turn if isinstance(turn, int) else 0,
+        )
+        return _json(advice)
+
+    async def _apply(self, request: Request) -> Response:
+        body = await _body(request)
+        return _json(await run_in_threadpool(self._workshop.apply, *_read_asked(body), body.get("numbers")))
+
     async def _preview(self, request: Request) -> Response:
         body = await _body(request)
         preview = await run_in_threadpool(
@@ -186,6 +203,12 @@ class Designer:
     async def _list_rounds(self, request: Request) -> Response:
         self._workshop.plan(request.path_params["id"])
         return _json({"rounds": [{"number": 1, "opens": None, "closes": None, "open": True}]})
+
+
+def _read_asked(body: Mapping[str, Any]) -> tuple[Draft, object, object, object]:
+    """For what advice is asked: a draft, for so many people, how well it must be known, what may be known."""
+    want, may_know = body.get("want", "useful"), body.get("may_know", [])
+    return Draft.from_json(body), body.get("people"), want, may_know
 
 
 def _page(content: bytes, frames: str) -> Response:

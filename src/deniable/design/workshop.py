@@ -10,10 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, final
 
+from deniable.advise import Advice
 from deniable.design.draft import Draft, note_people, read_people
 from deniable.design.forecast import forecast
 from deniable.design.preview import preview
 from deniable.design.problems import Checked, Problem, check
+from deniable.design.rewrite import rewrite_draft
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import read_toml, replacing
@@ -24,6 +26,7 @@ PEOPLE = 1000
 """How many people a page expects at first, where the file does not say."""
 _MOST_PEOPLE = 10**15
 _MOST_PLANS = 16  # of the latest drafts
+_MOST_ADVICE = 4
 _NEW = "epsilon = 1.0\n"
 
 
@@ -52,6 +55,8 @@ class Workshop:
         self._plans: OrderedDict[str, Plan] = OrderedDict()  # by the draft
         self._forecasts: dict[str, dict[str, Any]] = {}  # by the plan's id
         self._turns: dict[str, int] = {}
+        self._advice: OrderedDict[str, Advice[Study]] = OrderedDict()
+        self._advising = threading.Lock()
         self._working = threading.Lock()  # one draft at a time: what waits may be stale when its turn comes
         self._simulating = threading.Lock()
         self.read()
@@ -95,6 +100,46 @@ class Workshop:
         if plan.id not in self._forecasts:
             self._forecasts[plan.id] = forecast(plan)
         return self._forecasts[plan.id]
+
+    def advise(
+        self, draft: Draft, people: object, want: object, may_know: object, page: str = "", turn: int = 0
+    ) -> dict[str, Any]:
+        """What would make the study of a draft useful; work for a stale draft is given up."""
+        return self._advise(draft, people, want, may_know, page, turn).to_dict()
+
+    def _advise(
+        self, draft: Draft, people: object, want: object, may_know: object, page: str = "", turn: int = 0
+    ) -> Advice[Study]:
+        key = json.dumps([draft.to_json(), people, want, may_know], sort_keys=True)
+
+        def stop_stale(*_: int) -> None:
+            if turn < self._turns.get(page, 0):
+                raise Stale("the page has changed since")
+
+        with self._advising:
+            if key not in self._advice:
+                stop_stale()
+                study = check(draft, self.file.parent).study
+                if study is None:
+                    raise Incomplete("there is no advice before one question is complete")
+                known = may_know if isinstance(may_know, list) else []
+                names = [name for name in known if name in study.attributes]
+                self._advice[key] = study.advise(_checked_people(people), str(want), names, stop_stale)
+            self._advice.move_to_end(key)
+            while len(self._advice) > _MOST_ADVICE:
+                self._advice.popitem(last=False)
+            return self._advice[key]
+
+    def apply(
+        self, draft: Draft, people: object, want: object, may_know: object, numbers: object
+    ) -> dict[str, Any]:
+        """The draft with the changes of these proposals, and what they make."""
+        advice = self._advise(draft, people, want, may_know)
+        proposal = advice.combine(numbers if isinstance(numbers, list) else [])
+        study = check(draft, self.file.parent).study
+        assert study is not None, "there is advice for it"
+        changed = rewrite_draft(draft, study, proposal.study, self.file.parent)
+        return changed.to_json() | {"people": proposal.people, "proposal": proposal.to_dict()}
 
     def plan(self, plan_id: str) -> Plan:
         """The plan of one of the latest drafts."""

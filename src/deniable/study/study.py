@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Never, final, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, final, get_args
 
 from deniable.choose import (
     Considered,
@@ -72,6 +72,10 @@ from deniable.study.questionnaire import (
 )
 from deniable.study.together import join_attributes, read_target, read_together
 from deniable.study.toml import list_options
+
+if TYPE_CHECKING:
+    from deniable.advise import Advice
+    from deniable.frames import Show
 
 _ANYTHING = Objective()
 _MOST_EPSILON = 44.0  # of one answer: a little more, and no threshold out of 2^64 differs from certainty
@@ -336,6 +340,28 @@ class Study(Printed):
         return people_needed(
             ks, _checked_error(error), budget, self.objective, mechanism, protocols, self.per
         )
+
+    def advise(
+        self,
+        people: int,
+        want: str | Mapping[str, str | float] = "useful",
+        may_know: Sequence[str] = (),
+        show: Show | None = None,
+    ) -> Advice[Study]:
+        """What works with so many people and what does not, and the gentlest changes that make all of it
+        useful, each of which is planned.
+
+        `want` is "useful", "clear" or "rough"; or that, or a margin in points, by question or table:
+        {"harassed by sex": 10}. Questions of `may_know` are those that the collector may know anyway.
+
+        >>> study = Study({"drugs": ["yes", "no"], "town": list("abcdefgh")}, epsilon=1.0)
+        >>> advice = study.advise(people=2_000)
+        >>> advice[0].describe(), advice[0].people_needed
+        ("join the 8 values of 'town' to 4", 1596)
+        """
+        from deniable.advise import advise_study
+
+        return advise_study(self, people, want, may_know, show)
 
     def _consider(self, people: int) -> list[Considered]:
         if self.inquiry.leveled:

@@ -23,7 +23,7 @@ _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
     """The plan of a study in a file; a cap on the influence of fake reports replaces that of the file."""
-    study = _read_study(path)
+    study = read_study(path)
     if influence is not None:
         study = replace(study, objective=replace(study.objective, influence_cap=influence))
     try:
@@ -34,7 +34,7 @@ def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
 
 def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
     """The plans of a study at its own epsilon, and at others."""
-    study = _read_study(path)
+    study = read_study(path)
     if study.epsilon is None:
         raise DeniableError(f"{path.name}: this is for studies that ask once, with one epsilon for all")
     tried = dict.fromkeys([study.epsilon, *epsilons])
@@ -44,7 +44,8 @@ def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
         raise DeniableError(f"{path.name}: {problem}") from None
 
 
-def _read_study(path: Path) -> Study:
+def read_study(path: Path) -> Study:
+    """The study in a file; what is none is named for what it is."""
     from deniable.frames import file_kind
     from deniable.study.study import Study
 

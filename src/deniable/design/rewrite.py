@@ -1,0 +1,111 @@
+"""Writes what a changed study says into the draft of a file: only the keys that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from deniable.design.draft import Draft, Question
+from deniable.design.problems import check
+from deniable.domain import Categories, Range
+from deniable.domain.categories import Several
+from deniable.domain.grid import Grid
+from deniable.domain.number import Number
+from deniable.errors import InvalidParameter
+from deniable.study.study import Study
+
+_VALUES = (
+    *("values", "several", "exactly", "at_most", "scale", "yes_no", "rows", "columns"),
+    *("low", "high", "step", "open_low", "open_high", "mean", "queries"),
+)
+"""The keys of a question that may differ where its values do."""
+_BUDGET = ("epsilon", "epsilon_first", "epsilon_forever")
+
+
+def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Draft:
+    """The draft of one study as that of another one, of which everything is read again.
+
+    Questions that are not complete, and are in neither study, stay.
+    """
+    study = dict(draft.study)
+    budget = {key: getattr(after, key) for key in _BUDGET if getattr(after, key) != getattr(before, key)}
+    if "repeat" in study:
+        study["repeat"] = {**study["repeat"], **budget}
+    else:
+        study |= budget
+    if after.together != before.together:
+        study["together"] = [list(table) for table in after.together]
+    for key in ("together", "whole", "target"):
+        if not getattr(after, key):
+            study.pop(key, None)
+    gone = before.attributes.keys() - after.attributes.keys()
+    questions = [
+        _rewrite_question(question, before, after)
+        for question in draft.questions
+        if question.name not in gone
+    ]
+    if after.importance != before.importance:
+        study["importance"] = dict(after.importance)
+        if not after.importance:
+            del study["importance"]
+        questions = [_without(question, "importance") for question in questions]
+    survey = study.get("survey")
+    if gone and isinstance(survey, Mapping) and "pages" in survey:
+        pages = [[name for name in page if name not in gone] for page in survey["pages"]]
+        study["survey"] = {**survey, "pages": [page for page in pages if page]}
+    rewritten = Draft(study, tuple(questions))
+    if check(rewritten, folder).study != after:
+        raise InvalidParameter(
+            "these changes cannot be written into this file, since what it would say is another study; make "
+            f"them by hand, or in Python: {', '.join(sorted(gone)) or 'its questions'}"
+        )
+    return rewritten
+
+
+def _without(question: Question, *keys: str) -> Question:
+    return replace(question, keys={key: value for key, value in question.keys.items() if key not in keys})
+
+
+def _rewrite_question(question: Question, before: Study, after: Study) -> Question:
+    """The question with the values, the labels and the privacy that it has in the changed study."""
+    name = question.name
+    if name not in after.attributes:
+        return question
+    if name in after.known and name not in before.known:
+        question = _without(question, "importance", "answered", "protocol")
+        question = replace(question, keys={**question.keys, "known": True})
+    values = after.attributes[name]
+    if values == before.attributes[name]:
+        return question
+    question = _without(question, *_VALUES, *(("protocol",) if isinstance(values, Number) else ()))
+    keys = {**_write_values(values), **question.keys}
+    for kind in ("labels", "ends"):
+        stated = getattr(after.survey, kind, {}).get(name, {})
+        if kind in keys and not stated:
+            del keys[kind]
+        elif kind in keys:
+            keys[kind] = {language: list(texts) for language, texts in stated.items()}
+    return replace(question, keys=keys)
+
+
+def _write_values(values: object) -> dict[str, Any]:
+    """The keys of a section that say what a question's values are."""
+    if isinstance(values, Categories):
+        return {"values": list(values.labels)}
+    if isinstance(values, Several):
+        limits = {"exactly": values.exactly, "at_most": values.at_most}
+        return {
+            "several": list(values.options),
+            **{key: most for key, most in limits.items() if most is not None},
+        }
+    if isinstance(values, Grid):
+        return {"rows": values.rows, "columns": values.columns}
+    assert isinstance(values, Range | Number), "no other question is changed"
+    keys: dict[str, Any] = {"low": values.low, "high": values.high}
+    keys |= {end: True for end in ("open_low", "open_high") if getattr(values, end)}
+    if isinstance(values, Number):
+        return keys | {"mean": True}
+    queries = {} if values.queries is None else {"queries": values.queries}
+    return keys | {"step": values.step} | queries
