@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from deniable.errors import InvalidParameter
+from deniable.formatting import Printed
 from deniable.plan import canonical
 from deniable.store.reading import Collector
 from deniable.study.plan import Plan
@@ -14,7 +15,7 @@ from deniable.study.result import Result
 
 @final
 @dataclass(frozen=True)
-class Results:
+class Results(Printed):
     """What a collector at an address has, for its operator or a reader, whose token it takes.
 
     `read` gives the result that the dashboard shows at that moment. Each call asks the collector anew:
@@ -25,6 +26,9 @@ class Results:
 
     address: str
     token: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return f"Results at {self._collector.address}"
 
     def list_plans(self) -> dict[str, str]:
         """The titles of the plans that are collected, by their ids."""
