@@ -23,10 +23,10 @@ interface Fetched<T> {
   readonly answer: T | string | null;
 }
 
-const WHO = {
-  unknown: "Not known",
-  others: "Other people each time",
-  same: "The same people both times",
+const WHOSE = {
+  population: "The population",
+  same: "The very people who reported",
+  others: "The population, other people each time",
 } as const;
 
 /** The panel, and what was chosen in it. */
@@ -34,7 +34,7 @@ export class CrossBoard {
   #pair: Pair | null = null;
   #answer = ""; // the column that is drawn
   #since = 0; // the earlier round; none where it is 0
-  #who: keyof typeof WHO = "unknown";
+  #people: keyof typeof WHOSE = "population";
   #table: Fetched<Cross> | null = null;
   #change: Fetched<CrossChange> | null = null;
 
@@ -67,7 +67,7 @@ export class CrossBoard {
     if (!columns.includes(this.#answer)) this.#answer = columns[0] ?? "";
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
     const changed = this.#since ? (this.#change?.answer ?? null) : null;
-    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, this.#who, changed];
+    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, this.#people, changed];
     keep(section, state, () => [
       h("h2", {}, "Two answers at once"),
       h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
@@ -84,7 +84,7 @@ export class CrossBoard {
 
   /** Ask for the change since the round that was chosen. */
   #compare(plan: Plan, { of, by }: Pair, round: number, { level, token }: Shown, table: string): void {
-    const key = JSON.stringify([table, this.#since, this.#who]);
+    const key = JSON.stringify([table, this.#since, this.#people]);
     if (!this.#since || this.#change?.key === key) return;
     this.#change = { key, answer: null };
     const query = new URLSearchParams({
@@ -92,7 +92,7 @@ export class CrossBoard {
       by,
       round: String(round),
       since: String(this.#since),
-      people: this.#who,
+      people: this.#people,
       level,
     });
     const request = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
@@ -141,10 +141,12 @@ export class CrossBoard {
         h("option", { value: number, selected: number === this.#since }, `Round ${number}`),
       ),
     );
-    const who = h(
+    const whose = h(
       "select",
-      { id: "who", "data-name": "who" },
-      Object.entries(WHO).map(([value, text]) => h("option", { value, selected: value === this.#who }, text)),
+      { id: "whose", "data-name": "whose" },
+      Object.entries(WHOSE).map(([value, text]) =>
+        h("option", { value, selected: value === this.#people }, text),
+      ),
     );
     tables.addEventListener(
       "change",
@@ -161,9 +163,9 @@ export class CrossBoard {
       "change",
       set(() => (this.#since = Number(since.value))),
     );
-    who.addEventListener(
+    whose.addEventListener(
       "change",
-      set(() => (this.#who = who.value as keyof typeof WHO)),
+      set(() => (this.#people = whose.value as keyof typeof WHOSE)),
     );
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
@@ -171,7 +173,7 @@ export class CrossBoard {
       field("Table", tables),
       mode === "charts" && field("Answer", answers),
       earlier.length > 0 && field("Compare with", since),
-      this.#since > 0 && field("Who answered", who),
+      this.#since > 0 && field("Whose change", whose),
     ];
   }
 
@@ -200,7 +202,7 @@ export class CrossBoard {
       h(
         "p",
         { class: "soft" },
-        `In percentage points of the people in each row. ${sentence(change.validity.replace(/^they/, "the intervals"))}`,
+        `In percentage points of the people in each row. ${sentence(change.validity)}`,
       ),
       table(
         `Change since round ${change.since}: ${answers} by ${pair.by}`,

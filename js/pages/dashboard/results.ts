@@ -5,6 +5,7 @@ import type {
   Access,
   Action,
   Actions,
+  Changed,
   Estimates,
   History,
   Plans,
@@ -103,6 +104,8 @@ export interface View extends Past {
   readonly few: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
+  /** The change since the round before that has enough reports; null where there is none. */
+  readonly changed: Changed | null;
   /** Null where there are too few reports, or before the first look. */
   readonly health: ReportHealth | null;
 }
@@ -173,6 +176,8 @@ export class Results {
           ),
       );
       const series = others.filter((answer): answer is Estimates => !(answer instanceof Refused));
+      const since = series.findLast((other) => (other.round ?? 1) < round)?.round ?? null;
+      const compared = since && enough && (await this.change(before, id, [since, round], choice, reported));
       const count = (number: number): number | null =>
         reported(number) ??
         (number === round && enough
@@ -194,6 +199,7 @@ export class Results {
         history: past.history,
         late: past.late,
         series,
+        changed: compared && !(compared instanceof Refused) ? compared : null,
         health,
       };
       // by a timer, so that the view is shown before
@@ -226,6 +232,19 @@ export class Results {
     }
     this.kept.set(key, answer);
     return answer;
+  }
+
+  /** The change from one round to another, unless both have as many reports as when it was asked for. */
+  private change(
+    before: ReadonlyMap<string, unknown>,
+    id: string,
+    [since, round]: readonly [number, number],
+    { level }: Choice,
+    reported: (number: number) => number | null,
+  ): Promise<Changed | Refused> {
+    const [earlier, later] = [reported(since), reported(round)];
+    const reports = earlier === null || later === null ? null : earlier + later;
+    return this.once(before, `plans/${id}/change?round=${round}&since=${since}&level=${level}`, reports);
   }
 
   /** The history, asked for unless there were as many reports. It may take long, and never fails. */

@@ -76,6 +76,12 @@ _LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "defau
 _SMOOTH: dict[str, Any] = {"enum": ["false", "true"], "default": "false"}
 TEXT = {"type": "string"}
 _FIRST_ROUND = {**ROUND, "default": 1}
+_CHANGE: Mapping[str, Mapping[str, Any]] = {
+    "round": _FIRST_ROUND,
+    "since": ROUND,
+    "people": {"enum": ["population", "same", "others"], "default": "population"},
+    "level": _LEVEL,
+}
 _REPORTED = (
     *("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "ticket"),
     *("large", "type", "store"),
@@ -166,20 +172,22 @@ OPERATIONS = (
         query={"of": TEXT, "by": TEXT, "round": ROUND, "level": _LEVEL},
     ),
     Operation(
+        "show_change",
+        "GET /plans/{id}/change",
+        "How every share and mean changed since an earlier round, with intervals that hold for these people",
+        messages.Changed,
+        _READ,
+        _READERS,
+        query=_CHANGE,
+    ),
+    Operation(
         "show_cross_change",
         "GET /plans/{id}/cross/change",
-        "How such a table changed since an earlier round, with the interval that is valid for who answered",
+        "How such a table changed since an earlier round, with intervals that hold for these people",
         messages.CrossChange,
         _READ,
         _READERS,
-        query={
-            "of": TEXT,
-            "by": TEXT,
-            "round": _FIRST_ROUND,
-            "since": ROUND,
-            "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
-            "level": _LEVEL,
-        },
+        query={"of": TEXT, "by": TEXT, **_CHANGE},
     ),
     Operation(
         "show_history",

@@ -26,9 +26,9 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.frames import Show
-    from deniable.results.change import People
     from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
+    from deniable.rounds.differences import People
     from deniable.study import Plan
 
 _TENS = 9
@@ -49,8 +49,10 @@ class EstimateRequest:
     since: str | None = taken(options.change_from)
     people: People | None = option(
         "--people",
-        type=click.Choice(["same", "others"]),
-        help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
+        type=click.Choice(["same", "population", "others"]),
+        help="Whose change is meant: of the very people who reported (same), of the population that they are "
+        "drawn from, or of that if other people answered each time (others).  [default: others for a plan "
+        "that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)
@@ -212,10 +214,10 @@ def _estimate_change(
         since = str(earlier)
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
     change = plan.estimate(tallies).change(plan.estimate(before), request.level, request.people)
-    rows, heading = change.rows(), {"since": since, "round": number}
-    setting = {"level": change.level, "people": change.people, "validity": change.validity}
-    about = {**heading, **setting, "rows": rows}
-    writing.write_tables(request.out, [{**row, "level": change.level, **heading} for row in rows], about)
+    heading = {"since": since, "round": number}
+    about = heading | change.about()
+    rows = [{**row, "level": change.level, **heading} for row in about["rows"]]
+    writing.write_tables(request.out, rows, about)
     writing.save_plots(request.plot_files, change.plot)
     if request.as_json:
         console.print_json(about)

@@ -94,7 +94,7 @@ def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
         return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in places) else "once"
     if any(document.mechanism.fake(j) is not None for j in places):
         return "tied"  # kept fakes are never against one value, but may be against a row's share
-    return "apart" if all(estimates.kept[document.attributes[j].name] for j in places) else "tied"
+    return "tied" if any(estimates.kept[document.attributes[j].name] for j in places) else "apart"
 
 
 def cross_reports(

@@ -18,6 +18,7 @@ from deniable.reports.reports import Tallies, refuse_other_plan
 from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of, explain_unknown, find_condition
 from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered
+from deniable.rounds.differences import find_against
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
@@ -79,7 +80,7 @@ def estimate_tallies(
         unreported=unreported,
         title=document.title,
         domains=domains,
-        kept=_keep_apart(document),
+        kept=_find_against(document),
         document=document,
         tallies=tallies,
         smooth=smooth,
@@ -131,13 +132,17 @@ def _list_means(
     return means
 
 
-def _keep_apart(document: PlanDocument) -> dict[str, bool]:
-    """Whether noise that is kept for different values is independent, by attribute."""
+def _find_against(document: PlanDocument) -> dict[str, float]:
+    """How much of the noise that people keep may be against a difference of two rounds, by attribute."""
     if document.rounds is None:
         return {}
-    apart = {}
-    for j, (attribute, part) in enumerate(document.pairs):
-        fake = document.mechanism.fake(j)
-        is_even = fake is None or bool(np.ptp(fake.supported) < 1e-12)  # fakes treat all values alike
-        apart[attribute.name] = part.keeps_apart and is_even
-    return apart
+    return {
+        name: find_against(part) if _is_uniform(document, j) else 1.0
+        for j, (name, part) in enumerate(zip(document.names, document.mechanism.mechanisms, strict=True))
+    }
+
+
+def _is_uniform(document: PlanDocument, attribute: int) -> bool:
+    """Whether fakes of an attribute, where there are any, treat all values alike."""
+    fake = document.mechanism.fake(attribute)
+    return fake is None or bool(np.ptp(fake.supported) < 1e-12)
