@@ -144,7 +144,7 @@ def test_people_for_a_difference(run: Run, asked: None) -> None:
         "below 100 %"
         in run("people", "study.toml", "--difference", "80", "--of", "smoker", "--by", "age").err
     )
-    assert "are for --difference" in run("people", "study.toml", "--people", "5", "--of", "smoker").err
+    assert "--of is for --difference" in run("people", "study.toml", "--people", "5", "--of", "smoker").err
     assert "give one of" in run("people", "study.toml").err
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.mechanisms import Tally
-from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
-from deniable.rounds.differences import Spread, combine_reaches, find_against, find_correlation
+from deniable.records import Single
+from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_rsfd, loloha
+from deniable.rounds.differences import Kind, Spread, combine_reaches, find_against, find_correlation
 
 
 def test_vectors() -> None:
@@ -26,12 +29,17 @@ def test_vectors() -> None:
     assert error[0] == pytest.approx(0.054491, abs=5e-7)
 
 
-def test_what_is_kept_of_noise_is_against_nobody_but_by_hashes_and_bits_that_are_not_known() -> None:
-    parts = l_grr(9, 1.0, 2.0), l_osue(9, 1.0, 2.0), l_duchi(1.0, 2.0), dn.grr(9, 1.0)
-    assert [find_against(part) for part in parts] == [0.0, 0.0, 0.0, 1.0]  # asked again, grr has no memory
-    assert find_against(loloha(40, 1.0, 2.0)) == pytest.approx(0.0301, abs=5e-5)
-    assert find_against(loloha(40, 2.0, 4.0)) == pytest.approx(0.0282, abs=5e-5)
-    assert find_against(dbitflip(9, 1.0, bits=3)) == 1.0
+def test_what_is_kept_of_noise_is_against_nobody_but_where_hashes_or_fakes_may_be() -> None:
+    parts = l_grr(9, 1.0, 2.0), l_osue(9, 1.0, 2.0), l_duchi(1.0, 2.0), dn.grr(9, 1.0), dbitflip(9, 1.0, 3)
+    assert [find_against(Single(part), 0) for part in parts] == [0.0, 0.0, 0.0, 1.0, 1.0]
+    for epsilon, expected in ((1.0, 0.0301), (2.0, 0.0282)):
+        hashed = Single(loloha(40, epsilon, 2 * epsilon))
+        assert find_against(hashed, 0) == pytest.approx(expected, abs=5e-5)
+        assert find_against(hashed, 0, "group") == 1.0
+    even = l_rsfd([2, 3], 1.0, 2.0, "l_grr")
+    uneven = l_rsfd([2, 3], 1.0, 2.0, "l_grr", priors=[[0.9, 0.1], [0.2, 0.2, 0.6]])
+    assert [find_against(even, 1, kind) for kind in get_args(Kind)] == [0.0, 0.0, 1.0]
+    assert find_against(uneven, 1) == 1.0
 
 
 def test_where_nothing_is_known_errors_add_up_and_where_nobody_is_drawn_they_are_independent() -> None:

@@ -31,7 +31,7 @@ from deniable.results.possible_shares import possible_mean
 from deniable.results.respondents import has_mean
 from deniable.results.round_numbers import Numbers, find_against, read_groups, read_mean, read_shares
 from deniable.results.unbiased import estimate_tallies
-from deniable.rounds.differences import VALIDITY, People, combine_reaches, find_correlation
+from deniable.rounds.differences import VALIDITY, Kind, People, combine_reaches, find_correlation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -294,12 +294,12 @@ def _compare_groups(rounds: _TwoRounds, name: str, people: People) -> AttributeC
 
 def _compare_means(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
     least, most = possible_mean(rounds[1].estimates, name)
-    against = _find_against(rounds, name, MEAN)
+    against = _find_against(rounds, name, "mean")
     change = _subtract((MEAN,), [read_mean(findings, name) for findings in rounds], people, against)
     return replace(change, kind=MEAN, find_shown=partial(_show_means, rounds, name), reach=most - least)
 
 
-def _find_against(rounds: _TwoRounds, name: str, kind: str) -> float:
+def _find_against(rounds: _TwoRounds, name: str, kind: Kind) -> float:
     return find_against([findings.estimates for findings in rounds], name, kind)
 
 

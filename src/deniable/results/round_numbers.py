@@ -9,11 +9,12 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.domain import Range
-from deniable.results.estimates import MEAN, Estimates, bins_of
+from deniable.results.estimates import Estimates, bins_of
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import possible_mean
 from deniable.results.respondents import Columns, read_columns
-from deniable.rounds.differences import Spread
+from deniable.rounds import differences
+from deniable.rounds.differences import Kind, Spread
 from deniable.summaries.totals import split_variance
 
 
@@ -75,22 +76,14 @@ def read_mean(findings: Findings, name: str) -> Numbers:
     return Numbers(*columns, _split_sums(estimates, name, columns, [points]))
 
 
-def find_against(rounds: Sequence[Estimates], name: str, kind: str) -> float:
-    """How much of the noise of two rounds may be against their difference, at most.
-
-    What hashed values and fakes keep is bounded for single values, and for fakes for groups, too.
-    """
-    against = max(estimates.kept.get(name, 0.0) for estimates in rounds)
-    is_sum = against > 0 and kind != "value"
-    has_fakes = any(_has_kept_fakes(estimates, name) for estimates in rounds)
-    return 1.0 if is_sum or (kind == MEAN and has_fakes) else against
-
-
-def _has_kept_fakes(estimates: Estimates, name: str) -> bool:
-    document = estimates.document
-    if document is None or not estimates.kept or name not in document.names:
-        return False
-    return document.mechanism.fake(document.names.index(name)) is not None
+def find_against(rounds: Sequence[Estimates], name: str, kind: Kind) -> float:
+    """How much of the noise of two rounds may be against their difference, at most."""
+    return max(
+        differences.find_against(estimates.document.mechanism, estimates.document.names.index(name), kind)
+        if estimates.kept and estimates.document is not None
+        else 0.0
+        for estimates in rounds
+    )
 
 
 def _split_sums(estimates: Estimates, name: str, columns: Columns, sums: Sequence[Floats]) -> Spread:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, InvalidReport
@@ -80,7 +78,9 @@ def estimate_tallies(
         unreported=unreported,
         title=document.title,
         domains=domains,
-        kept=_find_against(document),
+        kept={}
+        if document.rounds is None
+        else {name: find_against(document.mechanism, j) for j, name in enumerate(document.names)},
         document=document,
         tallies=tallies,
         smooth=smooth,
@@ -130,19 +130,3 @@ def _list_means(
         assert isinstance(attribute.domain, Number)
         means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
     return means
-
-
-def _find_against(document: PlanDocument) -> dict[str, float]:
-    """How much of the noise that people keep may be against a difference of two rounds, by attribute."""
-    if document.rounds is None:
-        return {}
-    return {
-        name: find_against(part) if _is_uniform(document, j) else 1.0
-        for j, (name, part) in enumerate(zip(document.names, document.mechanism.mechanisms, strict=True))
-    }
-
-
-def _is_uniform(document: PlanDocument, attribute: int) -> bool:
-    """Whether fakes of an attribute, where there are any, treat all values alike."""
-    fake = document.mechanism.fake(attribute)
-    return fake is None or bool(np.ptp(fake.supported) < 1e-12)

@@ -14,13 +14,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.mechanisms import Mechanism
+from deniable.records import RecordMechanism
 from deniable.rounds.memoized import HashedMemoized
 
 People = Literal["population", "same", "others"]
 """Whose change is meant: of the population that people are drawn from, of the very people who reported, or of
 the population if other people answered each time.
 """
+Kind = Literal["value", "group", "mean"]
+"""What is compared: the share of a value or of a group of them, or a mean."""
+_ROUNDED = 1e-12  # a chance that fakes have of one value more than of another, by rounding
 VALIDITY: Mapping[str, str] = {
     "same": "change from the very people who reported in the earlier round to those in the later one",
     "population": "change of the population that people are drawn from, whether or not they answered twice",
@@ -37,20 +40,28 @@ class Spread(NamedTuple):
     drawn: Floats
 
 
-def find_against(part: Mechanism) -> float:
+def find_against(record: RecordMechanism, attribute: int, kind: Kind = "value") -> float:
     """How much of the mean variance of two rounds' noise may be against their difference, at most.
 
-    None of it is where noise that is kept for different values is independent. Hashed values share a bucket
-    or not by one function that is kept: pairs collide with chance 1/g, and at worst three never do. Of other
-    mechanisms nothing is known.
+    None of it is where noise that is kept for different values is independent; of means, where there are no
+    fakes, since one that is far from both answers is kept as well. Hashed values share a bucket or not by one
+    function that is kept: pairs collide with chance 1/g, and at worst three never do. Of other noise that
+    people keep nothing is known.
 
+    >>> from deniable.records import Single
     >>> from deniable.rounds import l_grr, loloha
-    >>> find_against(l_grr(40, 1.0, 2.0)), round(find_against(loloha(40, 1.0, 2.0)), 4)
-    (0.0, 0.0301)
+    >>> record = Single(loloha(40, 1.0, 2.0))
+    >>> round(find_against(record, 0), 4), find_against(record, 0, "mean")
+    (0.0301, 1.0)
+    >>> find_against(Single(l_grr(40, 1.0, 2.0)), 0)
+    0.0
     """
+    part, fake = record.mechanisms[attribute], record.fake(attribute)
+    if fake is not None and (kind == "mean" or np.ptp(fake.supported) >= _ROUNDED):
+        return 1.0
     if part.keeps_apart:
         return 0.0
-    if not isinstance(part, HashedMemoized):
+    if kind != "value" or fake is not None or not isinstance(part, HashedMemoized):
         return 1.0
     g, p = part.g, part.law.p
     other = (1 - p) / (g - 1)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.crowd import Shuffled
     from deniable.discovery import Discovery
+    from deniable.explain.change_precision import PeopleForChange
     from deniable.likelihood import Likelihood
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
@@ -235,6 +236,20 @@ class Plan(Printed):
         from deniable.explain.explain import reconsider
 
         return list(list_precisions(reconsider(self.document, self.considered)))
+
+    def people_for_change(self, of: str, change: float) -> list[PeopleForChange]:
+        """How many people it takes to find a change of a question from one round to another, in four studies
+        of five: of its shares, and of its mean, in parts of its range.
+
+        >>> from deniable.rounds import l_grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.8, 2.0), people=1000, rounds=4)
+        >>> [shares] = plan.people_for_change("smokes", 0.05)
+        >>> shares.population, shares.others, shares.same
+        (4630, 3060, 1490)
+        """
+        from deniable.explain.change_precision import count_people_for_change
+
+        return count_people_for_change(self.document, of, change)
 
     def shuffled(self, delta: float = 1e-6, people: int | None = None) -> Shuffled:
         """What a whole collection guarantees once a shuffler strips names and order, by the best bound known.
