@@ -356,3 +356,68 @@ def test_a_round_is_shown_as_its_results_show_it() -> None:
     assert any(row["noisy"] for row in rows)
     assert "too noisy to read" in str(change)
     assert "the difference is of unbiased numbers" in str(change)
+
+
+def follow_rounds() -> tuple[Plan, dict[int, Result]]:
+    """The second round has no reports, and in the third and fourth everybody has other answers."""
+    asked = {"mood": dn.Range(1, 6, step=1), "smokes": ["yes", "no"], "age": dn.Range(0, 100, step=1)}
+    plan = dn.Study(asked, epsilon_first=5.0, epsilon_forever=6.0, rounds=4, mechanism="sample").plan(900)
+    answers = {1: (1, "yes", 20.5), 3: (2, "no", 20.5), 4: (5, "no", 70.5)}
+    return plan, {
+        number: plan.estimate(
+            plan.tally(
+                plan.privatize(
+                    {name: [value] * 900 for name, value in zip(asked, row, strict=True)},
+                    dn.remembering(1, round=number),
+                )
+            )
+        )
+        for number, row in answers.items()
+    }
+
+
+def test_changes_over_rounds_are_those_since_the_first_in_every_form() -> None:
+    plan, rounds = follow_rounds()
+    series = plan.follow(dict(reversed(rounds.items())), people="same")
+    assert (series.since, list(series.changes), series.people) == (1, [3, 4], "same")
+    for number, change in series.changes.items():
+        expected = rounds[number].change(rounds[1], people="same")
+        assert change.rows() == expected.rows()
+    frame = series.frame("pandas")
+    assert frame["round"].unique().tolist() == [3, 4]
+    assert [each["round"] for each in series.about()["rounds"]] == [3, 4]
+    lines = str(series).splitlines()
+    assert lines[0].startswith("since round 1: change from the very people who reported in the earlier round")
+    headers = [lines[i + 1].split()[0] for i in range(len(lines)) if not lines[i]]
+    assert headers == ["mood", "mood:", "smokes", "age", "age:"]
+    assert "and 4 smaller shares; --json and -o have all" in lines
+    panels = {axes.get_title(loc="left"): axes for axes in series.plot().axes if axes.get_title(loc="left")}
+    assert list(panels) == ["mood", "mood: mean", "smokes", "age", "age: mean"]
+    [line] = panels["smokes"].get_lines()[:-1]  # the last is that of no change; of two values one says all
+    assert line.get_xdata().tolist() == [1, 3, 4]
+    changes = [change["smokes"].possible()["difference"][0] for change in series.changes.values()]
+    assert line.get_ydata().tolist() == pytest.approx([0.0, *changes])
+    assert len(panels["smokes"].collections) == 1, "a band"
+    assert len(series.plot("age").axes[0].get_lines()) == 7, "the six largest groups, and no change"
+    with pytest.raises(InvalidParameter, match="'ages' is not an attribute"):
+        series.plot("ages")
+    with pytest.raises(InvalidParameter, match="two rounds at least, got 1 round"):
+        plan.follow({1: rounds[1]})
+
+
+def test_changes_over_rounds_in_the_shell(run: Run) -> None:
+    plan = plan_by("l_grr")
+    plan.write("plan.json")
+    blocks = [
+        plan.privatize({"asked": [value] * 50}, dn.remembering(1, round=number))
+        for number, value in enumerate(("value 0", "value 1"), 1)
+    ]
+    plan.write_reports("reports.parquet", blocks)
+    command = ["estimate", "plan.json", "--from", "reports.parquet", "--change-from", "1", "--every-round"]
+    shown = run(*command, "--plot", "change.png", "-o", "change.csv")
+    assert shown.out.startswith("since round 1: change of the population"), shown.err
+    assert Path("change.png").stat().st_size > 10_000
+    assert Path("change.csv").read_text().splitlines()[0].startswith("round,attribute,value,kind,earlier")
+    told = json.loads(run(*command, "--people", "same", "--json").out)
+    assert (told["since"], told["people"], [each["round"] for each in told["rounds"]]) == (1, "same", [2])
+    assert "leave out --round" in run(*command, "--round", "2").err

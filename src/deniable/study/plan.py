@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from deniable.discovery import Discovery
     from deniable.explain.change_precision import PeopleForChange
     from deniable.likelihood import Likelihood
+    from deniable.results.change_series import ChangeSeries
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
+    from deniable.rounds.differences import People
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
@@ -403,6 +405,17 @@ class Plan(Printed):
         from deniable.results.unbiased import estimate_tallies  # which a device does not need
 
         return Result(estimate_tallies(self.document, tallies, smooth))
+
+    def follow(
+        self, rounds: Mapping[int, Result], level: float = 0.95, people: People | None = None
+    ) -> ChangeSeries:
+        """The change from the first of some rounds, by their numbers, to each later one.
+
+        `people` says whose change, as in `Result.change`; every interval is valid by itself.
+        """
+        from deniable.results.change_series import follow
+
+        return follow({number: result.numbers for number, result in rounds.items()}, level, people)
 
     def discover(
         self,
