@@ -316,7 +316,10 @@ it("flags a change that is too noisy, with ends that are possible", async () => 
     /\/estimates\?/,
     (path) => studies.estimates.ages.rounds[Number(/round=(\d)/.exec(path)?.[1]) - 1],
   );
-  collector.route(/\/change\?round=2&since=1&level=0.95$/, () => studies.estimates.ages.change);
+  collector.route(
+    /\/change\?round=2&since=1&people=population&level=0.95$/,
+    () => studies.estimates.ages.change,
+  );
   collector.route(/\/history\?|\/health\?/, () => refusal(404, "path"));
   const page = await open(collector);
   const row = await page.find(".change tr", "Mean");

@@ -333,6 +333,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("show_range", aged, 403, "role", **scraper)
     yield asked("show_limits", texts, 403, "role", **scraper)
     yield asked("show_cross_change", change, 403, "role", **scraper)
+    yield asked("show_change", change.replace("cross/", ""), 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
     yield asked("list_actions", "/actions", 403, "role", **reader)
     yield asked("show_metrics", "/metrics", 403, "role", **reader)

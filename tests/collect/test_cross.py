@@ -86,7 +86,7 @@ def test_a_table_from_the_survey_to_the_dashboard(
         expect(change.locator(".test")).to_have_text(re.compile("^A change is found at 5 %"))
         row = change.get_by_role("row", name=re.compile("^18 to under 38 yes"))
         before = row.inner_text().split("\t")
-        panel.get_by_label("Whose change").select_option("others")
+        page.get_by_label("Whose change").select_option("others")
         expect(change).to_contain_text("if other people answered in each round")
         now = row.inner_text().split("\t")
         assert now[:3] == before[:3]
@@ -95,7 +95,7 @@ def test_a_table_from_the_survey_to_the_dashboard(
         told = json.loads(run(*table, "--round", "2", "--change-from", "1", "--people", "others").out)
         ends = [told["cells"][0][name] for name in ("difference", "low", "high")]
         assert [round(100 * one, 1) for one in ends] == [read_points(text) for text in now[2:]]
-        panel.get_by_label("Whose change").select_option("same")  # one more has answered, in the browser
+        page.get_by_label("Whose change").select_option("same")  # one more has answered, in the browser
         expect(change).to_contain_text("Change from the very people who reported")
         visit.check()
 

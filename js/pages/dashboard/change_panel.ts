@@ -8,12 +8,13 @@ import { table } from "./tables.js";
 
 /** What changed since the round before, of what is shown: rows, or the shares of people who chose each option. */
 export function change(
-  changed: Changed | null,
+  changed: Changed | string | null,
   name: string,
   rows: readonly Row[],
   areOptions: boolean,
 ): Child {
   if (!changed) return null;
+  if (typeof changed === "string") return h("p", { class: "soft" }, sentence(changed));
   const points = (share: number): string => signed((100 * share).toFixed(1));
   const lines = rows.flatMap(({ attribute, value }) => {
     const match = changed.rows.findLast(

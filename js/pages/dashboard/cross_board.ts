@@ -8,11 +8,13 @@ import { NOISY, sentence } from "../kit/phrases.js";
 import { cross, fetchCross, type Pair, pairsOf } from "./cross_panel.js";
 import { keep, type Mode } from "./panels.js";
 import { signed } from "./readings.js";
-import type { View } from "./results.js";
+import type { People, View } from "./results.js";
 import { table } from "./tables.js";
 
 interface Shown {
   readonly level: string;
+  /** Whose change is meant. */
+  readonly people: People;
   readonly mode: Mode;
   readonly token: string;
 }
@@ -23,18 +25,11 @@ interface Fetched<T> {
   readonly answer: T | string | null;
 }
 
-const WHOSE = {
-  population: "The population",
-  same: "The very people who reported",
-  others: "The population, other people each time",
-} as const;
-
 /** The panel, and what was chosen in it. */
 export class CrossBoard {
   #pair: Pair | null = null;
   #answer = ""; // the column that is drawn
   #since = 0; // the earlier round; none where it is 0
-  #people: keyof typeof WHOSE = "population";
   #table: Fetched<Cross> | null = null;
   #change: Fetched<CrossChange> | null = null;
 
@@ -67,7 +62,7 @@ export class CrossBoard {
     if (!columns.includes(this.#answer)) this.#answer = columns[0] ?? "";
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
     const changed = this.#since ? (this.#change?.answer ?? null) : null;
-    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, this.#people, changed];
+    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, changed];
     keep(section, state, () => [
       h("h2", {}, "Two answers at once"),
       h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
@@ -83,8 +78,14 @@ export class CrossBoard {
   }
 
   /** Ask for the change since the round that was chosen. */
-  #compare(plan: Plan, { of, by }: Pair, round: number, { level, token }: Shown, table: string): void {
-    const key = JSON.stringify([table, this.#since, this.#people]);
+  #compare(
+    plan: Plan,
+    { of, by }: Pair,
+    round: number,
+    { level, people, token }: Shown,
+    table: string,
+  ): void {
+    const key = JSON.stringify([table, this.#since, people]);
     if (!this.#since || this.#change?.key === key) return;
     this.#change = { key, answer: null };
     const query = new URLSearchParams({
@@ -92,7 +93,7 @@ export class CrossBoard {
       by,
       round: String(round),
       since: String(this.#since),
-      people: this.#people,
+      people,
       level,
     });
     const request = askJson<CrossChange>(`plans/${plan.id}/cross/change?${query}`, { token });
@@ -141,13 +142,6 @@ export class CrossBoard {
         h("option", { value: number, selected: number === this.#since }, `Round ${number}`),
       ),
     );
-    const whose = h(
-      "select",
-      { id: "whose", "data-name": "whose" },
-      Object.entries(WHOSE).map(([value, text]) =>
-        h("option", { value, selected: value === this.#people }, text),
-      ),
-    );
     tables.addEventListener(
       "change",
       set(() => {
@@ -163,17 +157,12 @@ export class CrossBoard {
       "change",
       set(() => (this.#since = Number(since.value))),
     );
-    whose.addEventListener(
-      "change",
-      set(() => (this.#people = whose.value as keyof typeof WHOSE)),
-    );
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     return [
       field("Table", tables),
       mode === "charts" && field("Answer", answers),
       earlier.length > 0 && field("Compare with", since),
-      this.#since > 0 && field("Whose change", whose),
     ];
   }
 

@@ -51,11 +51,15 @@ export function unbiasedOf(estimates: Estimates): Estimates {
   };
 }
 
+export type People = Changed["people"];
+
 /** What the operator has chosen to see. */
 export interface Choice {
   readonly plan: string | null;
   readonly round: number | null;
   readonly level: string;
+  /** Whose change is meant. */
+  readonly people: People;
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
 }
@@ -104,8 +108,8 @@ export interface View extends Past {
   readonly few: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
-  /** The change since the round before that has enough reports; null where there is none. */
-  readonly changed: Changed | null;
+  /** The change since the round before that has enough reports, or why there is none. */
+  readonly changed: Changed | string | null;
   /** Null where there are too few reports, or before the first look. */
   readonly health: ReportHealth | null;
 }
@@ -199,7 +203,7 @@ export class Results {
         history: past.history,
         late: past.late,
         series,
-        changed: compared && !(compared instanceof Refused) ? compared : null,
+        changed: compared instanceof Refused ? compared.message : compared || null,
         health,
       };
       // by a timer, so that the view is shown before
@@ -239,12 +243,16 @@ export class Results {
     before: ReadonlyMap<string, unknown>,
     id: string,
     [since, round]: readonly [number, number],
-    { level }: Choice,
+    { level, people }: Choice,
     reported: (number: number) => number | null,
   ): Promise<Changed | Refused> {
     const [earlier, later] = [reported(since), reported(round)];
     const reports = earlier === null || later === null ? null : earlier + later;
-    return this.once(before, `plans/${id}/change?round=${round}&since=${since}&level=${level}`, reports);
+    const query = `round=${round}&since=${since}&people=${people}&level=${level}`;
+    return this.once<Changed>(before, `plans/${id}/change?${query}`, reports).catch((problem) => {
+      if (problem instanceof Refused && problem.reason === "parameter") return problem; // not of these people
+      throw problem;
+    });
   }
 
   /** The history, asked for unless there were as many reports. It may take long, and never fails. */
