@@ -440,9 +440,9 @@ def test_changes_over_rounds_are_those_since_the_first_in_every_form() -> None:
     panels = {axes.get_title(loc="left"): axes for axes in series.plot().axes if axes.get_title(loc="left")}
     assert list(panels) == ["mood", "mood: mean", "smokes", "age", "age: mean"]
     [line] = panels["smokes"].get_lines()[:-1]  # the last is that of no change; of two values one says all
-    assert line.get_xdata().tolist() == [1, 3, 4]
+    assert np.asarray(line.get_xdata()).tolist() == [1, 3, 4]
     changes = [change["smokes"].possible()["difference"][0] for change in series.changes.values()]
-    assert line.get_ydata().tolist() == pytest.approx([0.0, *changes])
+    assert np.asarray(line.get_ydata()).tolist() == pytest.approx([0.0, *changes])
     assert len(panels["smokes"].collections) == 1, "a band"
     assert len(series.plot("age").axes[0].get_lines()) == 7, "the six largest groups, and no change"
     with pytest.raises(InvalidParameter, match="'ages' is not an attribute"):

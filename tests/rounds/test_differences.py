@@ -17,14 +17,14 @@ from deniable.rounds.differences import Kind, Spread, combine_reaches, find_agai
 def test_vectors() -> None:
     """450 of 1,000, then 430 of 900."""
     m = dn.grr(2, 1.0)
-    rounds = [m.estimate(Tally(n, [yes, n - yes])) for n, yes in ((1000, 450), (900, 430))]
+    rounds = [m.estimate(Tally(n, np.array([yes, n - yes]))) for n, yes in ((1000, 450), (900, 430))]
     assert rounds[1].frequencies[0] - rounds[0].frequencies[0] == pytest.approx(0.060110, abs=5e-7)
     noise = [estimate.standard_errors("fixed") for estimate in rounds]
     assert np.hypot(*noise)[0] == pytest.approx(0.044087, abs=5e-7)
-    spreads = [
+    before, after = (
         Spread(fixed**2, estimate.stderr**2 - fixed**2) for fixed, estimate in zip(noise, rounds, strict=True)
-    ]
-    correlation = find_correlation(*spreads, against=0.0)
+    )
+    correlation = find_correlation(before, after, against=0.0)
     error = combine_reaches(rounds[0].stderr, rounds[1].stderr, correlation)
     assert error[0] == pytest.approx(0.054491, abs=5e-7)
 
