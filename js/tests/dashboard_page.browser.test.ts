@@ -314,7 +314,11 @@ it("flags a change that is too noisy, with ends that are possible", async () => 
   collector.route(/^access$/, () => ({ name: "anna", role: "reader" }));
   collector.route(
     /\/estimates\?/,
-    (path) => studies.estimates.ages[Number(/round=(\d)/.exec(path)?.[1]) - 1],
+    (path) => studies.estimates.ages.rounds[Number(/round=(\d)/.exec(path)?.[1]) - 1],
+  );
+  collector.route(
+    /\/change\?round=2&since=1&people=population&level=0.95$/,
+    () => studies.estimates.ages.change,
   );
   collector.route(/\/history\?|\/health\?/, () => refusal(404, "path"));
   const page = await open(collector);

@@ -116,13 +116,15 @@ def estimate(name: str) -> dict[str, Any]:
     )
 
 
-def change() -> list[Any]:
-    """Estimates of two rounds, in the second of which nobody is as old as in the first."""
-    plan, answers = PLANS["ages"], []
-    for number, age in ((1, 40), (2, 90)):
-        made = plan.privatize([{"age": age}] * 60, dn.remembering(1, dn.seeded(age)))
-        answers.append(msgspec.to_builtins(results.estimated(plan, plan.tally(made), number, 0.95)))
-    return answers
+def change() -> dict[str, Any]:
+    """Estimates of two rounds, in the second of which nobody is as old as in the first, and their change."""
+    plan = PLANS["ages"]
+    first, second = (
+        plan.tally(plan.privatize([{"age": age}] * 60, dn.remembering(1, dn.seeded(age)))) for age in (40, 90)
+    )
+    rounds = [results.estimated(plan, tallies, i, 0.95) for i, tallies in enumerate((first, second), 1)]
+    comparison = results.Comparison(1, first, 2, second, 0.95, "population")
+    return {"rounds": msgspec.to_builtins(rounds), "change": results.changed(plan, comparison)}
 
 
 print(

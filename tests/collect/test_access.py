@@ -25,7 +25,7 @@ PLAN = small_plan(rounds=True)
 BY = Actor("zoe", "shell")
 MAY = {
     "reader": {
-        *("show_estimates", "show_cross", "show_cross_change", "show_history"),
+        *("show_estimates", "show_cross", "show_change", "show_cross_change", "show_history"),
         *("show_range", "show_limits", "show_report_health", "show_access"),
     },
     "metrics": {"show_metrics", "show_access"},

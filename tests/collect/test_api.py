@@ -266,20 +266,22 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     change = f"/plans/{TOGETHER_AGAIN.id}/cross/change"
     yield asked("show_cross_change", change, 200, json_type, params=pair | since | {"people": "same"})
     yield asked("show_cross_change", change, 400, "parameter", params=pair | {"round": "1", "since": "1"})
+    yield asked("show_change", f"/plans/{TOGETHER_AGAIN.id}/change", 200, json_type, params=since)
     tables = {
         "show_cross": ("cross", {"of": "age", "by": "color"}),
         "show_cross_change": ("cross/change", {"of": "age", "by": "color"} | since),
+        "show_change": ("change", since | {"people": "linked"}),
     }
     for name, (end, wrong) in (reads | tables).items():
         path = f"/plans/{ONE.id}/{end}"
-        if name == "show_cross_change":
+        if name.endswith("_change"):
             yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params=since)
         if name not in tables:
             yield asked(name, path, 200, parquet if name == "export_reports" else json_type)
         yield asked(name, path, 400, "parameter", params=wrong)
         yield asked(name, path, 401, "token", token=False)
         yield asked(name, f"/plans/{'0' * 64}/{end}", 404, "plan")
-        if name not in ("show_history", "show_cross_change"):  # of too few reports there is no history yet
+        if name != "show_history" and not name.endswith("_change"):  # of few reports there is none yet
             yield asked(name, f"/plans/{AGAIN.id}/{end}", 409, "few", params={"round": "1"})
     aged = f"/plans/{AGED.id}/range"
     yield asked("show_range", aged, 200, json_type, params={"low": "10", "high": "50"})
@@ -331,6 +333,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("show_range", aged, 403, "role", **scraper)
     yield asked("show_limits", texts, 403, "role", **scraper)
     yield asked("show_cross_change", change, 403, "role", **scraper)
+    yield asked("show_change", change.replace("cross/", ""), 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
     yield asked("list_actions", "/actions", 403, "role", **reader)
     yield asked("show_metrics", "/metrics", 403, "role", **reader)

@@ -21,6 +21,7 @@ from deniable.client.client import WAIT
 from deniable.collect.files import FOLDER, read_files
 from deniable.explain.device_limit import round_limit
 from deniable.reports import Tallies
+from deniable.rounds.differences import People
 from deniable.store.access import Actor, draw_token, hash_token
 from deniable.store.store import open_store
 from deniable.wire import Report, Wire
@@ -637,11 +638,14 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     expect(page.get_by_role("heading", name="Change since round 1").first).to_be_visible()
     results = dn.Results(collector.url, TOKEN)
     earlier, later = (results.read(MONTHS, number) for number in (1, 2))
-    row = later.change(earlier)["How do you feel?"].rows()[0]
-    shown = [f"{100 * row[name]:.1f}".replace("-", "\u2212") for name in ("difference", "low", "high")]
-    shown[0] = "too noisy to read" if row["noisy"] else shown[0]
     changes = page.get_by_role("table", name="Change since round 1: How do you feel?")
-    expect(changes.get_by_role("row").nth(1)).to_have_text("well" + "".join(shown))
+    whose: dict[People, str] = {"population": "The population", "same": "Those who reported"}
+    for people, label in whose.items():
+        page.get_by_label("Whose change").select_option(label)
+        row = later.change(earlier, people=people)["How do you feel?"].rows()[0]
+        shown = [f"{100 * row[name]:.1f}".replace("-", "\u2212") for name in ("difference", "low", "high")]
+        shown[0] = "too noisy to read" if row["noisy"] else shown[0]
+        expect(changes.get_by_role("row").nth(1)).to_have_text("well" + "".join(shown))
     assert page.evaluate("window.stays")
 
 

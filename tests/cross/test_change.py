@@ -54,8 +54,16 @@ def test_variances_of_rounds_are_those_of_the_vector() -> None:
     assert found["same"] == pytest.approx(FIXED, abs=1e-5)
     leave, gain = MOVES[0, 1:].sum(), MOVES[1:, 0].sum()
     assert found["same"] + leave + gain - (gain - leave) ** 2 == pytest.approx(SAME, abs=1e-5)
-    # whatever people keep, no difference errs more
-    assert n * later.change(earlier).cells.stderr[0, 0] ** 2 > OTHER
+    # at worst, who was drawn errs twice; of a mechanism that nobody knows, noise may be, too
+    drawn = [f * (1 - f) for f in (F1[0], MOVES.sum(axis=0)[0])]
+    known, unknown = (
+        n
+        * replace(later, repeats=how).change(replace(earlier, repeats=how), "population").cells.stderr[0, 0]
+        ** 2
+        for how in ("apart", None)
+    )
+    assert known == pytest.approx(OTHER + 2 * np.sqrt(drawn[0] * drawn[1]), abs=1e-5)
+    assert unknown == pytest.approx(2 * OTHER, rel=1e-3)
 
 
 @pytest.mark.parametrize(("kept", "expected"), [(True, KEPT), (False, SAME)])
@@ -243,8 +251,6 @@ def test_what_cannot_be_compared_is_refused() -> None:
         one.change(other)
     with pytest.raises(dn.InvalidParameter, match=r"got 'linked'.*plan.cross_rounds"):
         one.change(one, "linked")
-    with pytest.raises(dn.InvalidParameter, match=r"1,000 reports.*2,000.*not the same people"):
-        _table(F1, 2000).change(one, "same")
     plan = AGAIN.plan(people=1000)
     rounds, _ = _rounds(plan, 1, 1000)
     fewer = _rounds(plan, 1, 900)[0][1]

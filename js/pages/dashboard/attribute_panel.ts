@@ -151,7 +151,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
       bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
     ),
-    domain?.kind !== "grid" && change(view, name, of, meanOf),
+    domain?.kind !== "grid" && change(view.changed, name, now, options.length > 0),
   ];
 }
 

@@ -8,12 +8,14 @@ import { NOISY, sentence } from "../kit/phrases.js";
 import { cross, fetchCross, type Pair, pairsOf } from "./cross_panel.js";
 import { keep, type Mode } from "./panels.js";
 import { signed } from "./readings.js";
-import type { View } from "./results.js";
+import type { People, View } from "./results.js";
 import { table } from "./tables.js";
 
 interface Shown {
   readonly level: string;
   readonly weights: string;
+  /** Whose change is meant. */
+  readonly people: People;
   readonly mode: Mode;
   readonly token: string;
 }
@@ -24,18 +26,11 @@ interface Fetched<T> {
   readonly answer: T | string | null;
 }
 
-const WHO = {
-  unknown: "Not known",
-  others: "Other people each time",
-  same: "The same people both times",
-} as const;
-
 /** The panel, and what was chosen in it. */
 export class CrossBoard {
   #pair: Pair | null = null;
   #answer = ""; // the column that is drawn
   #since = 0; // the earlier round; none where it is 0
-  #who: keyof typeof WHO = "unknown";
   #table: Fetched<Cross> | null = null;
   #change: Fetched<CrossChange> | null = null;
 
@@ -68,7 +63,7 @@ export class CrossBoard {
     if (!columns.includes(this.#answer)) this.#answer = columns[0] ?? "";
     const width = Math.max(240, Math.min(760, section.clientWidth - 40));
     const changed = this.#since ? (this.#change?.answer ?? null) : null;
-    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, this.#who, changed];
+    const state = [key, answer, this.#answer, shown.mode, width, earlier, this.#since, changed];
     keep(section, state, () => [
       h("h2", {}, "Two answers at once"),
       h("div", { class: "controls" }, this.#controls(pairs, pair, columns, earlier, shown.mode)),
@@ -88,10 +83,10 @@ export class CrossBoard {
     plan: Plan,
     { of, by }: Pair,
     round: number,
-    { level, weights, token }: Shown,
+    { level, people, weights, token }: Shown,
     table: string,
   ): void {
-    const key = JSON.stringify([table, this.#since, this.#who]);
+    const key = JSON.stringify([table, this.#since, people]);
     if (!this.#since || this.#change?.key === key) return;
     this.#change = { key, answer: null };
     const query = new URLSearchParams({
@@ -99,7 +94,7 @@ export class CrossBoard {
       by,
       round: String(round),
       since: String(this.#since),
-      people: this.#who,
+      people,
       level,
       weights,
     });
@@ -149,11 +144,6 @@ export class CrossBoard {
         h("option", { value: number, selected: number === this.#since }, `Round ${number}`),
       ),
     );
-    const who = h(
-      "select",
-      { id: "who", "data-name": "who" },
-      Object.entries(WHO).map(([value, text]) => h("option", { value, selected: value === this.#who }, text)),
-    );
     tables.addEventListener(
       "change",
       set(() => {
@@ -169,17 +159,12 @@ export class CrossBoard {
       "change",
       set(() => (this.#since = Number(since.value))),
     );
-    who.addEventListener(
-      "change",
-      set(() => (this.#who = who.value as keyof typeof WHO)),
-    );
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     return [
       field("Table", tables),
       mode === "charts" && field("Answer", answers),
       earlier.length > 0 && field("Compare with", since),
-      this.#since > 0 && field("Who answered", who),
     ];
   }
 
@@ -208,7 +193,7 @@ export class CrossBoard {
       h(
         "p",
         { class: "soft" },
-        `In percentage points of the people in each row. ${sentence(change.validity.replace(/^they/, "the intervals"))}`,
+        `In percentage points of the people in each row. ${sentence(change.validity)}`,
       ),
       table(
         `Change since round ${change.since}: ${answers} by ${pair.by}`,

@@ -13,7 +13,7 @@ import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { RangeBoard } from "./range_board.js";
-import { type Choice, type Past, queryOf, Results, unbiasedOf, type View } from "./results.js";
+import { type Choice, type Past, type People, queryOf, Results, unbiasedOf, type View } from "./results.js";
 import { rounds } from "./rounds_panel.js";
 import { describeShares, type Kind } from "./shares_note.js";
 import { TextBoard } from "./text_board.js";
@@ -24,6 +24,11 @@ speak(pages, "en");
 const PERIOD = 4000; // milliseconds
 const OLD =
   "This token is not valid, or not any more. If it is yours alone, ask an operator for another one. The collector’s own is in the file operator.token, in the folder where it was started, or in its DENIABLE_TOKEN.";
+const WHOSE: Readonly<Record<People, string>> = {
+  population: "The population",
+  same: "Those who reported",
+  others: "Other people each time",
+};
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 
 const board = find("board");
@@ -34,6 +39,7 @@ interface Shell {
   readonly heading: HTMLElement;
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
+  readonly whose: HTMLSelectElement;
   readonly kind: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
@@ -53,7 +59,14 @@ interface Shell {
 class Dashboard {
   private results: Results | null = null;
   private token = "";
-  private choice: Choice = { plan: null, round: null, level: "0.95", smooth: false, weights: "" };
+  private choice: Choice = {
+    plan: null,
+    round: null,
+    level: "0.95",
+    people: "population",
+    smooth: false,
+    weights: "",
+  };
   private mode: Mode = "charts";
   private kind: Kind = "possible";
   private paused = false;
@@ -183,7 +196,8 @@ class Dashboard {
       view.rounds.map(({ number }) => h("option", { value: number }, `Round ${number}`)),
     );
     sections.round.value = String(round);
-    (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
+    for (const select of [sections.round, sections.whose])
+      (select.parentElement as HTMLElement).hidden = view.rounds.length < 2;
     keep(sections.kind, this.kind, () => describeShares(this.kind));
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
@@ -195,6 +209,7 @@ class Dashboard {
     this.crossBoard.draw(sections.cross, view, {
       level,
       weights,
+      people: this.choice.people,
       mode: this.mode,
       token: this.token,
     });
@@ -215,7 +230,7 @@ class Dashboard {
   }
 
   private drawResults(view: View, section: HTMLElement): void {
-    const { plan, estimates, history, series } = view;
+    const { plan, estimates, history, series, changed } = view;
     const names = listPanels(plan);
     if (!names.length) return keep(section, "text", () => null); // all of it is text
     if (!estimates) return keep(section, [plan.id, view.round, view.reports, view.few], () => waiting(view));
@@ -232,8 +247,13 @@ class Dashboard {
       const of = ({ rows, means, groups }: typeof estimates): unknown =>
         [...rows, ...means, ...groups].filter((row) => names.includes(row.attribute));
       const past = [history.map(of), view.late];
+      const since =
+        changed && typeof changed === "object"
+          ? { ...changed, rows: changed.rows.filter((row) => names.includes(row.attribute)) }
+          : changed;
       const weighed = estimates.weights?.attributes.filter((row) => names.includes(row.attribute));
-      const key = [of(estimates), estimates.refused[name], past, series.map(of), this.mode, room, weighed];
+      const shown = [of(estimates), estimates.refused[name], series.map(of), since, weighed];
+      const key = [...shown, past, this.mode, room];
       keep(section.children[i] as HTMLElement, key, () => attribute(view, name, this.mode, room));
     }
   }
@@ -278,10 +298,18 @@ class Dashboard {
     const section = (name: string): HTMLElement => h("section", { class: name });
     const updated = h("span", { class: "soft" });
     const round = h("select", { id: "round", change: () => this.choose({ round: Number(round.value) }) });
+    const whose = h(
+      "select",
+      { id: "whose", change: () => this.choose({ people: whose.value as People }) },
+      Object.entries(WHOSE).map(([value, text]) =>
+        h("option", { value, selected: value === this.choice.people }, text),
+      ),
+    );
     const made: Shell = {
       heading: section("heading"),
       facts: section(""),
       round,
+      whose,
       kind: section("note"),
       smoothed: h("label", {}),
       health: section("note"),
@@ -301,7 +329,7 @@ class Dashboard {
     board.replaceChildren(
       made.heading,
       made.facts,
-      this.controls(round, made.smoothed, operates),
+      this.controls(made, operates),
       made.kind,
       made.health,
       made.weights,
@@ -329,7 +357,7 @@ class Dashboard {
     find("session").replaceChildren(updated, ...(name === "main" ? [] : [who]), pause, leave);
   }
 
-  private controls(round: HTMLSelectElement, smoothed: HTMLElement, operates: boolean): HTMLElement {
+  private controls({ round, whose, smoothed }: Shell, operates: boolean): HTMLElement {
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     const level = h(
@@ -385,6 +413,7 @@ class Dashboard {
       { class: "controls", "aria-label": "What is shown" },
       field("Round", round),
       field("Confidence", level),
+      field("Whose change", whose),
       h(
         "fieldset",
         { class: "field" },

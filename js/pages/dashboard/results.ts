@@ -5,6 +5,7 @@ import type {
   Access,
   Action,
   Actions,
+  Changed,
   Estimates,
   History,
   Plans,
@@ -50,11 +51,15 @@ export function unbiasedOf(estimates: Estimates): Estimates {
   };
 }
 
+export type People = Changed["people"];
+
 /** What the operator has chosen to see. */
 export interface Choice {
   readonly plan: string | null;
   readonly round: number | null;
   readonly level: string;
+  /** Whose change is meant. */
+  readonly people: People;
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
   /** The sizes of known groups in the population, as JSON; empty where results are of those who reported. */
@@ -106,6 +111,8 @@ export interface View extends Past {
   readonly few: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
+  /** The change since the round before that has enough reports, or why there is none. */
+  readonly changed: Changed | string | null;
   /** Null where there are too few reports, or before the first look. */
   readonly health: ReportHealth | null;
 }
@@ -176,6 +183,8 @@ export class Results {
           ),
       );
       const series = others.filter((answer): answer is Estimates => !(answer instanceof Refused));
+      const since = series.findLast((other) => (other.round ?? 1) < round)?.round ?? null;
+      const compared = since && enough && (await this.change(before, id, [since, round], choice, reported));
       const count = (number: number): number | null =>
         reported(number) ??
         (number === round && enough
@@ -197,6 +206,7 @@ export class Results {
         history: past.history,
         late: past.late,
         series,
+        changed: compared instanceof Refused ? compared.message : compared || null,
         health,
       };
       // by a timer, so that the view is shown before
@@ -229,6 +239,24 @@ export class Results {
     }
     this.kept.set(key, answer);
     return answer;
+  }
+
+  /** The change from one round to another, unless both have as many reports as when it was asked for. */
+  private change(
+    before: ReadonlyMap<string, unknown>,
+    id: string,
+    [since, round]: readonly [number, number],
+    { level, people, weights }: Choice,
+    reported: (number: number) => number | null,
+  ): Promise<Changed | Refused> {
+    const [earlier, later] = [reported(since), reported(round)];
+    const reports = earlier === null || later === null ? null : earlier + later;
+    const rounds = { round: `${round}`, since: `${since}` };
+    const query = new URLSearchParams({ ...rounds, people, level, weights });
+    return this.once<Changed>(before, `plans/${id}/change?${query}`, reports).catch((problem) => {
+      if (problem instanceof Refused && problem.reason === "parameter") return problem; // not of these people
+      throw problem;
+    });
   }
 
   /** The history, asked for unless there were as many reports. It may take long, and never fails. */

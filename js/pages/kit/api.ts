@@ -66,6 +66,40 @@ export interface CellChange {
   readonly cell_high: number;
 }
 
+/** The change of every share and mean since an earlier round. */
+export interface Changed {
+  readonly plan: string;
+  readonly round: number;
+  readonly since: number;
+  readonly level: number;
+  /** Whose change it is: of the population that people are drawn from, of the very people who reported, or of the population if other people answered each time. */
+  readonly people: "others" | "population" | "same";
+  /** Whose change it is, in words. */
+  readonly validity: string;
+  /** What is not known where the rounds are of different people; else empty. */
+  readonly caveat: string;
+  readonly rows: readonly Difference[];
+}
+
+/** How much larger a share or a mean is in the later round. */
+export interface Difference {
+  readonly attribute: string;
+  readonly value: string;
+  /** What it is of: a value, a group of neighboring values, or a number. */
+  readonly kind: "group" | "mean" | "value";
+  readonly earlier: number;
+  readonly later: number;
+  /** Of unbiased numbers, cut with its ends to what is possible. */
+  readonly difference: number;
+  readonly low: number;
+  readonly high: number;
+  readonly stderr: number;
+  readonly unbiased_earlier: number;
+  readonly unbiased_later: number;
+  /** Whether it is too noisy to read. */
+  readonly noisy: boolean;
+}
+
 /** The tallies of a plan, from which everything is estimated. */
 export interface Counted {
   readonly plan: string;
@@ -143,9 +177,9 @@ export interface CrossChange {
   /** Reports that hold both answers: in the earlier round, and in the later. */
   readonly n: readonly number[];
   readonly level: number;
-  /** Who is taken to have answered; null where nothing is. */
-  readonly people: "others" | "same" | null;
-  /** For whom the intervals hold, in words. */
+  /** Whose change it is: of the population that people are drawn from, of the very people who reported, or of the population if other people answered each time. */
+  readonly people: "others" | "population" | "same";
+  /** Whose change it is, in words. */
   readonly validity: string;
   /** The population that it is of; empty where no weights were given. */
   readonly weighted: string;

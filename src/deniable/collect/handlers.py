@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeVar, final
+from typing import Any, TypeVar, cast, final, get_args
 
 import msgspec
 from starlette.background import BackgroundTask
@@ -31,6 +31,7 @@ from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
+from deniable.rounds.differences import People
 from deniable.store.access import MAIN, Access, Actor, hash_token
 from deniable.store.store import Store
 from deniable.tickets import SigningKey
@@ -209,19 +210,26 @@ class Handlers:
             )
         )
 
+    async def show_change(self, request: Request) -> Response:
+        served, comparison = await self._compare(request)
+        return _respond(await self._read(results.changed, served.plan, comparison))
+
     async def show_cross_change(self, request: Request) -> Response:
-        served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
-        people = _read_choice(request, "people", ("unknown", "others", "same"))
+        served, comparison = await self._compare(request)
         pair = request.query_params.get("of", ""), request.query_params.get("by", "")
+        return _respond(await self._read(results.changed_table, served.plan, comparison, pair))
+
+    async def _compare(self, request: Request) -> tuple[Served, results.Comparison]:
+        """The plan of a request about a change, and the tallies of both rounds."""
+        served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
+        people = cast("People", _read_choice(request, "people", get_args(People)))
         since = _read_whole(request.query_params.get("since", ""), "since")
         if not since < number:
             raise Refusal("parameter", f"since names a round before {number}, got {since}.")
-        rounds = {wave: (await self._tallies(served, wave))[1] for wave in (since, number)}
-        who: Literal["others", "same"] | None = None
-        if people != "unknown":
-            who = "others" if people == "others" else "same"
-        weights = _read_weights(request)
-        return _respond(await self._read(results.changed, served.plan, rounds, pair, level, who, weights))
+        earlier, later = [(await self._tallies(served, wave))[1] for wave in (since, number)]
+        return served, results.Comparison(
+            since, earlier, number, later, level, people, _read_weights(request)
+        )
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)

@@ -563,6 +563,49 @@ class CellChange(Message, frozen=True):
     cell_high: float
 
 
+_People = Annotated[
+    Literal["population", "same", "others"],
+    explain(
+        "Whose change it is: of the population that people are drawn from, of the very people who reported, "
+        "or of the population if other people answered each time."
+    ),
+]
+_Validity = Annotated[str, explain("Whose change it is, in words.")]
+
+
+class Difference(Message, frozen=True):
+    """How much larger a share or a mean is in the later round."""
+
+    attribute: str
+    value: str
+    kind: Annotated[
+        Literal["value", "group", "mean"],
+        explain("What it is of: a value, a group of neighboring values, or a number."),
+    ]
+    earlier: float
+    later: float
+    difference: Annotated[float, explain("Of unbiased numbers, cut with its ends to what is possible.")]
+    low: float
+    high: float
+    stderr: float
+    unbiased_earlier: float
+    unbiased_later: float
+    noisy: Annotated[bool, explain("Whether it is too noisy to read.")]
+
+
+class Changed(Message, frozen=True):
+    """The change of every share and mean since an earlier round."""
+
+    plan: str
+    round: int
+    since: int
+    level: float
+    people: _People
+    validity: _Validity
+    caveat: Annotated[str, explain("What is not known where the rounds are of different people; else empty.")]
+    rows: list[Difference]
+
+
 class CrossChange(Message, frozen=True):
     """The change of a table since an earlier round."""
 
@@ -575,10 +618,8 @@ class CrossChange(Message, frozen=True):
         list[int], explain("Reports that hold both answers: in the earlier round, and in the later.")
     ]
     level: float
-    people: Annotated[
-        Literal["others", "same"] | None, explain("Who is taken to have answered; null where nothing is.")
-    ]
-    validity: Annotated[str, explain("For whom the intervals hold, in words.")]
+    people: _People
+    validity: _Validity
     weighted: Annotated[str, explain("The population that it is of; empty where no weights were given.")]
     cells: list[CellChange]
     test: CrossTest

@@ -81,6 +81,13 @@ _WEIGHTS: dict[str, Any] = {
     '{"region": {"north": 0.4, "south": 0.6}}',
 }
 _FIRST_ROUND = {**ROUND, "default": 1}
+_CHANGE: Mapping[str, Mapping[str, Any]] = {
+    "round": _FIRST_ROUND,
+    "since": ROUND,
+    "people": {"enum": ["population", "same", "others"], "default": "population"},
+    "level": _LEVEL,
+    "weights": _WEIGHTS,
+}
 _REPORTED = (
     *("malformed", "version", "form", "size", "round", "plan", "closed", "invitation", "ticket"),
     *("large", "type", "store"),
@@ -172,21 +179,22 @@ OPERATIONS = (
         query={"of": TEXT, "by": TEXT, "round": ROUND, "level": _LEVEL, "weights": _WEIGHTS},
     ),
     Operation(
+        "show_change",
+        "GET /plans/{id}/change",
+        "How every share and mean changed since an earlier round, with intervals that hold for these people",
+        messages.Changed,
+        _READ,
+        _READERS,
+        query=_CHANGE,
+    ),
+    Operation(
         "show_cross_change",
         "GET /plans/{id}/cross/change",
-        "How such a table changed since an earlier round, with the interval that is valid for who answered",
+        "How such a table changed since an earlier round, with intervals that hold for these people",
         messages.CrossChange,
         _READ,
         _READERS,
-        query={
-            "of": TEXT,
-            "by": TEXT,
-            "round": _FIRST_ROUND,
-            "since": ROUND,
-            "people": {"enum": ["unknown", "others", "same"], "default": "unknown"},
-            "level": _LEVEL,
-            "weights": _WEIGHTS,
-        },
+        query={"of": TEXT, "by": TEXT, **_CHANGE},
     ),
     Operation(
         "show_history",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Literal, TypeVar, final
+from typing import Any, TypeVar, final
 
 import msgspec
 
@@ -18,10 +18,12 @@ from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_count
 from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
+from deniable.results.change import Change, compare_estimates
 from deniable.results.findings import AMONG, Findings, FindingsRequest, tabulate
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.results.smoothed import list_smoothable
 from deniable.results.unbiased import estimate_tallies
+from deniable.rounds.differences import People
 from deniable.study import Plan, Result
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
@@ -155,19 +157,39 @@ def crossed(
     return {"plan": plan.id, "round": number} | result.cross(*pair, level).about()
 
 
-def changed(
-    plan: Plan,
-    rounds: Mapping[int, Tallies],
-    pair: tuple[str, str],
-    level: float,
-    people: Literal["same", "others"] | None,
-    weights: str,
-) -> dict[str, Any]:
-    """The change of a table from the first of two rounds to the last, by the code of `--change-from`."""
-    (since, earlier), (number, later) = rounds.items()
-    before, now = (weigh(result_of(plan, tallies), weights) for tallies in (earlier, later))
-    change = now.cross(*pair, level).change(before.cross(*pair, level), people)
-    return {"plan": plan.id, "round": number, "since": since} | change.about()
+@final
+@dataclass(frozen=True)
+class Comparison:
+    """The tallies of two rounds, and whose change is meant."""
+
+    since: int
+    earlier: Tallies
+    round: int
+    later: Tallies
+    level: float
+    people: People
+    weights: str
+
+    def read(self, plan: Plan) -> Change:
+        """The change of all attributes but grids, by the code of `--change-from`."""
+        before, now = (
+            weigh(result_of(plan, tallies), self.weights).numbers for tallies in (self.earlier, self.later)
+        )
+        return compare_estimates(before, now, self.level, self.people, include_slow=False)
+
+    def about(self, plan: Plan) -> dict[str, Any]:
+        """Which rounds these are."""
+        return {"plan": plan.id, "round": self.round, "since": self.since}
+
+
+def changed(plan: Plan, comparison: Comparison) -> dict[str, Any]:
+    """The change of every share and mean from one round to another."""
+    return comparison.about(plan) | comparison.read(plan).about()
+
+
+def changed_table(plan: Plan, comparison: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
+    """The change of a table from one round to another."""
+    return comparison.about(plan) | comparison.read(plan).cross(*pair).about()
 
 
 def _sure(result: Result, level: float) -> dict[str, Iterator[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, final
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
     from deniable.cross.table import Asked
     from deniable.reports import Reports
+    from deniable.rounds.differences import People
     from deniable.study import Plan
 
 
@@ -37,9 +38,10 @@ class CrossRequest:
     since: str | None = taken(options.change_from)
     people: Asked | None = option(
         "--people",
-        type=click.Choice(["same", "others", "linked"]),
-        help="Who answered in both rounds, for a narrower interval of the change; linked: row i of both "
-        "files is one person.  [default: others for a plan that asks once, else not known]",
+        type=click.Choice(["same", "population", "others", "linked"]),
+        help="Whose change is meant: of the very people who reported (same), of the population that they are "
+        "drawn from, of that if other people answered each time (others), or of people whose reports are row "
+        "i of both files (linked).  [default: others for a plan that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)
@@ -123,6 +125,6 @@ def _read_files(plan: Plan, reports: Path, request: CrossRequest) -> CrossTable 
         return after.change(before, _plain(request.people))
 
 
-def _plain(people: Asked | None) -> Literal["same", "others"] | None:
+def _plain(people: Asked | None) -> People | None:
     assert people != "linked"
     return people

@@ -26,9 +26,9 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.frames import Show
-    from deniable.results.change import People
     from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
+    from deniable.rounds.differences import People
     from deniable.study import Plan
 
 _TENS = 9
@@ -47,10 +47,17 @@ class EstimateRequest:
     by: Sequence[str] = taken(sources.by)
     number: int | None = taken(options.source_round)
     since: str | None = taken(options.change_from)
+    every_round: bool = option(
+        "--every-round",
+        is_flag=True,
+        help="Show the change since --change-from in every later round that has reports, with --from.",
+    )
     people: People | None = option(
         "--people",
-        type=click.Choice(["same", "others"]),
-        help="Who answered in both rounds, for a narrower interval of the change.  [default: not known]",
+        type=click.Choice(["same", "population", "others"]),
+        help="Whose change is meant: of the very people who reported (same), of the population that they are "
+        "drawn from, or of that if other people answered each time (others).  [default: others for a plan "
+        "that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)
@@ -119,6 +126,8 @@ def estimate_file(request: EstimateRequest) -> None:
     if request.by:
         assert source is not None
         _estimate_windows(plan, source, request)
+    elif request.since is not None and request.every_round:
+        _estimate_series(plan, source, request.since, request)
     elif request.since is not None:
         _estimate_change(plan, reports, source, request.since, request)
     else:
@@ -135,6 +144,11 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
         )
     if request.since is None and request.people is not None:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
+    if request.every_round and (request.since is None or request.number is not None or request.reports):
+        raise InvalidParameter(
+            "--every-round shows the change since one round in all later ones of a collector, its store or a "
+            "table: name the round with --change-from, give --from, and leave out --round and a file"
+        )
     of_shares = (
         request.mle,
         request.smooth,
@@ -220,15 +234,32 @@ def _estimate_change(
     sizes = reading.read_sizes(request.weights)
     now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
     change = now.change(earlier_result, request.level, request.people)
-    rows, heading = change.rows(), {"since": since, "round": number}
-    setting = {"level": change.level, "people": change.people, "validity": change.validity}
-    about = {**heading, **setting, "rows": rows}
-    writing.write_tables(request.out, [{**row, "level": change.level, **heading} for row in rows], about)
+    heading = {"since": since, "round": number}
+    about = heading | change.about()
+    rows = [{**row, "level": change.level, **heading} for row in about["rows"]]
+    writing.write_tables(request.out, rows, about)
     writing.save_plots(request.plot_files, change.plot)
     if request.as_json:
         console.print_json(about)
     else:
         click.echo(change.text(request.bins))
+
+
+def _estimate_series(plan: Plan, source: sources.Source | None, since: str, request: EstimateRequest) -> None:
+    """Estimates the change since an earlier round in every later one; writes, draws and prints it."""
+    assert source is not None
+    token = reading.find_token(source, request.token_file)
+    tallies = sources.fetch_rounds(plan, source, request.table, earlier_round(since), token)
+    rounds = {number: plan.estimate(tallies_of) for number, tallies_of in tallies.items()}
+    series = plan.follow(rounds, request.level, request.people)
+    rows = [{**row, "level": request.level, "since": series.since} for row in series.rows()]
+    about = series.about()
+    writing.write_tables(request.out, rows, about)
+    writing.save_plots(request.plot_files, series.plot)
+    if request.as_json:
+        console.print_json(about)
+    else:
+        click.echo(str(series))
 
 
 def _estimate_shares(

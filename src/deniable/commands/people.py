@@ -2,92 +2,147 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import click
 
 from deniable.choose.objective import FOUND
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, POSITIVE, whole_from
+from deniable.commands.shared.options import (
+    FILE,
+    POSITIVE,
+    argument,
+    as_request,
+    option,
+    taken,
+    whole_from,
+)
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count, format_table
+from deniable.formatting import format_count, format_percent, format_table, format_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable.choose import Precision
+    from deniable.explain.change_precision import PeopleForChange
     from deniable.study import Plan
 
 _EPSILONS = (0.5, 1.0, 2.0, 4.0)
+_STEADY = 3  # rounds: a line through more of them is better known than a pair
+
+
+@final
+@dataclass(frozen=True)
+class PeopleRequest:
+    """A study, what is to be found in it, and how to show the people that it takes."""
+
+    study: Path = argument("study", type=FILE)
+    error: float | None = option(
+        "--error",
+        type=POSITIVE,
+        help="How far off a share may be, in points either way (95 %), such as 3.",
+    )
+    people: int | None = option(
+        "--people",
+        type=whole_from(1, 10**15),
+        help="The number of people who answer, such as 800.",
+    )
+    difference: float | None = option(
+        "--difference",
+        type=POSITIVE,
+        help="The difference of two shares that must be found, in points, such as 5; with --of and --by.",
+    )
+    change: float | None = option(
+        "--change",
+        type=POSITIVE,
+        help="The change from one round to another that must be found, in points, such as 5; with --of.",
+    )
+    of: str | None = option(
+        "--of", metavar="QUESTION", help="The question whose shares differ, with --difference, or change."
+    )
+    by: str | None = option(
+        "--by", metavar="QUESTION", help="The question whose answers are compared, with --difference."
+    )
+    share: float | None = option(
+        "--share",
+        type=POSITIVE,
+        help="The smaller of the two shares, in percent, with --difference.  [default: 25]",
+    )
+    rounds: int | None = option(
+        "--rounds",
+        type=whole_from(2, 10**6),
+        help="How often people are asked, with --change.  [default: as the study says]",
+    )
+    as_json: bool = taken(console.as_json)
 
 
 @click.command("people")
-@click.argument("study", type=FILE)
-@click.option(
-    "--error", type=POSITIVE, help="How far off a share may be, in points either way (95 %), such as 3."
-)
-@click.option("--people", type=whole_from(1, 10**15), help="The number of people who answer, such as 800.")
-@click.option(
-    "--difference",
-    type=POSITIVE,
-    help="The difference of two shares that must be found, in points, such as 5; with --of and --by.",
-)
-@click.option("--of", metavar="QUESTION", help="The question whose shares differ, with --difference.")
-@click.option("--by", metavar="QUESTION", help="The question whose answers are compared, with --difference.")
-@click.option(
-    "--share",
-    type=POSITIVE,
-    help="The smaller of the two shares, in percent, with --difference.  [default: 25]",
-)
-@console.as_json
-def size_study(
-    study: Path,
-    error: float | None,
-    people: int | None,
-    difference: float | None,
-    of: str | None,
-    by: str | None,
-    share: float | None,
-    as_json: bool,
-) -> None:
+@as_request(PeopleRequest)
+def size_study(request: PeopleRequest) -> None:
     """Say how many people a study takes.
 
     With --error it is the number for that margin of error. With --people it is what this many people give,
     question by question. Means and medians may be off by as many hundredths of the range. With --difference
     it is the number for which a test finds that difference between two rows of a table, four times out of
-    five.
+    five. With --change it is the number that finds a change from one round to another as often, with the
+    study's epsilon_first and with one near epsilon_forever.
     """
-    if sum(value is not None for value in (error, people, difference)) != 1:
-        raise InvalidParameter(
-            "give one of --error, such as 3 points, --people, such as 800, or --difference, such as 5 points"
-        )
-    for option, value, unit in (
-        ("--error", error, "points"),
-        ("--difference", difference, "points"),
-        ("--share", share, "percent"),
+    _refuse_conflicts(request)
+    for option_name, value, unit in (
+        ("--error", request.error, "points"),
+        ("--difference", request.difference, "points"),
+        ("--change", request.change, "points"),
+        ("--share", request.share, "percent"),
     ):
         if value is not None and value < 1:
             console.warn(
-                f"{option} {value:g} is {value:g} {unit}; if {100 * value:g} {unit} were meant, "
-                f"write {option} {100 * value:g}"
+                f"{option_name} {value:g} is {value:g} {unit}; if {100 * value:g} {unit} were "
+                f"meant, write {option_name} {100 * value:g}"
             )
-    if difference is not None:
-        if of is None or by is None:
-            raise InvalidParameter("--difference takes --of and --by, the two questions of a table")
-        _tell_difference(study, difference, of, by, 25.0 if share is None else share, as_json)
-        return
-    if of or by or share is not None:
-        raise InvalidParameter("--of, --by and --share are for --difference")
-    if error is not None and error >= 100:
-        raise InvalidParameter(f"--error is in points of a share, below 100, got {error:g}")
-    plan = reading.plan_study(study, people or 1)
+    if request.difference is not None:
+        _tell_difference(request, request.difference, 25.0 if request.share is None else request.share)
+    elif request.change is not None:
+        _tell_change(request, request.change)
+    else:
+        _tell_study(request)
+
+
+def _refuse_conflicts(request: PeopleRequest) -> None:
+    """Refuse options that do not go together."""
+    goals = (request.error, request.people, request.difference, request.change)
+    if sum(value is not None for value in goals) != 1:
+        raise InvalidParameter(
+            "give one of --error, such as 3 points, --people, such as 800, and --difference or --change, "
+            "such as 5 points"
+        )
+    if request.difference is not None and (request.of is None or request.by is None):
+        raise InvalidParameter("--difference takes --of and --by, the two questions of a table")
+    if request.change is not None and request.of is None:
+        raise InvalidParameter("--change takes --of, the question whose shares or mean may change")
+    for_difference = request.by is not None or request.share is not None
+    if for_difference and request.difference is None:
+        raise InvalidParameter("--by and --share are for --difference")
+    if request.of is not None and request.difference is None and request.change is None:
+        raise InvalidParameter("--of is for --difference and --change")
+    if request.rounds is not None and request.change is None:
+        raise InvalidParameter("--rounds is for --change")
+    if request.error is not None and request.error >= 100:
+        raise InvalidParameter(f"--error is in points of a share, below 100, got {request.error:g}")
+    if request.change is not None and request.change >= 100:
+        raise InvalidParameter(f"--change is in points of a share, below 100, got {request.change:g}")
+
+
+def _tell_study(request: PeopleRequest) -> None:
+    """How many people a margin takes, or what so many people give, question by question."""
+    study, error = request.study, request.error
+    plan = reading.plan_study(study, request.people or 1)
     if error is not None:  # the plan of so many people may be another one
         plan = reading.plan_study(study, _count_enough(_list_read(plan), error))
     precisions = _list_read(plan)
     people = plan.document.people if error is None else _count_enough(precisions, error)
-    if as_json:
+    if request.as_json:
         console.print_json(_facts(plan, precisions, error, people))
         return
     lines = (
@@ -98,19 +153,22 @@ def size_study(
     console.say_next("plan", study, "--people", people, "-o", console.free_name("plan.json"), before=expected)
 
 
-def _tell_difference(study: Path, difference: float, of: str, by: str, share: float, as_json: bool) -> None:
+def _tell_difference(request: PeopleRequest, difference: float, share: float) -> None:
     """How many people find a difference, at the study's epsilon and at others."""
     from deniable.explain.table_precision import count_people
 
     if difference + share >= 100:
         raise InvalidParameter(f"shares are below 100 %, got {share:g} % and {share + difference:g} %")
+    study, of, by = request.study, request.of, request.by
+    assert of is not None
+    assert by is not None
     plans = reading.plan_epsilons(study, _EPSILONS)
     needed = {
         epsilon: count_people(plan.document, of, by, difference / 100, share / 100)
         for epsilon, plan in plans.items()
     }
     own_epsilon = next(iter(needed))
-    if as_json:
+    if request.as_json:
         question = {"of": of, "by": by, "difference": difference, "share": share}
         rows = [{"epsilon": epsilon, "people": people} for epsilon, people in needed.items()]
         console.print_json(question | {"people": needed[own_epsilon], "epsilons": rows})
@@ -122,6 +180,94 @@ def _tell_difference(study: Path, difference: float, of: str, by: str, share: fl
         f"{own_epsilon:g}, {', '.join(others)}."
     )
     console.say_next("plan", study, "--people", needed[own_epsilon], "-o", console.free_name("plan.json"))
+
+
+def _tell_change(request: PeopleRequest, change: float) -> None:
+    """How many people find a change, at the study's epsilon_first and at one near epsilon_forever."""
+    from deniable.explain.change_precision import count_people_for_change
+
+    of = request.of
+    assert of is not None
+    plans = reading.plan_firsts(request.study, request.rounds)
+    needed = {
+        first: count_people_for_change(plan.document, of, change / 100) for first, plan in plans.items()
+    }
+    if request.as_json:
+        rows = [
+            {
+                "epsilon_first": first,
+                "plan": plan.id,
+                "losses": None if plan.loss.repeated is None else asdict(plan.loss.repeated),
+                "readings": [count.to_dict() for count in needed[first]],
+            }
+            for first, plan in plans.items()
+        ]
+        rounds = next(iter(plans.values())).document.rounds
+        console.print_json({"of": of, "change": change, "rounds": rounds, "epsilons": rows})
+        return
+    click.echo("\n".join(_write_change(of, change, plans, needed)))
+    enough = max(count.population for count in next(iter(needed.values())))
+    console.say_next("plan", request.study, "--people", enough, "-o", console.free_name("plan.json"))
+
+
+def _write_change(
+    of: str,
+    change: float,
+    plans: Mapping[float, Plan],
+    needed: Mapping[float, Sequence[PeopleForChange]],
+) -> list[str]:
+    rows = [
+        [
+            f"{first:g}",
+            count.describe(),
+            f"{count.population:,}",
+            "not known" if count.same is None else f"{count.same:,}",
+            f"{count.others:,}",
+        ]
+        for first, counts in needed.items()
+        for count in counts
+    ]
+    headers = ["epsilon_first", "what changes", "the population", "these very people", "others each time"]
+    lines = [
+        f"{of}: people who find a change of {change:g} points from one round to another, in four studies of "
+        "five (5 % test)",
+        *format_table(headers, rows, headers[1:2]),
+    ]
+    if any(count.what == "mean" for counts in needed.values() for count in counts):
+        lines.append("Of a mean, a point is a hundredth of the range.")
+    return [*lines, *_weigh_first(plans, needed), *_explain_rounds(plans)]
+
+
+def _weigh_first(plans: Mapping[float, Plan], needed: Mapping[float, Sequence[PeopleForChange]]) -> list[str]:
+    """What an epsilon_first near epsilon_forever saves and what it costs."""
+    if len(plans) == 1:
+        return []
+    near = list(plans)[1]
+    now, then = (plan.loss.repeated for plan in plans.values())
+    assert now is not None
+    assert then is not None
+    people, fewer = (max(count.population for count in counts) for counts in needed.values())
+    return [
+        f"epsilon_first {near:g} would find it with {fewer:,} people in place of {people:,}: noise that "
+        "people keep cancels, fresh noise does not.",
+        "It is nearly free where answers stay: any number of reports of one answer gives away "
+        f"{format_up(then.one_value_forever)} either way, but one report {format_up(then.one_report)} in "
+        f"place of {format_up(now.one_report)}.",
+        f"It is dear where answers change: {format_count(now.rounds, 'report')} of changing answers give "
+        f"away {format_up(then.changing_values)} in place of {format_up(now.changing_values)}.",
+    ]
+
+
+def _explain_rounds(plans: Mapping[float, Plan]) -> list[str]:
+    """What more rounds do: each pair takes as many people, and a steady change hardly fewer."""
+    rounds = next(iter(plans.values())).document.rounds or 1
+    if rounds <= _STEADY:
+        return ["This is for any two rounds."]
+    part = 6 * (rounds - 1) / (rounds * (rounds + 1))
+    return [
+        f"This is for any two rounds. A steady change, read off all {rounds:,} rounds, would take about "
+        f"{format_percent(part)} of these people, if others answer each time."
+    ]
 
 
 def _list_read(plan: Plan) -> list[Precision]:

@@ -1,17 +1,17 @@
 """Reads a table of two answers: cells, conditional shares, whether they depend, and how they changed.
 
-How the errors of two rounds depend on each other is known where other people answered, where the same people
-answered with noise that does not add up against them, and where the reports of each person are linked. Else
-the reaches of both rounds add up, which holds whatever the dependence is.
+How the errors of two rounds depend on each other is known where the reports of each person are linked, and
+bounded where noise does not add up against people. Else the reaches of both rounds add up, which holds
+whatever the dependence is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -42,26 +42,21 @@ from deniable.formatting import Printed, format_count, format_percent, format_ta
 from deniable.frames import Backend, frame_of_rows
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
+from deniable.rounds.differences import VALIDITY, People, Spread, combine_reaches, find_correlation
 from deniable.summaries import Summary
 from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Asked = Literal["same", "others", "linked"]
+Asked = Literal[People, "linked"]
 _Product = tuple[float, Floats]
 Repeats = Literal["once", "fresh", "apart", "tied"]
 """How people report again: never, or with fresh noise in every report if they do, with noise that is
 independent for different values, or otherwise. Of a plan that asks once, noise alone is fresh where every
 report tells of the table: else other people would be drawn for it.
 """
-VALIDITY: Mapping[str | None, str] = {
-    None: "they hold whoever answered in each round",
-    "others": "they hold if other people answered in each round",
-    "same": "they hold for the very people whose reports are about the question, if all answered both times",
-    "linked": "they hold if row i of both rounds is one person",
-}
-"""For whom intervals hold, by who answered."""
+_APART: frozenset[Repeats | None] = frozenset({"once", "fresh", "apart"})
 _ROUNDED = 1e-10  # of the largest variance: less is rounding
 _MOST_SIDE_BY_SIDE = 5  # columns of a plot
 _COMMON = ("n", "level", "effective")  # of all cells
@@ -457,13 +452,13 @@ class CrossTable(Printed):
                 min(max(covariance / (errors[0] * errors[1]), -1.0), 1.0) if min(errors) > 0 else 0.0
             )
         value = first.center - second.center
-        down = _combine_reaches(
+        down = combine_reaches(
             first.center - first.summary.low, second.summary.high - second.center, correlation
         )
-        up = _combine_reaches(
+        up = combine_reaches(
             first.summary.high - first.center, second.center - second.summary.low, correlation
         )
-        error = float(_combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
+        error = float(combine_reaches(errors[0], errors[1], correlation)) if is_known else math.inf
         within = first.summary.within + second.summary.within
         return Summary(value if is_known else math.nan, error, float(value - down), float(value + up), within)
 
@@ -529,10 +524,9 @@ class CrossTable(Printed):
     def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
         """The change since an earlier round: of every share of a row's people, and of every cell.
 
-        Unless `people` says more, intervals hold whoever answered in each round of a plan that asks again.
-        With "same", they hold for the very people whose reports are about both questions, if all answered
-        both times, and are narrower. With "others", other people answered each time, as in a plan that asks
-        once.
+        It is that of the population that people are drawn from, whether or not they answered twice. With
+        "same", it is that of the very people whose reports are about both questions. With "others", other
+        people answered each time, as in a plan that asks once.
         """
         return compare_tables(earlier, self, people)
 
@@ -695,10 +689,10 @@ class TableChange(Printed):
 
     earlier: CrossTable
     later: CrossTable
-    people: Asked | None = None
-    """Who is taken to have answered in both rounds; None where nothing is."""
+    people: Asked = "population"
+    """Whose change it is."""
     between: Floats | None = None
-    """The covariance of the earlier with the later cells, row by row; None where it may be any."""
+    """The covariance of the earlier with the later cells, row by row, of linked reports."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -717,7 +711,7 @@ class TableChange(Printed):
 
     @property
     def validity(self) -> str:
-        """For whom the intervals hold, in words."""
+        """Whose change it is, in words."""
         return VALIDITY[self.people]
 
     @property
@@ -746,7 +740,7 @@ class TableChange(Printed):
         shape, identity = self.later.cells.shape, np.eye(self.later.cells.size)
         difference = self.later.cells - self.earlier.cells
         early, other = map(np.sqrt, self._variances(identity, identity))
-        error = _combine_reaches(early, other, self._correlations(identity, identity)).reshape(shape)
+        error = combine_reaches(early, other, self._correlations(identity, identity)).reshape(shape)
         reach = self.later.reach * error
         return Differences(difference, error, difference - reach, difference + reach)
 
@@ -762,11 +756,11 @@ class TableChange(Printed):
         is_known = self.earlier.is_known & self.later.is_known
         # where a round says nothing, its share may be anything, however the other one errs
         dependence = np.where(is_known, self._correlations(*slopes).reshape(shape), -1.0)
-        down = _combine_reaches(other - self.later.low, self.earlier.high - earlier, dependence)
-        up = _combine_reaches(self.later.high - other, earlier - self.earlier.low, dependence)
+        down = combine_reaches(other - self.later.low, self.earlier.high - earlier, dependence)
+        up = combine_reaches(self.later.high - other, earlier - self.earlier.low, dependence)
         value = np.where(is_known, other - earlier, np.nan)
         errors = [np.where(is_known, table.stderr, 0.0) for table in (self.earlier, self.later)]
-        error = np.where(is_known, _combine_reaches(errors[0], errors[1], dependence), np.inf)
+        error = np.where(is_known, combine_reaches(errors[0], errors[1], dependence), np.inf)
         return Differences(value, error, other - earlier - down, other - earlier + up)
 
     def test(self) -> Test:
@@ -866,12 +860,26 @@ class TableChange(Printed):
 
     def _correlations(self, earlier: Floats, later: Floats) -> Floats:
         early, other = self._variances(earlier, later)
+        if self.people == "population":
+            before, after = self._split(earlier, self.earlier, early), self._split(later, self.later, other)
+            return find_correlation(before, after, float(self._is_tied))
         if self.between is None:
-            return np.full(early.size, -1.0)
+            return np.zeros(early.size)
         covariances = np.einsum("ij,jk,ik->i", earlier, self.between, later)
         scale = np.sqrt(early * other)
         correlations: Floats = np.divide(covariances, scale, out=np.zeros_like(covariances), where=scale > 0)
         return correlations.clip(-1.0, 1.0)
+
+    @property
+    def _is_tied(self) -> bool:
+        """Whether noise that is kept may be against a difference, so that nothing is known of dependence."""
+        return self.people == "population" and not {self.earlier.repeats, self.later.repeats} <= _APART
+
+    def _split(self, sums: Floats, table: CrossTable, variances: Floats) -> Spread:
+        """The variances of weighted sums of a round's cells, by noise and by which people were drawn."""
+        sampling = table.sampling(table.find_possible()) / table.n
+        drawn = np.minimum(np.einsum("ij,jk,ik->i", sums, sampling, sums).clip(0.0, None), variances)
+        return Spread(variances - drawn, drawn)
 
     @cached_property
     def _pooled(self) -> Floats:
@@ -885,22 +893,21 @@ class TableChange(Printed):
         if self.people == "linked":
             assert self.between is not None
             return np.asarray(earlier.covariance + other.covariance - self.between - self.between.T)
-        shares = self._pooled
-        spreads = [table.spread(shares) / table.n for table in (earlier, other)]
-        if self.people == "same":
-            spreads = [
-                spread - table.sampling(shares) / table.n
-                for spread, table in zip(spreads, (earlier, other), strict=True)
-            ]
-        # no dependence makes the error of a difference more than twice that of independent rounds
-        return np.asarray(sum(spreads) * (2 if self.people is None else 1))
+        tables, shares = (earlier, other), self._pooled
+        drawn = np.asarray(sum(table.sampling(shares) / table.n for table in tables))
+        error = np.asarray(sum(table.spread(shares) / table.n for table in tables))
+        if self._is_tied:  # no dependence makes a difference err more than twice independent rounds
+            return 2 * error
+        # what people keep is not against them; at most, who was drawn counts twice, or not at all
+        times = {"same": -1, "others": 0, "population": 1}[self.people]
+        return np.asarray(error + times * drawn)
 
 
 def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None) -> TableChange:
     """The change from one table to another, by the interval that is valid for who answered."""
-    if people not in (None, "same", "others"):
+    if people not in (None, *get_args(People)):
         raise InvalidParameter(
-            f"people is 'same', 'others' or None, got {people!r}; for linked reports ask "
+            f"people is 'same', 'population', 'others' or None, got {people!r}; for linked reports ask "
             "plan.cross_rounds(earlier, later, of, by)"
         )
     if earlier.weighted != later.weighted or (people == "same" and later.weighted):
@@ -916,24 +923,18 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None)
                 "answers differ"
             )
     earlier = earlier.at(later.level)
-    if people is None and later.plan_id == earlier.plan_id and later.repeats in ("once", "fresh"):
-        people = "others"  # who answers a plan that asks once has no second report
-    nothing = None if people is None else np.zeros(later.covariance.shape)
+    if people is None:  # who answers a plan that asks once has no second report
+        is_once = later.plan_id == earlier.plan_id and later.repeats in ("once", "fresh")
+        people = "others" if is_once else "population"
     if people == "same":
         if later.repeats in ("once", "tied"):
             raise InvalidParameter(
                 "people='same' (--people same) is for a plan whose devices keep the noise of each value, by "
                 "two rounds on values, or that asks once and whose every report tells of this table; leave "
-                "it out for intervals that hold whoever answered"
-            )
-        if earlier.n != later.n:
-            raise InvalidParameter(
-                f"one round has {format_count(earlier.n, 'report')} about both questions and the other "
-                f"{later.n:,}, so not "
-                "the same people answered; leave people='same' (--people same) out"
+                "it out for the change of the population"
             )
         earlier, later = _about_these(earlier), _about_these(later)
-    return TableChange(earlier, later, people, nothing)
+    return TableChange(earlier, later, people)
 
 
 def _about_these(table: CrossTable) -> CrossTable:
@@ -977,8 +978,3 @@ def _plot_change(change: TableChange) -> Figure:
     ends = (change.low.ravel(), change.high.ravel())
     bars = [Bars(values.ravel(), "", *ends, noisy=noisy.ravel().tolist())]
     return plot_bars(labels, bars, title, about, format_points)
-
-
-def _combine_reaches(reach: Floats | float, other: Floats | float, correlation: Floats | float) -> Floats:
-    """How far a difference reaches, of two numbers that reach this far and depend on each other so much."""
-    return np.asarray(np.sqrt(np.maximum(reach**2 + other**2 - 2 * correlation * reach * other, 0.0)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -134,6 +134,13 @@ def _draw_bars(axes: Axes, bars: Sequence[Bars], indices: np.typing.NDArray[np.i
             )
         for at in positions[noisy].tolist():
             write_noisy(axes, at)
+
+
+def draw_band(axes: Axes, columns: tuple[Sequence[float], ...], label: str, look: Mapping[str, Any]) -> None:
+    """A line through numbers, with a band for their intervals: where they are, numbers, and both ends."""
+    at, middle, low, high = columns
+    axes.fill_between(at, low, high, color=look["color"], alpha=0.16, linewidth=0)
+    axes.plot(at, middle, label=label, **look)
 
 
 def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float], title: str) -> Figure:

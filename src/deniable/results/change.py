@@ -1,15 +1,15 @@
 """Compares two rounds: the change of every share and mean, with an interval that is valid for them.
 
 What people keep is in both rounds, so the rounds' errors depend on each other. A collector that has only
-tallies does not know how. Whatever it is, the standard error of a difference is at most the sum of both.
+tallies does not know how. `rounds.differences` says how far it can be against a difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from deniable.arrays import Floats
 from deniable.cross import TableChange
 from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate import Estimate, normal_quantile
+from deniable.estimate import Estimate
 from deniable.explain.question_pairs import find_margins, sum_source
 from deniable.formatting import Printed, format_count
 from deniable.frames import Backend, frame_of_rows
@@ -28,15 +28,16 @@ from deniable.results.crossing import cross_estimates, list_sources
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import Findings
 from deniable.results.possible_shares import possible_mean
-from deniable.results.respondents import has_mean, read_columns
+from deniable.results.respondents import has_mean
+from deniable.results.round_numbers import Numbers, find_against, read_groups, read_mean, read_shares
 from deniable.results.unbiased import estimate_tallies
+from deniable.rounds.differences import VALIDITY, Kind, People, combine_reaches, find_correlation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from deniable.plan.document import PlanDocument
 
-People = Literal["same", "others"]
 _TwoRounds = tuple[Findings, Findings]
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
 _POINTS = 3  # of these columns; the others are an interval
@@ -49,26 +50,6 @@ NOISY = "too noisy to read"
 _BLOCK = 1 << 14  # people whose reports are in memory at once
 
 
-class _Numbers(NamedTuple):
-    """Numbers of one round with their standard errors and the ends of their intervals."""
-
-    value: Floats
-    stderr: Floats
-    low: Floats
-    high: Floats
-
-
-class _Errors(NamedTuple):
-    """The standard errors of differences, and the ends of their intervals."""
-
-    stderr: Floats
-    low: Floats
-    high: Floats
-
-
-_Combine = Callable[[_Numbers, _Numbers], _Errors]
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class AttributeChange:
@@ -78,7 +59,7 @@ class AttributeChange:
     earlier: Floats
     later: Floats
     stderr: Floats
-    """The standard error of each difference; the largest it can be, where nothing is known of dependence."""
+    """The standard error of each difference; the largest that it can be, whatever people keep."""
     low: Floats
     high: Floats
     kind: str = "value"
@@ -149,8 +130,8 @@ class Change(Mapping[str, AttributeChange], Printed):
     means: Mapping[str, AttributeChange]
     """The means of ranges without open ends, which have shares as well."""
     level: float
-    people: People | None
-    """Who is taken to have answered in both rounds; None where nothing is."""
+    people: People
+    """Whose change it is."""
     rounds: tuple[Estimates, Estimates] | None = field(default=None, repr=False)
     """What is compared: the earlier one and the later one."""
 
@@ -182,10 +163,22 @@ class Change(Mapping[str, AttributeChange], Printed):
 
     @property
     def validity(self) -> str:
-        """For whom the intervals hold, in words."""
-        from deniable.cross.table import VALIDITY  # which takes what a plan by itself does not need
-
+        """Whose change it is, in words."""
         return VALIDITY[self.people]
+
+    @property
+    def caveat(self) -> str:
+        """What is not known where other people answered than before; empty where as many did each time."""
+        if self.rounds is None or self.people == "others":
+            return ""
+        sizes = [[part.n for part in estimates.parts.values()] for estimates in self.rounds]
+        if sizes[0] == sizes[1]:
+            return ""
+        earlier, later = (format_count(estimates.n, "report") for estimates in self.rounds)
+        return (
+            f"the rounds are of different people ({earlier}, then {later}): the change of those who answered "
+            "both times is not known, and may be another one if dropping out depends on the answer"
+        )
 
     def cross(self, of: str, by: str) -> TableChange:
         """The change of the table of two questions that were asked `together`."""
@@ -193,6 +186,11 @@ class Change(Mapping[str, AttributeChange], Printed):
             raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
         earlier, later = (cross_estimates(estimates, of, by, self.level) for estimates in self.rounds)
         return later.change(earlier, self.people)
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        setting = {"level": self.level, "people": self.people, "validity": self.validity}
+        return setting | {"caveat": self.caveat, "rows": self.rows()}
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
@@ -205,7 +203,7 @@ class Change(Mapping[str, AttributeChange], Printed):
 
     def plot(self, name: str | None = None) -> Figure:
         """A figure of matplotlib: the changes of one attribute, or of the shares of all."""
-        about = f"change with {100 * self.level:g} % intervals; {self.validity}"
+        about = self._heading
         if name is not None or len(self) == 1:
             attribute = next(iter(self)) if name is None else name
             if attribute not in self:
@@ -219,11 +217,15 @@ class Change(Mapping[str, AttributeChange], Printed):
             column: np.concatenate([getattr(change, column) for change in changes.values()])
             for column in ("earlier", "later", "stderr", "low", "high")
         }
-        return AttributeChange(labels, **columns).plot(about.capitalize())
+        return AttributeChange(labels, **columns).plot(f"{about[0].upper()}{about[1:]}")
+
+    @property
+    def _heading(self) -> str:
+        return f"{self.validity}; {100 * self.level:g} % intervals"
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
-        lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
+        lines = [self._heading, *filter(None, [self.caveat]), _WHICH]
         if self.rounds is not None and self.rounds[1].weighting is not None:
             lines.append(str(self.rounds[1].weighting.weights))
         for name in self:
@@ -254,10 +256,12 @@ def _format_lines(change: AttributeChange, wide: int) -> list[str]:
     return lines
 
 
-def compare_estimates(earlier: Estimates, later: Estimates, level: float, people: People | None) -> Change:
-    """The change from one result to another, by the interval that is valid for them."""
-    if people not in (None, "same", "others"):
-        raise InvalidParameter(f"people is 'same', 'others' or None, got {people!r}")
+def compare_estimates(
+    earlier: Estimates, later: Estimates, level: float, people: People | None, include_slow: bool = True
+) -> Change:
+    """The change from one result to another, by the interval that is valid for them; grids are slow."""
+    if people not in (None, *get_args(People)):
+        raise InvalidParameter(f"people is 'same', 'population', 'others' or None, got {people!r}")
     _refuse_different(earlier, later)
     _refuse_other_weights(earlier, later)
     if people == "same" and later.weighting is not None:
@@ -265,56 +269,61 @@ def compare_estimates(earlier: Estimates, later: Estimates, level: float, people
             "people='same' (--people same) is about the very people who answered, and weights are about a "
             "population; leave one of them out"
         )
-    assumed = people
-    if people is None and earlier.plan_id == later.plan_id and not later.kept:
-        assumed = "others"  # who answers a plan that asks once has no second report
+    if people is None:  # who answers a plan that asks once has no second report
+        people = "others" if earlier.plan_id == later.plan_id and not later.kept else "population"
     if people == "same":
         _refuse_not_same(earlier, later)
-    combine = _add_errors if assumed is None else _mix_errors
-    rounds = Findings(earlier, level), Findings(later, level)
-    attributes = {name: _compare(rounds, name, assumed, combine) for name in later.shares}
-    attributes |= {name: _compare_means(rounds, name, combine) for name in later.means}
-    groups = _compare_groups(rounds, combine)
+    rounds = (
+        Findings(earlier, level, include_slow=include_slow),
+        Findings(later, level, include_slow=include_slow),
+    )
+    attributes = {name: _compare_shares(rounds, name, people) for name in rounds[1].names}
+    attributes |= {name: _compare_means(rounds, name, people) for name in later.means}
+    groups = {name: _compare_groups(rounds, name, people) for name in rounds[1].groups}
     attributes |= {name: groups[name] for name in later.ranges}
     shared = (*later.shares, *later.ranges)
-    means = {name: _compare_means(rounds, name, combine) for name in shared if has_mean(later, name)}
-    return Change(attributes, groups, means, level, people=assumed, rounds=(earlier, later))
+    means = {name: _compare_means(rounds, name, people) for name in shared if has_mean(later, name)}
+    return Change(attributes, groups, means, level, people=people, rounds=(earlier, later))
 
 
-def _compare(rounds: _TwoRounds, name: str, people: People | None, combine: _Combine) -> AttributeChange:
-    earlier, later = (findings.estimates.shares[name] for findings in rounds)
-    before, after = (_Numbers(*findings.unbiased[name]) for findings in rounds)
-    errors = (_add_errors if people == "same" else combine)(before, after)
-    if people == "same" and not rounds[1].estimates.is_drawn(name):
-        stderr = np.hypot(earlier.standard_errors("fixed"), later.standard_errors("fixed"))
-        difference = later.frequencies - earlier.frequencies
-        reach = normal_quantile(rounds[0].level) * stderr
-        errors = _Errors(stderr, difference - reach, difference + reach)
-    find_shown = partial(_show_shares, rounds, "shares", name)
-    labels = _labels(later)
-    return AttributeChange(labels, before.value, after.value, *errors, find_shown=find_shown)
+def _compare_shares(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
+    labels = _labels(rounds[1].estimates.shares[name])
+    against = _find_against(rounds, name, "value")
+    change = _subtract(labels, [read_shares(findings, name) for findings in rounds], people, against)
+    return replace(change, find_shown=partial(_show_shares, rounds, "shares", name))
 
 
-def _compare_groups(rounds: _TwoRounds, combine: _Combine) -> dict[str, AttributeChange]:
-    changes = {}
-    for name, groups in rounds[1].groups.items():
-        labels = tuple(group.label for group in groups)
-        shares = ([group.share for group in findings.groups[name]] for findings in rounds)
-        before, after = (_Numbers(*read_columns(summaries)) for summaries in shares)
-        find_shown = partial(_show_shares, rounds, "group_shares", name)
-        errors = combine(before, after)
-        changes[name] = AttributeChange(
-            labels, before.value, after.value, *errors, kind="group", find_shown=find_shown
-        )
-    return changes
+def _compare_groups(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
+    labels = tuple(group.label for group in rounds[1].groups[name])
+    against = _find_against(rounds, name, "group")
+    change = _subtract(labels, [read_groups(findings, name) for findings in rounds], people, against)
+    return replace(change, kind="group", find_shown=partial(_show_shares, rounds, "group_shares", name))
 
 
-def _compare_means(rounds: _TwoRounds, name: str, combine: _Combine) -> AttributeChange:
-    before, after = (_Numbers(*read_columns([findings.unbiased_means[name]])) for findings in rounds)
+def _compare_means(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
     least, most = possible_mean(rounds[1].estimates, name)
-    find_shown, reach = partial(_show_means, rounds, name), most - least
-    numbers = before.value, after.value, *combine(before, after)
-    return AttributeChange((MEAN,), *numbers, kind=MEAN, find_shown=find_shown, reach=reach)
+    against = _find_against(rounds, name, "mean")
+    change = _subtract((MEAN,), [read_mean(findings, name) for findings in rounds], people, against)
+    return replace(change, kind=MEAN, find_shown=partial(_show_means, rounds, name), reach=most - least)
+
+
+def _find_against(rounds: _TwoRounds, name: str, kind: Kind) -> float:
+    return find_against([findings.estimates for findings in rounds], name, kind)
+
+
+def _subtract(
+    labels: tuple[str, ...], rounds: Sequence[Numbers], people: People, against: float
+) -> AttributeChange:
+    """The differences of two rounds, each end by how far both reach on its side (Zou and Donner, 2008)."""
+    earlier, later = (numbers.keep_noise() for numbers in rounds) if people == "same" else rounds
+    correlation: Floats | float = 0.0
+    if people != "others":
+        correlation = find_correlation(earlier.spread, later.spread, against)
+    difference = later.value - earlier.value
+    down = combine_reaches(later.value - later.low, earlier.high - earlier.value, correlation)
+    up = combine_reaches(later.high - later.value, earlier.value - earlier.low, correlation)
+    error = combine_reaches(earlier.stderr, later.stderr, correlation)
+    return AttributeChange(labels, earlier.value, later.value, error, difference - down, difference + up)
 
 
 def _show_shares(rounds: _TwoRounds, field_name: str, name: str) -> tuple[Floats, Floats]:
@@ -328,22 +337,6 @@ def _show_means(rounds: _TwoRounds, name: str) -> tuple[Floats, Floats]:
 
 def _labels(estimate: Estimate) -> tuple[str, ...]:
     return tuple(map(str, estimate.labels or range(estimate.k)))
-
-
-def _add_errors(earlier: _Numbers, later: _Numbers) -> _Errors:
-    """The largest standard error that any dependence allows, and ends as far as both rounds' reach together.
-
-    By Cauchy and Schwarz the standard deviation of a difference is at most the sum of both.
-    """
-    return _Errors(earlier.stderr + later.stderr, later.low - earlier.high, later.high - earlier.low)
-
-
-def _mix_errors(earlier: _Numbers, later: _Numbers) -> _Errors:
-    """Combine two independent rounds: reaches are added in squares, on each side (Zou and Donner, 2008)."""
-    difference = later.value - earlier.value
-    low = difference - np.hypot(later.value - later.low, earlier.high - earlier.value)
-    high = difference + np.hypot(later.high - later.value, earlier.value - earlier.low)
-    return _Errors(np.hypot(earlier.stderr, later.stderr), low, high)
 
 
 def _refuse_different(earlier: Estimates, later: Estimates) -> None:
@@ -388,22 +381,15 @@ def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
     shared real attribute gives at least -(1/d) (1 - 1/d) (p - s) (s - q), with s the share of fakes that keep
     v; the kept fakes give (1 - 1/d) s (1 - s), which is more. Differences of two cells have no such bound.
     """
-    tied = [] if _has_fresh_noise(later) else [name for name in later if not later.kept.get(name)]
+    is_fresh = _has_fresh_noise(later)
+    tied = [] if is_fresh else [name for name in later if later.kept.get(name, 1.0) == 1.0]
     if earlier.plan_id != later.plan_id or tied:
         which = f"; {', '.join(tied)} is not" if tied else ""
         raise InvalidParameter(
             "people='same' (--people same) is for a plan whose devices keep the noise of each value, by two "
             "rounds on values, or that asks once and whose every report has a real answer to every "
-            f"question{which}; leave it out for intervals that hold whoever answered"
+            f"question{which}; leave it out for the change of the population"
         )
-    for name in later:
-        if earlier[name].n != later[name].n:
-            before, after = format_count(earlier[name].n, "report"), format_count(later[name].n, "report")
-            raise InvalidParameter(
-                f"{name!r} has {before} in one round and {after} in the other, so not the same people "
-                "answered. Reports name nobody, so those who are in both cannot be picked out; leave "
-                "people='same' (--people same) out: the intervals then hold whoever dropped out"
-            )
 
 
 def compare_linked(

@@ -132,9 +132,10 @@ def _find_repeats(estimates: Estimates, of: str, by: str) -> Repeats:
     places = [j for j, attribute in enumerate(document.attributes) if hidden <= set(attribute.columns)]
     if not estimates.kept:
         return "fresh" if all(document.mechanism.chance_real(j) == 1 for j in places) else "once"
-    if any(document.mechanism.fake(j) is not None for j in places):
-        return "tied"  # kept fakes are never against one value, but may be against a row's share
-    return "apart" if all(estimates.kept[document.attributes[j].name] for j in places) else "tied"
+    if estimates.weighting is not None or any(document.mechanism.fake(j) is not None for j in places):
+        # of weighted tables it is not known what is noise, and kept fakes may be against a row's share
+        return "tied"
+    return "tied" if any(estimates.kept[document.attributes[j].name] for j in places) else "apart"
 
 
 def cross_reports(

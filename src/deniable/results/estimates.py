@@ -55,9 +55,9 @@ class Estimates(Mapping[str, Any]):
     title: str = ""
     domains: Mapping[str, Domain] = field(default_factory=dict, compare=False)
     """What the attributes' values are."""
-    kept: Mapping[str, bool] = field(default_factory=dict, compare=False)
-    """Whether noise that people keep for different values is independent, by attribute; empty where a plan
-    asks once.
+    kept: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """How much of the noise that people keep may be against a difference of two rounds, by attribute: 0 where
+    that for different values is independent, up to 1; empty where a plan asks once.
     """
     document: PlanDocument | None = field(default=None, compare=False)
     """What the reports were made for, and with `tallies` what most likely shares are found from."""

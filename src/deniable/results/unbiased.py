@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from deniable.domain import Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter, InvalidReport
@@ -21,6 +19,7 @@ from deniable.results.estimates import MEAN, Estimates, Unreported, bins_of, exp
 from deniable.results.respondents import correct_mean
 from deniable.results.smoothed import refuse_unordered
 from deniable.results.weights import Weighed, Weighting, Weights
+from deniable.rounds.differences import find_against
 from deniable.summaries.weighted import Strata
 
 if TYPE_CHECKING:
@@ -96,7 +95,9 @@ def estimate_tallies(
         unreported=unreported,
         title=document.title,
         domains=domains,
-        kept=_keep_apart(document),
+        kept={}
+        if document.rounds is None
+        else {name: find_against(document.mechanism, j) for j, name in enumerate(document.names)},
         document=document,
         tallies=tallies if weights is None else None,
         smooth=smooth,
@@ -184,15 +185,3 @@ def _list_means(
         assert isinstance(attribute.domain, Number)
         means[attribute.name] = mean.between(attribute.domain.low, attribute.domain.high)
     return means
-
-
-def _keep_apart(document: PlanDocument) -> dict[str, bool]:
-    """Whether noise that is kept for different values is independent, by attribute."""
-    if document.rounds is None:
-        return {}
-    apart = {}
-    for j, (attribute, part) in enumerate(document.pairs):
-        fake = document.mechanism.fake(j)
-        is_even = fake is None or bool(np.ptp(fake.supported) < 1e-12)  # fakes treat all values alike
-        apart[attribute.name] = part.keeps_apart and is_even
-    return apart

@@ -160,6 +160,7 @@ class WindowFindings(Printed):
         )
 
     def _draw(self, axes: Axes, name: str, unbiased: bool) -> None:
+        from deniable.plot.charts import draw_band
         from deniable.plot.figure import format_tick
         from deniable.plot.looks import looks
 
@@ -178,8 +179,7 @@ class WindowFindings(Printed):
                 axes.vlines(at, low, high, color=look["color"], alpha=0.5)
                 axes.plot(at, middle, label=value, **(look | {"linestyle": "none"}))
                 continue
-            axes.fill_between(at, low, high, color=look["color"], alpha=0.16, linewidth=0)
-            axes.plot(at, middle, label=value, **look)
+            draw_band(axes, (at, middle, low, high), value, look)
         if values != means[:1]:
             axes.yaxis.set_major_formatter(format_tick)
         step = -(-len(windows) // _TICKS)

@@ -46,9 +46,12 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.crowd import Shuffled
     from deniable.discovery import Discovery
+    from deniable.explain.change_precision import PeopleForChange
     from deniable.likelihood import Likelihood
+    from deniable.results.change_series import ChangeSeries
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
+    from deniable.rounds.differences import People
 
 __all__ = ["Backend", "InvalidPlan", "Loss", "Plan", "Reports", "Result", "Tallies"]
 
@@ -236,6 +239,20 @@ class Plan(Printed):
 
         return list(list_precisions(reconsider(self.document, self.considered)))
 
+    def people_for_change(self, of: str, change: float) -> list[PeopleForChange]:
+        """How many people it takes to find a change of a question from one round to another, in four studies
+        of five: of its shares, and of its mean, in parts of its range.
+
+        >>> from deniable.rounds import l_grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.8, 2.0), people=1000, rounds=4)
+        >>> [shares] = plan.people_for_change("smokes", 0.05)
+        >>> shares.population, shares.others, shares.same
+        (4630, 3060, 1490)
+        """
+        from deniable.explain.change_precision import count_people_for_change
+
+        return count_people_for_change(self.document, of, change)
+
     def shuffled(self, delta: float = 1e-6, people: int | None = None) -> Shuffled:
         """What a whole collection guarantees once a shuffler strips names and order, by the best bound known.
 
@@ -388,6 +405,17 @@ class Plan(Printed):
         from deniable.results.unbiased import estimate_tallies  # which a device does not need
 
         return Result(estimate_tallies(self.document, tallies, smooth))
+
+    def follow(
+        self, rounds: Mapping[int, Result], level: float = 0.95, people: People | None = None
+    ) -> ChangeSeries:
+        """The change from the first of some rounds, by their numbers, to each later one.
+
+        `people` says whose change, as in `Result.change`; every interval is valid by itself.
+        """
+        from deniable.results.change_series import follow
+
+        return follow({number: result.numbers for number, result in rounds.items()}, level, people)
 
     def discover(
         self,

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from deniable.cross.source import Agreed
     from deniable.plan.document import PlanDocument
     from deniable.ranges import CumulativeShares, RangeEstimate
-    from deniable.results.change import Change, People
+    from deniable.results.change import Change
     from deniable.results.findings import Findings
     from deniable.results.regression import Regression
     from deniable.results.weights import Sizes
+    from deniable.rounds.differences import People
     from deniable.show.window_findings import WindowFindings
     from deniable.summaries import Summary
 
@@ -215,12 +216,11 @@ class Result(Printed, Mapping[str, Any]):
     def change(self, earlier: Result, level: float = 0.95, people: People | None = None) -> Change:
         """The change since an earlier round: of every share and mean, with its interval.
 
-        What people keep is in both rounds, so these depend on each other. Unless `people` says more, the
-        intervals of a plan with rounds hold whoever answered in each round. With "same", they hold for the
-        very people whose reports are about the question, if all answered both times, and are narrower; two
-        rounds on values allow that (`l_grr`, `l_osue`, ...), and plans that ask once and whose every report
-        has a real answer to every question.
-        With "others", other people answered each time, as in a plan that asks once.
+        It is that of the population that people are drawn from, whether or not they answered twice. With
+        "same", it is the change of the very people who reported, which is better known: from those of the
+        earlier round to those of the later one, however many they are. Two rounds on values allow that
+        (`l_grr`, `loloha`, ...), and plans that ask once and whose every report has a real answer to every
+        question. With "others", other people answered each time, as in a plan that asks once.
         """
         from deniable.results.change import compare_estimates
 

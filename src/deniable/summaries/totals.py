@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import Estimate
-from deniable.estimate.consistency import monotone
+from deniable.estimate.consistency import monotone, simplex
 from deniable.law import Law, Moments
 from deniable.law.pairs import nearer_sizes, nearer_sums
 
@@ -155,6 +155,21 @@ def error_of(result: Estimate, points: Floats) -> float:
     least = float((squares - (blind + law.gain * points) ** 2).min())
     variance = float(balance(shares) @ squares) - (blind + law.gain * mean) ** 2
     return math.sqrt(max(variance, least, 0.0) / result.n) / law.gain
+
+
+def split_variance(result: Estimate, points: Floats) -> tuple[float, float]:
+    """The variance of a sum of shares times points in two: by noise, and by which people were drawn.
+
+    Where noise is not known by the law, all of the variance is taken to be both.
+    """
+    law, weights = result.law, weigh(result, points).weights
+    if isinstance(law, Moments) or result.asked is not None:
+        variance = error_of(result, weights) ** 2
+        return variance, variance
+    shares = simplex(result.frequencies)
+    squares = law.pairs.squares(weights) - (float((law.q * weights).sum()) + law.gain * weights) ** 2
+    drawn = float(shares @ weights**2) - float(shares @ weights) ** 2
+    return float(shares @ squares) / law.gain**2 / result.n, max(drawn, 0.0) / result.n
 
 
 def balance(shares: Floats) -> Floats:

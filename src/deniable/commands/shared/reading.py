@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from deniable.study import Plan, Result
     from deniable.study.study import Study
 
+_NEAR = 0.9  # of epsilon_forever: there is hardly any fresh noise
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
@@ -42,6 +44,27 @@ def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
         return {epsilon: replace(study, epsilon=epsilon).plan(1) for epsilon in tried}
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
+
+
+def plan_firsts(path: Path, rounds: int | None) -> dict[float, Plan]:
+    """The plans of a study that asks again at its own epsilon_first, and at one near epsilon_forever."""
+    study = read_study(path)
+    first, forever = study.epsilon_first, study.epsilon_forever
+    if first is None or forever is None:
+        raise DeniableError(
+            f"{path.name}: this study asks once; a change is for studies that ask again: give epsilon_first, "
+            "for one report, and epsilon_forever, for any number of reports of one value, in place of epsilon"
+        )
+    study = replace(study, rounds=rounds or study.rounds)
+    near = float(f"{_NEAR * forever:.12g}")
+    try:
+        plans = {first: study.plan(1)}
+    except InvalidParameter as problem:
+        raise DeniableError(f"{path.name}: {problem}") from None
+    if near > first:
+        with suppress(InvalidParameter):  # not every protocol gets that near
+            plans[near] = replace(study, epsilon_first=near).plan(1)
+    return plans
 
 
 def read_study(path: Path) -> Study:

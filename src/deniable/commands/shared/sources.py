@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, options
 from deniable.commands.shared.reading import read_tallies
-from deniable.errors import DeniableError, FileMissing, InvalidParameter, InvalidReport
+from deniable.errors import FileMissing, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
     from deniable.reports import Tallies
@@ -91,6 +92,10 @@ def is_table(source: Source | None, table: str | None) -> bool:
     return table is not None or not source.startswith(_DATABASES)
 
 
+class NoReports(InvalidReport):
+    """A round or a table has no reports yet."""
+
+
 def fetch_tallies(
     plan: Plan, source: Source, table: str | None, number: int | None, token: str | None
 ) -> tuple[int | None, Tallies]:
@@ -102,7 +107,7 @@ def fetch_tallies(
         number, tallies = fetch_tallies(plan.document, source, number, token)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
-            raise DeniableError(
+            raise NoReports(
                 f"there are no reports of plan {plan.id[:12]}{where} yet at {hide_password(source)}"
             )
         return number, tallies
@@ -111,6 +116,17 @@ def fetch_tallies(
         tallies = plan.tally(source, table, number=number, show=show) if kept is None else kept.tally()
     _report(plan, source, number, tallies.n, tallies.refused)
     return number, tallies
+
+
+def fetch_rounds(
+    plan: Plan, source: Source, table: str | None, first: int, token: str | None
+) -> dict[int, Tallies]:
+    """The tallies of a round and of all later ones that have reports."""
+    rounds = {first: fetch_tallies(plan, source, table, first, token)[1]}
+    for number in range(first + 1, (plan.document.rounds or 1) + 1):
+        with suppress(NoReports):
+            rounds[number] = fetch_tallies(plan, source, table, number, token)[1]
+    return rounds
 
 
 def tally_file(plan: Plan, path: Path) -> Tallies:
@@ -158,4 +174,4 @@ def _report(plan: Plan, source: Source, number: int | None, n: int, refused: Map
     if not n:
         where = "" if number is None else f" of round {number}"
         addresses = " and ".join(map(hide_password, (source,) if isinstance(source, str) else source))
-        raise InvalidReport(f"there are no reports of plan {plan.id[:12]}{where} in {addresses}")
+        raise NoReports(f"there are no reports of plan {plan.id[:12]}{where} in {addresses}")

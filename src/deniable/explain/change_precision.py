@@ -1,0 +1,99 @@
+"""Says how many people it takes to find a change from one round of a plan to another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from deniable.choose.candidate import one_in
+from deniable.choose.objective import Reading
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate.intervals import reach_of
+from deniable.exact import number
+from deniable.explain.explain import reconsider
+from deniable.explain.table_precision import POWER
+from deniable.formatting import format_count
+from deniable.rounds.differences import Kind, find_against
+
+if TYPE_CHECKING:
+    from deniable.plan.document import PlanDocument
+
+_TAIL = 0.025
+_KINDS: Mapping[str, Kind] = {"share": "value", "group": "group", "mean": "mean"}
+
+
+@final
+@dataclass(frozen=True)
+class PeopleForChange:
+    """How many people a change takes, in each of both rounds, if all answers are as likely."""
+
+    what: str
+    """What changes: "share", "group" or "mean"."""
+    count: int
+    """How many of them there are."""
+    population: int
+    """People who find a change of the population that they are drawn from."""
+    same: int | None
+    """People who find their own change; None where it cannot be read."""
+    others: int
+    """People who find a change of the population, if other people answer in each round."""
+
+    def describe(self) -> str:
+        """What changes, in words: "a share of 7 values"."""
+        if self.what == "mean":
+            return "the mean"
+        return f"a share of {format_count(self.count, 'value' if self.what == 'share' else self.what)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return dict(vars(self))
+
+
+def count_people_for_change(
+    document: PlanDocument, of: str, change: float, power: float = POWER
+) -> list[PeopleForChange]:
+    """How many people it takes to find a change of a question, for all that is read of it.
+
+    The change is in shares, or in parts of the range of a mean. A test at 5 % finds it as often as `power`
+    says, between any two rounds.
+
+    >>> from deniable import Plan
+    >>> from deniable.rounds import l_grr
+    >>> plan = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.0, 2.0), people=1000, rounds=4)
+    >>> [shares] = count_people_for_change(plan.document, "smokes", 0.05)
+    >>> shares.population, shares.others, shares.same
+    (8921, 7351, 5782)
+    """
+    number("a change", change, 0.0, 1.0)
+    names = [attribute.name for attribute in document.attributes]
+    if of not in names:
+        raise InvalidParameter(not_among(of, "a question", names))
+    if document.rounds is None:
+        raise InvalidParameter(
+            "this plan asks once; a change takes one that asks again, by epsilon_first, epsilon_forever and "
+            "rounds"
+        )
+    j = names.index(of)
+    readings = reconsider(document, ()).readings[j]
+    reach = reach_of(_TAIL) + reach_of(1 - number("a power", power, 0.5, 1.0))
+    people = reach**2 / change**2 * one_in(document.parts[j], document.mechanism.chance(j))
+    counts = [_count(document, j, reading, people) for reading in readings if reading.what in _KINDS]
+    if not counts:
+        raise InvalidParameter(f"of {of!r} neither shares nor a mean are read, so it has no change")
+    return counts
+
+
+def _count(document: PlanDocument, j: int, reading: Reading, people: float) -> PeopleForChange:
+    """The people for one reading, where so many are needed for a variance of 1."""
+    record, law = document.mechanism, document.mechanism.marginal(j)
+    against = find_against(record, j, _KINDS[reading.what])
+    noise, drawn = 2 * reading.noise(law) * (1 + against), reading.spread(law)
+    return PeopleForChange(
+        what=reading.what,
+        count=reading.count(law),
+        population=math.ceil(people * (noise + 4 * drawn)),
+        same=None if find_against(record, j) == 1.0 else math.ceil(people * noise),
+        others=math.ceil(people * 2 * (reading.noise(law) + drawn)),
+    )
