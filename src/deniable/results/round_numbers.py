@@ -38,7 +38,7 @@ class Numbers(NamedTuple):
 def read_shares(findings: Findings, name: str) -> Numbers:
     """The shares of single values."""
     columns, estimate = findings.unbiased[name], findings.estimates.shares[name]
-    if findings.estimates.is_drawn(name):
+    if _is_mixed(findings.estimates, name):
         return Numbers(*columns, _know_nothing(columns))
     noise = estimate.standard_errors("fixed") ** 2
     return Numbers(*columns, Spread(noise, np.maximum(estimate.stderr**2 - noise, 0.0)))
@@ -58,7 +58,7 @@ def read_mean(findings: Findings, name: str) -> Numbers:
     """The mean of a number, or of a range."""
     estimates, columns = findings.estimates, read_columns([findings.unbiased_means[name]])
     mean, _, low, high = (float(column[0]) for column in columns)
-    if name in estimates.means and not estimates.is_drawn(name):
+    if name in estimates.means and not _is_mixed(estimates, name):
         # the mean that its interval allows for which people may differ most
         least, most = possible_mean(estimates, name)
         likely = min(max((least + most) / 2, low), high)
@@ -90,9 +90,14 @@ def find_against(rounds: Sequence[Estimates], name: str, kind: Kind) -> float:
     )
 
 
+def _is_mixed(estimates: Estimates, name: str) -> bool:
+    """Whether noise and drawing are not told apart: where values are filled in, or groups are weighted."""
+    return estimates.weighting is not None or estimates.is_drawn(name)
+
+
 def _split_sums(estimates: Estimates, name: str, columns: Columns, sums: Sequence[Floats]) -> Spread:
-    """The variances of sums of shares, by noise and by drawing; both at most where values are filled in."""
-    if estimates.is_drawn(name) or not np.isfinite(sums).all():
+    """The variances of sums of shares, by noise and by drawing; both at most where they are not told apart."""
+    if _is_mixed(estimates, name) or not np.isfinite(sums).all():
         return _know_nothing(columns)
     parts = np.array([split_variance(estimates.shares[name], points) for points in sums])
     return Spread(parts[:, 0], parts[:, 1])
