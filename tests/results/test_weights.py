@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import deniable as dn
 from deniable.errors import InvalidParameter
@@ -132,7 +133,7 @@ def test_what_is_shown_says_that_it_is_weighted() -> None:
     about = json.loads(json.dumps(WEIGHTED.find().about()))["weights"]
     assert about["population"] == REGIONS
     assert {row["attribute"] for row in about["attributes"]} == set(WEIGHTED)
-    texts = [text.get_text() for text in WEIGHTED.plot().findobj(lambda part: hasattr(part, "get_text"))]
+    texts = [text.get_text() for text in WEIGHTED.plot().findobj(Text) if isinstance(text, Text)]
     assert any("weighted to the population" in text for text in texts)
     assert any("weighted, as good as" in text for text in texts)
 
@@ -144,6 +145,7 @@ def test_costly_weights_and_small_groups_are_warned_of() -> None:
     assert any("cost more than half of the people" in text for text in warnings)
     assert any(re.search(r"only \d reports? of region = south, arm = A: join", text) for text in warnings)
     assert all(text in result.text() for text in warnings if "more than half" in text)
+    assert WEIGHTED.numbers.weighting is not None
     assert not any(part.warnings for part in WEIGHTED.numbers.weighting.attributes.values())
 
 
