@@ -94,7 +94,7 @@ def rake(counts: npt.ArrayLike, margins: Sequence[npt.ArrayLike]) -> Weighing:
 
     >>> weighing = rake([[400, 200], [120, 80]], [[0.5, 0.5], [0.6, 0.4]])
     >>> weighing.weights.round(6).tolist(), round(weighing.effective)
-    ([0.317228, 0.182772, 0.282772, 0.217228], 600)
+    ([0.317228, 0.182772, 0.282772, 0.217228], 597)
     """
     table = np.asarray(counts, dtype=np.float64)
     targets = [np.asarray(margin, dtype=np.float64) / np.sum(margin) for margin in margins]
