@@ -154,7 +154,6 @@ def test_the_population_in_place_of_those_who_reported(
         table = page.get_by_role("region", name="Two answers at once")
         expect(table).to_contain_text("Weighted to the population by region")
         visit.check()
-        page.screenshot(path="/tmp/weights/board.png", full_page=True)
         board.get_by_label("Those who reported").check(force=True)
         expect(board.get_by_role("status")).to_have_count(0)
         expect(smoker.locator(".weighed")).to_have_count(0)

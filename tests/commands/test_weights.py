@@ -37,17 +37,18 @@ def test_every_verb_weighs_what_it_reads(run: Run) -> None:
     Path("weights.csv").write_text("question,answer,size\nregion,north,1\nregion,south,3\n", encoding="utf-8")
     Path("weights.json").write_text(json.dumps(SIZES), encoding="utf-8")
     earlier, later = (write_files(seed, f"{seed}.parquet").weighted(SIZES) for seed in (1, 2))
-    weights, one = ["--weights", "weights.csv"], ["plan.json", "1.parquet"]
+    weights, reports = ["--weights", "weights.csv"], ["plan.json", "1.parquet"]
 
-    shown = json.loads(run("estimate", *one, *weights, "--json").out)
-    assert shown["weights"] == json.loads(json.dumps(earlier.find().about()["weights"]))
-    assert shown["rows"] == json.loads(json.dumps(earlier.find().about()["rows"]))
-    assert json.loads(run("estimate", *one, "--weights", "weights.json", "--json").out) == shown
+    about = json.loads(run("estimate", *reports, *weights, "--json").out)
+    assert about["weights"] == json.loads(json.dumps(earlier.find().about()["weights"]))
+    assert about["rows"] == json.loads(json.dumps(earlier.find().about()["rows"]))
+    assert json.loads(run("estimate", *reports, "--weights", "weights.json", "--json").out) == about
     assert (
-        "weighted to the population by region (north 25 %, south 75 %)" in run("estimate", *one, *weights).out
+        "weighted to the population by region (north 25 %, south 75 %)"
+        in run("estimate", *reports, *weights).out
     )
 
-    table = json.loads(run("cross", *one, "--of", "smoker", "--by", "region", *weights, "--json").out)
+    table = json.loads(run("cross", *reports, "--of", "smoker", "--by", "region", *weights, "--json").out)
     assert table["cells"] == earlier.cross("smoker", by="region").about()["cells"]
     assert table["weighted"] == "weighted to the population by region (north 25 %, south 75 %)"
 
@@ -56,7 +57,7 @@ def test_every_verb_weighs_what_it_reads(run: Run) -> None:
     crossed = json.loads(run("cross", *since, "--of", "smoker", "--by", "region").out)
     assert crossed["cells"] == later.change(earlier).cross("smoker", by="region").about()["cells"]
 
-    windows = json.loads(run("estimate", *one, "--by", "day", *weights, "--json").out)["windows"]
+    windows = json.loads(run("estimate", *reports, "--by", "day", *weights, "--json").out)["windows"]
     tallied = PLAN.estimate(PLAN.tally("1.parquet", by="day")).weighted(SIZES)
     assert [window["rows"] for window in windows] == [
         part.find().about()["rows"] for part in tallied.values()

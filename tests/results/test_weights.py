@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import deniable as dn
 from deniable.errors import InvalidParameter
@@ -132,18 +133,19 @@ def test_what_is_shown_says_that_it_is_weighted() -> None:
     about = json.loads(json.dumps(WEIGHTED.find().about()))["weights"]
     assert about["population"] == REGIONS
     assert {row["attribute"] for row in about["attributes"]} == set(WEIGHTED)
-    drawn = [text.get_text() for text in WEIGHTED.plot().findobj(lambda part: hasattr(part, "get_text"))]
-    assert any("weighted to the population" in text for text in drawn)
-    assert any("weighted, as good as" in text for text in drawn)
+    texts = [text.get_text() for text in WEIGHTED.plot().findobj(Text) if isinstance(text, Text)]
+    assert any("weighted to the population" in text for text in texts)
+    assert any("weighted, as good as" in text for text in texts)
 
 
 def test_costly_weights_and_small_groups_are_warned_of() -> None:
-    few = report(PLAN, 400).weighted({"region": {"north": 1, "south": 60}, "arm": {"A": 1, "B": 200}})
-    assert few.numbers.weighting is not None
-    warnings = [text for part in few.numbers.weighting.attributes.values() for text in part.warnings]
+    result = report(PLAN, 400).weighted({"region": {"north": 1, "south": 60}, "arm": {"A": 1, "B": 200}})
+    assert result.numbers.weighting is not None
+    warnings = [text for part in result.numbers.weighting.attributes.values() for text in part.warnings]
     assert any("cost more than half of the people" in text for text in warnings)
     assert any(re.search(r"only \d reports? of region = south, arm = A: join", text) for text in warnings)
-    assert all(text in few.text() for text in warnings if "more than half" in text)
+    assert all(text in result.text() for text in warnings if "more than half" in text)
+    assert WEIGHTED.numbers.weighting is not None
     assert not any(part.warnings for part in WEIGHTED.numbers.weighting.attributes.values())
 
 
@@ -294,7 +296,7 @@ def test_a_test_of_the_population_has_its_size(plan: str) -> None:
     in each region.
     """
     chosen, pair = (ARMS, ("smokes", "arm")) if plan == "arms" else (PAIRS, ("smokes", "drinks"))
-    found = np.mean([find_dependence(chosen, seed, pair, True) for seed in range(TESTED_STUDIES)])
-    assert CROSSED_SIZE[0] <= found <= CROSSED_SIZE[1]
+    rate = np.mean([find_dependence(chosen, seed, pair, True) for seed in range(TESTED_STUDIES)])
+    assert CROSSED_SIZE[0] <= rate <= CROSSED_SIZE[1]
     if plan == "arms":
         assert all(find_dependence(chosen, seed, pair, False) for seed in range(20))

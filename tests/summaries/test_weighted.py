@@ -47,8 +47,8 @@ def test_the_vectors_of_groups(
     weighing = weigh_groups(weights, people)
     joined = join_estimates(estimates_of(counts, people), weighing)
     low, high = joined.interval()
-    found = joined.frequencies[0], joined.stderr[0], low[0], high[0], weighing.effective
-    assert found == pytest.approx(expected, rel=3e-6)
+    numbers = joined.frequencies[0], joined.stderr[0], low[0], high[0], weighing.effective
+    assert numbers == pytest.approx(expected, rel=3e-6)
 
 
 def test_the_vector_of_raking() -> None:
@@ -97,19 +97,19 @@ def test_equal_groups_of_the_right_sizes_tell_what_all_reports_tell() -> None:
     for mechanism in (dn.grr(6, 1.0), dn.oue(6, 1.0), dn.olh(6, 1.0), dn.metric.geometric(5, 1.0)):
         counts = np.array([300, 200, 250, 150, 180, 120][: mechanism.tallied])
         half = mechanism.estimate(Tally(1200, counts))
-        whole = mechanism.estimate(Tally(2400, 2 * counts))
+        everybody = mechanism.estimate(Tally(2400, 2 * counts))
         joined = join_estimates([half, half], weigh_groups([1, 1], [1200, 1200]))
-        assert joined.frequencies == pytest.approx(whole.frequencies)
-        assert joined.stderr == pytest.approx(whole.stderr, rel=1e-3)
+        assert joined.frequencies == pytest.approx(everybody.frequencies)
+        assert joined.stderr == pytest.approx(everybody.stderr, rel=1e-3)
         for chosen in ([1, 2], [0], [0, 1, 3, 4]):
-            few, all_of_them = sum_of(joined, chosen), sum_of(whole, chosen)
-            assert (few.value, few.stderr) == pytest.approx((all_of_them.value, all_of_them.stderr), rel=1e-3)
-            assert few.high - few.low == pytest.approx(all_of_them.high - all_of_them.low, rel=0.03)
-            assert few.cut().high == pytest.approx(all_of_them.cut().high, abs=0.01)
+            share, expected = sum_of(joined, chosen), sum_of(everybody, chosen)
+            assert (share.value, share.stderr) == pytest.approx((expected.value, expected.stderr), rel=1e-3)
+            assert share.high - share.low == pytest.approx(expected.high - expected.low, rel=0.03)
+            assert share.cut().high == pytest.approx(expected.cut().high, abs=0.01)
         positions = np.arange(6.0)
-        means = [mean_of(estimate, positions) for estimate in (joined, whole)]
+        means = [mean_of(estimate, positions) for estimate in (joined, everybody)]
         assert (means[0].value, means[0].stderr) == pytest.approx((means[1].value, means[1].stderr), rel=1e-3)
-        medians = [quantile_of(estimate, 0.5, positions) for estimate in (joined, whole)]
+        medians = [quantile_of(estimate, 0.5, positions) for estimate in (joined, everybody)]
         assert medians[0] == medians[1]
 
 
@@ -120,14 +120,14 @@ def test_ranges_in_levels_are_joined() -> None:
     half = RangeEstimate(
         tree, [part.estimate(Tally(1000, count)) for part, count in zip(parts, counts, strict=True)]
     )
-    whole = RangeEstimate(
+    everybody = RangeEstimate(
         tree, [part.estimate(Tally(2000, 2 * count)) for part, count in zip(parts, counts, strict=True)]
     )
     joined = RangeEstimate(tree, half.estimates, None, [half, half], weigh_groups([1, 1], [2000, 2000]))
-    assert str(joined.range(3, 9)) == str(whole.range(3, 9))
-    assert str(joined.weigh(np.arange(16.0))) == str(whole.weigh(np.arange(16.0)))
-    assert joined.quantile(0.5) == whole.quantile(0.5)
-    assert joined.cdf().high == pytest.approx(whole.cdf().high)
+    assert str(joined.range(3, 9)) == str(everybody.range(3, 9))
+    assert str(joined.weigh(np.arange(16.0))) == str(everybody.weigh(np.arange(16.0)))
+    assert joined.quantile(0.5) == everybody.quantile(0.5)
+    assert joined.cdf().high == pytest.approx(everybody.cdf().high)
 
 
 def test_means_are_joined_by_their_own_ends() -> None:

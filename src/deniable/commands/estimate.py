@@ -294,8 +294,8 @@ def _estimate_shares(
         estimates = estimate_tallies(plan.document, tallies, request.smooth)
         chosen = replace(_choose_findings(request), progress=show, likely=likely)
         sizes = reading.read_sizes(request.weights)
-        shown = estimates if sizes is None else weigh_estimates(estimates, sizes)
-        findings = Findings.read(shown, request.level, chosen)
+        weighted = estimates if sizes is None else weigh_estimates(estimates, sizes)
+        findings = Findings.read(weighted, request.level, chosen)
     if request.mle and is_table and has_fakes(plan.document):
         console.note(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "

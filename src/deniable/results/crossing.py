@@ -72,11 +72,11 @@ def cross_estimates(
     check_questions(document, of, by)
     known = document.known_names
     if of in known or by in known:
-        asked, group = (of, by) if by in known else (by, of)
+        question, group = (of, by) if by in known else (by, of)
         sources = (
-            list_group_sources(estimates, asked)
+            list_group_sources(estimates, question)
             if estimates.weighting is None
-            else list_weighted_rows(estimates, asked, group)
+            else list_weighted_rows(estimates, question, group)
         )
         agreed: Sequence[Agreed] = [Agreed(source, source.values) for source in sources]
     else:

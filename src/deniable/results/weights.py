@@ -258,13 +258,13 @@ class Weighed:
     def warnings(self) -> list[str]:
         """What is to be said of weights that cost much, and of groups of few."""
         warnings = []
-        few = [
+        small = [
             f"{format_count(int(count), 'report')}{' of ' if name else ''}{name}"
             for name, count in zip(self.names, self.weighing.counts.tolist(), strict=True)
             if count < FEWEST
         ]
-        if few:
-            warnings.append(f"only {', '.join(few)}: join groups of so few")
+        if small:
+            warnings.append(f"only {', '.join(small)}: join groups of so few")
         if self.effective < _LEAST_PART * self.n:
             warnings.append(
                 "the weights cost more than half of the people: join groups that are rare among the reports"

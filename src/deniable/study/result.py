@@ -117,8 +117,8 @@ class Result(Printed, Mapping[str, Any]):
         >>> people = {"region": ["north"] * 1600 + ["south"] * 400, "smokes": ["yes", "no"] * 1000}
         >>> result = plan.estimate(plan.tally(plan.privatize(people, dn.seeded(1))))
         >>> weighted = result.weighted({"region": {"north": 0.4, "south": 0.6}})
-        >>> round(weighted["smokes"].stderr[0] / result["smokes"].stderr[0], 1)
-        1.4
+        >>> f"{weighted['smokes'].stderr[0] / result['smokes'].stderr[0]:.1f} times as large"
+        '1.4 times as large'
         """
         from deniable.results.unbiased import weigh_estimates
 

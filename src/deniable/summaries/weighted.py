@@ -2,7 +2,7 @@
 
 A weighted sum of unbiased shares is unbiased, given how many people of each group came. Its variance is the
 sum of theirs, each times the square of its weight. Where several questions give the weights, and not their
-cells, people of a cell differ from what the questions say of them, and that counts as well (`Raked`).
+cells, people of a cell differ from what the questions say of them, and that counts as well (`rake`).
 """
 
 from __future__ import annotations
@@ -94,17 +94,17 @@ def rake(counts: npt.ArrayLike, margins: Sequence[npt.ArrayLike]) -> Weighing:
 
     >>> weighing = rake([[400, 200], [120, 80]], [[0.5, 0.5], [0.6, 0.4]])
     >>> weighing.weights.round(6).tolist(), round(weighing.effective)
-    ([0.317228, 0.182772, 0.282772, 0.217228], 600)
+    ([0.317228, 0.182772, 0.282772, 0.217228], 597)
     """
     table = np.asarray(counts, dtype=np.float64)
-    wanted = [np.asarray(margin, dtype=np.float64) / np.sum(margin) for margin in margins]
+    targets = [np.asarray(margin, dtype=np.float64) / np.sum(margin) for margin in margins]
     weights, axes = table / table.sum(), range(table.ndim)
     others = [tuple(other for other in axes if other != axis) for axis in axes]
     for _ in range(_SWEEPS):
-        for axis, margin in zip(axes, wanted, strict=True):
+        for axis, margin in zip(axes, targets, strict=True):
             ratio = margin / weights.sum(axis=others[axis])
             weights = weights * np.expand_dims(ratio, others[axis])
-        pairs = zip(others, wanted, strict=True)
+        pairs = zip(others, targets, strict=True)
         if max(float(np.abs(weights.sum(axis=rest) - margin).max()) for rest, margin in pairs) < _CLOSE:
             break
     else:
