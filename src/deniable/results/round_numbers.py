@@ -96,7 +96,7 @@ def _is_mixed(estimates: Estimates, name: str) -> bool:
 
 
 def _split_sums(estimates: Estimates, name: str, columns: Columns, sums: Sequence[Floats]) -> Spread:
-    """The variances of sums of shares, by noise and by drawing; both at most where they are not told apart."""
+    """The variances of sums of shares, by noise and by drawing; at most, where they are not told apart."""
     if _is_mixed(estimates, name) or not np.isfinite(sums).all():
         return _know_nothing(columns)
     parts = np.array([split_variance(estimates.shares[name], points) for points in sums])
