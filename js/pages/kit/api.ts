@@ -126,10 +126,11 @@ export interface CrossTest {
   readonly degrees: number;
   /** How often chance alone has such a statistic; null where there is no test, as of few reports. */
   readonly p: number | null;
-  /** At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything. */
+  /** At 5 %; "cannot tell" where there is no test, or where all differences are often missed. */
   readonly verdict: "cannot tell" | "found" | "not found";
   /** The difference or change of a row's share that four of five such studies find. */
   readonly detectable: number | null;
+  /** What is found; where nothing is, what such a study often misses. */
   readonly sentence: string;
 }
 

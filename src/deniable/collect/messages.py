@@ -512,13 +512,13 @@ class CrossTest(Message, frozen=True):
     ]
     verdict: Annotated[
         Literal["found", "not found", "cannot tell"],
-        explain('At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything.'),
+        explain('At 5 %; "cannot tell" where there is no test, or where all differences are often missed.'),
     ]
     detectable: Annotated[
         float | None,
         explain("The difference or change of a row's share that four of five such studies find."),
     ]
-    sentence: str
+    sentence: Annotated[str, explain("What is found; where nothing is, what such a study often misses.")]
 
 
 class Cross(Message, frozen=True):

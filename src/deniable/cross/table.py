@@ -64,7 +64,7 @@ VALIDITY: Mapping[str | None, str] = {
 """For whom intervals hold, by who answered."""
 _ROUNDED = 1e-10  # of the largest variance: less is rounding
 _MOST_SIDE_BY_SIDE = 5  # columns of a plot
-_COMMON = ("n", "level", "effective")  # of all cells
+_COMMON = ("n", "level", "test", "effective")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 _NOBODY = 1e-3  # people of a most likely cell, which a search leaves of none
@@ -566,6 +566,7 @@ class CrossTable(Printed):
                         "known": bool(self.is_known[a, b]),
                         "n": self.n,
                         "level": self.level,
+                        "test": self.test().sentence,
                     }
                     | ({"effective": self.effective[a]} if self.effective else {})
                 )
@@ -771,6 +772,10 @@ class TableChange(Printed):
 
     def test(self) -> Test:
         """Whether any cell changed, by a chi-square statistic that knows the noise."""
+        return self._test
+
+    @cached_property
+    def _test(self) -> Test:
         error = self._null_covariance()
         values, vectors = np.linalg.eigh(error)
         kept = values > _ROUNDED * max(float(values.max()), 0.0)
@@ -797,6 +802,7 @@ class TableChange(Printed):
                 "known": bool(is_known[a, b]),
                 **{f"cell_{name}": float(array[a, b]) for name, array in cells._asdict().items()},
                 "level": self.level,
+                "test": self.test().sentence,
             }
             for a, row in enumerate(self.rows)
             for b, column in enumerate(self.columns)
@@ -806,7 +812,7 @@ class TableChange(Printed):
         """Everything, ready for JSON; an infinite number is null."""
         keys = {self.later.by.name: "row", self.later.of.name: "column"}
         cells = [
-            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name != "level"}
+            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name not in _COMMON}
             for row in self.records()
         ]
         return {
