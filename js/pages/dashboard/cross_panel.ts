@@ -4,7 +4,7 @@ import type { Plan } from "../../src/index.js";
 import { isFull, type Mechanism } from "../../src/mechanisms/mechanism.js";
 import type { Cross, Row } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
-import { type Child, h } from "../kit/dom.js";
+import { type Child, h, quoted } from "../kit/dom.js";
 import { NOISY, sentence, several } from "../kit/phrases.js";
 import { shares } from "./charts.js";
 import type { Mode } from "./panels.js";
@@ -90,6 +90,9 @@ export function cross(counts: Cross, column: string, mode: Mode, width: number):
       "p",
       { class: "soft" },
       `Of the people in each row of ${by}, the share with each answer to ${of}; ${several(n, "report")} hold both.`,
+    ),
+    Object.entries(counts.questions).map(([name, text]) =>
+      h("p", { class: "soft asked" }, quoted(name), ": ", quoted(text)),
     ),
     mode === "tables"
       ? table(

@@ -24,6 +24,7 @@ speak(pages, "en");
 const PERIOD = 4000; // milliseconds
 const OLD =
   "This token is not valid, or not any more. If it is yours alone, ask an operator for another one. The collector’s own is in the file operator.token, in the folder where it was started, or in its DENIABLE_TOKEN.";
+const MORE = "More";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 
 const board = find("board");
@@ -35,6 +36,7 @@ interface Shell {
   readonly facts: HTMLElement;
   readonly round: HTMLSelectElement;
   readonly kind: HTMLElement;
+  readonly more: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly weights: HTMLElement;
@@ -185,6 +187,7 @@ class Dashboard {
     sections.round.value = String(round);
     (sections.round.parentElement as HTMLElement).hidden = view.rounds.length < 2;
     keep(sections.kind, this.kind, () => describeShares(this.kind));
+    sections.more.textContent = this.kind === "possible" ? MORE : `${MORE}: ${this.kind} shares`;
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
     this.weightsBoard.draw(sections.weights, view);
@@ -283,6 +286,7 @@ class Dashboard {
       facts: section(""),
       round,
       kind: section("note"),
+      more: h("summary", { "data-name": "more" }, MORE),
       smoothed: h("label", {}),
       health: section("note"),
       weights: h("section", { class: "panel weights", "aria-label": "Whom results are about" }),
@@ -301,8 +305,7 @@ class Dashboard {
     board.replaceChildren(
       made.heading,
       made.facts,
-      this.controls(round, made.smoothed, operates),
-      made.kind,
+      this.controls(made, operates),
       made.health,
       made.weights,
       made.results,
@@ -329,7 +332,7 @@ class Dashboard {
     find("session").replaceChildren(updated, ...(name === "main" ? [] : [who]), pause, leave);
   }
 
-  private controls(round: HTMLSelectElement, smoothed: HTMLElement, operates: boolean): HTMLElement {
+  private controls({ round, smoothed, kind, more }: Shell, operates: boolean): HTMLElement {
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     const level = h(
@@ -392,15 +395,25 @@ class Dashboard {
         h("div", { class: "switch" }, view("charts", "Charts"), view("tables", "Tables")),
       ),
       h(
-        "fieldset",
-        { class: "field" },
-        h("legend", {}, "Shares"),
+        "details",
+        { class: "downloads choices", keydown: close },
+        more,
         h(
           "div",
-          { class: "switch" },
-          shares("possible", "Possible"),
-          smoothed,
-          shares("unbiased", "Unbiased"),
+          {},
+          h(
+            "fieldset",
+            { class: "field" },
+            h("legend", {}, "Shares"),
+            h(
+              "div",
+              { class: "switch" },
+              shares("possible", "To publish"),
+              smoothed,
+              shares("unbiased", "Unbiased"),
+            ),
+          ),
+          kind,
         ),
       ),
       h(

@@ -219,6 +219,15 @@ class Quantile(Message, frozen=True, omit_defaults=True):
     n: ReportsAbout
     among: Among = None
     effective: Effective = None
+    label: Annotated[str | None, explain("The point of a scale that it is in.")] = None
+    low_label: Annotated[str | None, explain("The point that the lower end is in.")] = None
+    high_label: str | None = None
+
+
+QuestionTexts = Annotated[
+    dict[str, str],
+    explain("What people were asked, by attribute and by question, where the plan has its text."),
+]
 
 
 class Noise(Message, frozen=True):
@@ -317,6 +326,7 @@ class Estimates(Message, frozen=True):
     weights: Annotated[
         Weights | None, explain("How known groups were weighted; null where they were not.")
     ] = None
+    questions: QuestionTexts = {}
 
 
 class TextLimit(Message, frozen=True):
@@ -528,6 +538,7 @@ class Cross(Message, frozen=True):
     round: int | None
     of: str
     by: str
+    questions: QuestionTexts
     n: int
     level: float
     rows: list[str]
@@ -571,6 +582,7 @@ class CrossChange(Message, frozen=True):
     since: int
     of: str
     by: str
+    questions: QuestionTexts
     n: Annotated[
         list[int], explain("Reports that hold both answers: in the earlier round, and in the later.")
     ]

@@ -38,7 +38,14 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import Printed, format_count, format_percent, format_table, keep_finite
+from deniable.formatting import (
+    Printed,
+    format_count,
+    format_percent,
+    format_table,
+    keep_finite,
+    shorten_text,
+)
 from deniable.frames import Backend, frame_of_rows
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
@@ -84,6 +91,8 @@ class Side:
     """Why there is no mean of the answers; empty where there is one."""
     within: float = 0.0
     """How far an answer may be from its point: half of the widest bin."""
+    text: str = field(default="", compare=False)
+    """What people were asked, where the plan has its text."""
 
     @property
     def size(self) -> int:
@@ -248,6 +257,15 @@ class CrossTable(Printed):
     def columns(self) -> tuple[str, ...]:
         """The columns' names."""
         return self.of.labels
+
+    @property
+    def question_texts(self) -> dict[str, str]:
+        """What people were asked, by name, where the plan has its text."""
+        return {side.name: side.text for side in (self.of, self.by) if side.text}
+
+    def quote_questions(self) -> list[str]:
+        """A line for each question that has a text."""
+        return [f"{name}: {shorten_text(text)}" for name, text in self.question_texts.items()]
 
     def at(self, level: float) -> CrossTable:
         """The table at another confidence level."""
@@ -582,6 +600,7 @@ class CrossTable(Printed):
         return {
             "of": self.of.name,
             "by": self.by.name,
+            "questions": self.question_texts,
             "n": self.n,
             "level": self.level,
             "rows": list(self.rows),
@@ -616,7 +635,7 @@ class CrossTable(Printed):
         lines = format_table([self.by.name, "of all", *self.columns], rows)
         means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
         notes = filter(None, [self.weighted, *self.cautions, self._explain_shown()])
-        return "\n".join([heading, *lines, *means, *notes, str(self.test())])
+        return "\n".join([heading, *self.quote_questions(), *lines, *means, *notes, str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{self.by.size} x {self.of.size}"
@@ -818,6 +837,7 @@ class TableChange(Printed):
         return {
             "of": self.later.of.name,
             "by": self.later.by.name,
+            "questions": self.later.question_texts,
             "n": [self.earlier.n, self.later.n],
             "level": self.level,
             "people": self.people,
@@ -848,7 +868,7 @@ class TableChange(Printed):
         ]
         names = [self.later.by.name, self.later.of.name, "earlier", "later", "difference in points"]
         lines = format_table(names, rows, left=names[:2])
-        return "\n".join([heading, *lines, str(self.test())])
+        return "\n".join([heading, *self.later.quote_questions(), *lines, str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{len(self.rows)} x {len(self.columns)}"
@@ -956,9 +976,10 @@ def _plot_table(table: CrossTable) -> Figure:
     indices = range(1 if len(columns) == 2 else len(columns))
     title = f"{of} by {by} ({format_count(table.n, 'report')}{', weighted' if table.weighted else ''})"
     shares, low, high = (array.clip(0.0, 1.0) for array in (table.shown, table.low, table.high))
+    if len(indices) == 1:
+        title = f"{of}: {columns[0]}, by {title.removeprefix(f'{of} by ')}"
+    title += f": {shorten_text(table.of.text)}" if table.of.text else ""
     if len(indices) <= _MOST_SIDE_BY_SIDE:
-        if len(indices) == 1:
-            title = f"{of}: {columns[0]}, by {title.removeprefix(f'{of} by ')}"
         bars = [Bars(shares[:, b], columns[b], low[:, b], high[:, b]) for b in indices]
         return plot_bars([f"{row}" for row in table.rows], bars, title, about)
     labels = [f"{row}: {column}" for row in table.rows for column in columns]

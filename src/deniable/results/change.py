@@ -20,13 +20,13 @@ from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, normal_quantile
 from deniable.explain.question_pairs import find_margins, sum_source
-from deniable.formatting import Printed, format_count
+from deniable.formatting import Printed, format_count, quote_question
 from deniable.frames import Backend, frame_of_rows
 from deniable.records import Records
 from deniable.reports.reports import Reports, records_of_round, tally_reports
 from deniable.results.crossing import cross_estimates, list_sources
 from deniable.results.estimates import MEAN, Estimates
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, add_question
 from deniable.results.possible_shares import possible_mean
 from deniable.results.respondents import has_mean, read_columns
 from deniable.results.unbiased import estimate_tallies
@@ -197,7 +197,16 @@ class Change(Mapping[str, AttributeChange], Printed):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
         parts = [change for all_ in (self.attributes, self.groups, self.means) for change in all_.items()]
-        return [{"attribute": name} | row for name, change in parts for row in change.rows()]
+        texts = self._question_texts
+        return [
+            {"attribute": name} | row | add_question(texts, name)
+            for name, change in parts
+            for row in change.rows()
+        ]
+
+    @property
+    def _question_texts(self) -> Mapping[str, str]:
+        return {} if self.rounds is None else self.rounds[1].question_texts
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -231,7 +240,13 @@ class Change(Mapping[str, AttributeChange], Printed):
             changes += [self.means[name]] if name in self.means else []
             wide = max(12, *(len(label) for change in changes for label in change.labels))
             head = f"{'value':>{wide}}" + "".join(f"{column:>11}" for column in _COLUMNS)
-            lines += ["", name, head, *(line for change in changes for line in _format_lines(change, wide))]
+            lines += [
+                "",
+                name,
+                *quote_question(self._question_texts, name),
+                head,
+                *(line for change in changes for line in _format_lines(change, wide)),
+            ]
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -9,7 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
-from deniable.formatting import Printed, format_count, format_digits, format_percent, format_table
+from deniable.formatting import (
+    Printed,
+    format_count,
+    format_digits,
+    format_percent,
+    format_table,
+    quote_question,
+)
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import AMONG, MLE, MOVED, RANGE, WORST, Findings
 from deniable.results.possible_shares import describe_move
@@ -95,7 +102,8 @@ class WindowFindings(Printed):
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
             lines += [f"  {why}" for why in self._list_caveats(name)]
             smoothed = any(name in findings.smoothed for findings in self.windows.values())
-            parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
+            title = f"{name}, smoothed shares" if smoothed else name
+            parts.append("\n".join([title, *quote_question(first.estimates.question_texts, name), *lines]))
             parts += [self._write_others(name, values, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
 
