@@ -36,7 +36,7 @@ VERBS = {
         "tokens": "Make invitations, or withdraw them.",
         "rounds": "Show, open, close and schedule rounds.",
         "store": "Check or scrub collected reports.",
-        "export": "Write collected reports to Parquet.",
+        "export": "Write collected reports, or a plan's codebook.",
         "access": "Give colleagues access, or revoke it.",
         "demo": "Run the whole system on this machine.",
     },

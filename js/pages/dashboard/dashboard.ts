@@ -426,6 +426,7 @@ class Dashboard {
           file("Estimates, CSV", () => query("csv"), "estimates-ID.csv"),
           file("Estimates, JSON", () => query("json"), "estimates-ID.json"),
           file("Estimates, Parquet", () => query("parquet"), "estimates-ID.parquet"),
+          file("Codebook, CSV", () => "codebook?format=csv", "codebook-ID.csv"),
           operates && file("Tallies, JSON", () => `tallies?round=${this.shown?.round}`, "tallies-ID.json"),
           operates &&
             file("Reports, Parquet", () => `reports?round=${this.shown?.round}`, "reports-ID.parquet"),

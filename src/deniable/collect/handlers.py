@@ -28,6 +28,7 @@ from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
@@ -133,6 +134,12 @@ class Handlers:
         return _respond_cached(
             request, File(served.document, "application/json"), f'"{served.plan.id}"', _FOREVER
         )
+
+    async def show_codebook(self, request: Request) -> Response:
+        plan = self._plan(request).plan
+        if _read_choice(request, "format", ("json", "csv")) == "json":
+            return _respond(plan.codebook().about())
+        return _respond_file(csv_bytes(plan.codebook().rows), CSV, f"codebook-{plan.id[:12]}.csv")
 
     async def list_rounds(self, request: Request) -> Response:
         return await self._rounds(self._plan(request))

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from deniable.cross import CrossTable, LikelyTable, TableChange
     from deniable.crowd import Shuffled
     from deniable.discovery import Discovery
+    from deniable.explain.codebook import Codebook
     from deniable.likelihood import Likelihood
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
@@ -247,6 +248,12 @@ class Plan(Printed):
         from deniable.explain.guarantees import shuffle_plan
 
         return shuffle_plan(self.document, delta, people)
+
+    def codebook(self) -> Codebook:
+        """What is in files of this plan: questions with their texts, values with their codes and labels."""
+        from deniable.explain.codebook import Codebook
+
+        return Codebook(self.document)
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""
