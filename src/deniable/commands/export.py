@@ -53,7 +53,7 @@ def export_reports(
     as_json: bool,
     force: bool,
 ) -> None:
-    """Write collected reports, or a plan's codebook.
+    """Write reports, or the codebook of a plan.
 
     Reports are written to Parquet. A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN,
     or of all plans of the store. To export again writes these files again, each wholly or not at all, so that
