@@ -12,6 +12,7 @@ import deniable as dn
 from deniable.results.findings import Findings
 from deniable.show.plot import plot_findings
 from deniable.show.text import write_text
+from deniable.show.window_findings import WindowFindings
 from deniable.study import Result
 from deniable.summaries import Summary
 from tests.results.test_findings import words_of
@@ -74,6 +75,9 @@ def test_headings_of_the_shell_have_the_text_below_the_name() -> None:
         assert lines[at + 1] == text
     change = str(result().change(result())).splitlines()
     assert change[change.index("mood") + 1] == "How are you today?"
+    at = change.index("media")
+    assert change[at + 1] == "Which of these do you use?"
+    assert [line.split()[0] for line in change[at + 2 : at + 5]] == ["value", "tv", "web"]
     crossed = str(result().cross("tired", by="sex")).splitlines()
     assert crossed[1] == "sex: Are you a woman or a man?"
     assert result().cross("tired", by="sex").about()["questions"] == {"sex": "Are you a woman or a man?"}
@@ -93,6 +97,11 @@ def test_all_that_apply_is_one_figure(unbiased: bool) -> None:
     bars: list[Any] = list(media.patches)
     assert [bar.get_width() for bar in bars] == pytest.approx(expected)
     assert "Which of these do you use?" in words_of(figure)
+    [axes] = result().change(result()).plot("media").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["tv", "web"]
+    words = words_of(result().change(result()).plot())
+    assert "media: tv" in words
+    assert "media: tv: no" not in words
 
 
 def test_the_line_of_a_number_begins_at_its_lowest_one() -> None:
@@ -124,3 +133,15 @@ def test_a_median_is_stated_by_its_label() -> None:
     assert line in write_text(findings)
     assert "median 4\n" in words_of(plot_findings(findings)) + "\n"
     assert Findings.label_quantile(findings, "rent", Summary(1.0, 0.1, 0.0, 2.0)) is None
+
+
+def test_windows_have_one_table_for_all_that_apply() -> None:
+    numbers = result().numbers
+    windows = WindowFindings.of(("day",), {"Mon": numbers, "Tue": numbers}, Findings.read)
+    block = windows.text().split("\n\n")[3].splitlines()
+    assert block[:2] == ["media, all that apply: who chose each", "Which of these do you use?"]
+    assert block[2].split() == ["day", "reports", "tv", "web"]
+    share = result().find().shares["media: tv"].share[0]
+    assert f"{100 * share:.1f} %" in block[3]
+    titles = [axes.get_title(loc="left") for axes in windows.plot().axes]
+    assert titles.count("media") == 1

@@ -192,9 +192,8 @@ class Handlers:
         if form == "json":
             return _respond(estimates)
         content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
-        name = f"estimates-{served.plan.id[:12]}.{form}"
-        headers = _UNSTORED | {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type=CSV if form == "csv" else PARQUET, headers=headers)
+        kind = CSV if form == "csv" else PARQUET
+        return _respond_file(content, kind, f"estimates-{served.plan.id[:12]}.{form}")
 
     async def show_range(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
@@ -475,6 +474,12 @@ def _read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
 def _respond(message: object) -> Response:
     """A message, which no browser keeps."""
     return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
+
+
+def _respond_file(content: bytes, kind: str, name: str) -> Response:
+    """A file to keep, under this name."""
+    headers = _UNSTORED | {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _respond_cached(

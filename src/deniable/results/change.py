@@ -6,7 +6,7 @@ tallies does not know how. Whatever it is, the standard error of a difference is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
@@ -22,6 +22,7 @@ from deniable.estimate import Estimate, normal_quantile
 from deniable.explain.question_pairs import find_margins, sum_source
 from deniable.formatting import Printed, format_count, quote_question
 from deniable.frames import Backend, frame_of_rows
+from deniable.plan.attribute import list_several
 from deniable.records import Records
 from deniable.reports.reports import Reports, records_of_round, tally_reports
 from deniable.results.crossing import cross_estimates, list_sources
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 People = Literal["same", "others"]
 _TwoRounds = tuple[Findings, Findings]
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
-_POINTS = 3  # of these columns; the others are an interval
+_NUMBERS = ("earlier", "later", "stderr", "low", "high")
+_POINTS = 3  # of _COLUMNS; the others are an interval
 _WHICH = (
     "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
     "may differ from these, in points where they are shares"
@@ -117,6 +119,13 @@ class AttributeChange:
         """Which differences are too noisy to read: their interval is wider than half of what is possible."""
         low, high = (np.clip(end, -self.reach, self.reach) for end in (self.low, self.high))
         return np.asarray(high - low > _WIDEST * self.reach)
+
+    def pick(self, place: int, label: str) -> AttributeChange:
+        """One of the changes, under this label."""
+        numbers = {column: getattr(self, column)[place : place + 1] for column in _NUMBERS}
+        shown = self.find_shown
+        find_shown = None if shown is None else partial(_pick_shown, shown, place)
+        return replace(self, labels=(label,), find_shown=find_shown, **numbers)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -217,26 +226,44 @@ class Change(Mapping[str, AttributeChange], Printed):
         about = f"change with {100 * self.level:g} % intervals; {self.validity}"
         if name is not None or len(self) == 1:
             attribute = next(iter(self)) if name is None else name
-            if attribute not in self:
+            if attribute in self:
+                return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
+            if attribute not in self._by_question():
                 raise InvalidParameter(not_among(attribute, "an attribute", self))
-            return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
-        changes = {key: self.groups.get(key, self[key]) for key in self if self[key].kind != MEAN}
-        if not changes:
+            options = self._by_question()[attribute]
+            return _join([(change.labels[0], change) for change in options]).plot(f"{attribute}: {about}")
+        changes = [(key, part) for key, parts in self._by_question().items() for part in parts]
+        drawn = [
+            (f"{key}: {label}", change.pick(v, label))
+            for key, change in changes
+            if change.kind != MEAN
+            for v, label in enumerate(change.labels)
+        ]
+        if not drawn:
             raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
-        labels = tuple(f"{key}: {label}" for key, change in changes.items() for label in change.labels)
-        columns: dict[str, Any] = {
-            column: np.concatenate([getattr(change, column) for change in changes.values()])
-            for column in ("earlier", "later", "stderr", "low", "high")
-        }
-        return AttributeChange(labels, **columns).plot(about.capitalize())
+        return _join(drawn).plot(about.capitalize())
+
+    def _by_question(self, bins: bool = False) -> dict[str, list[AttributeChange]]:
+        """The changes of each question; where all that apply are chosen, who chose each option."""
+        document = None if self.rounds is None else self.rounds[1].document
+        options = {} if document is None else list_several(document.attributes)
+        of_option = {option.name: option for all_ in options.values() for option in all_}
+        questions: dict[str, list[AttributeChange]] = {}
+        for name in self:
+            option = of_option.get(name)
+            if option is not None:
+                chosen = self[name].pick(0, option.option)
+                questions.setdefault(str(option.several), []).append(chosen)
+            else:
+                questions[name] = [self[name] if bins else self.groups.get(name, self[name])]
+        return questions
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
         lines = [f"change with {100 * self.level:g} % intervals; {self.validity}", _WHICH]
         if self.rounds is not None and self.rounds[1].weighting is not None:
             lines.append(str(self.rounds[1].weighting.weights))
-        for name in self:
-            changes = [self[name] if bins else self.groups.get(name, self[name])]
+        for name, changes in self._by_question(bins).items():
             changes += [self.means[name]] if name in self.means else []
             wide = max(12, *(len(label) for change in changes for label in change.labels))
             head = f"{'value':>{wide}}" + "".join(f"{column:>11}" for column in _COLUMNS)
@@ -251,6 +278,19 @@ class Change(Mapping[str, AttributeChange], Printed):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _pick_shown(find_shown: Callable[[], tuple[Floats, Floats]], place: int) -> tuple[Floats, Floats]:
+    earlier, later = find_shown()
+    return earlier[place : place + 1], later[place : place + 1]
+
+
+def _join(changes: Sequence[tuple[str, AttributeChange]]) -> AttributeChange:
+    """One change each, under these labels, as they are drawn."""
+    columns: dict[str, Any] = {
+        column: np.concatenate([getattr(change, column) for _, change in changes]) for column in _NUMBERS
+    }
+    return AttributeChange(tuple(label for label, _ in changes), **columns)
 
 
 def _format_lines(change: AttributeChange, wide: int) -> list[str]:
