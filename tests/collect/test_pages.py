@@ -654,11 +654,12 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, collect
         expect(
             page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
         ).to_be_visible()
-        expect(
-            page.get_by_text("people raise one in 1,000 studies. Fake reports raise an alarm")
-        ).to_be_visible()
-        expect(page.get_by_text("of the reports to a question, and are reports")).to_be_visible()
+        expect(page.get_by_text("people raise one in 1,000 studies.")).to_be_visible()
+        fakes = page.get_by_text("Fake reports raise an alarm")
+        expect(fakes).to_be_hidden()
         page.locator(".checks > summary").click()
+        expect(fakes).to_contain_text("of the reports to a question, and are reports")
+        expect(fakes).to_be_visible()
         expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(5)
         page = visit.dashboard(POISONED)
         alarm = page.get_by_role("region", name="Health of the reports: 1 alarm")
