@@ -135,7 +135,7 @@ def _list_panels(content: _Content, only: str | None) -> list[Panel]:
     if len(names) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {len(names)}; plot fewer")
     ranges, positions = _list_ranges(content), _list_positions(findings)
-    panels = []
+    panels: list[Panel] = []
     for name in names:
         text = estimates.question_texts.get(name, "")
         if name in findings.several:
