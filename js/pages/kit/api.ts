@@ -83,6 +83,8 @@ export interface Cross {
   readonly round: number | null;
   readonly of: string;
   readonly by: string;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
   readonly n: number;
   readonly level: number;
   readonly rows: readonly string[];
@@ -141,6 +143,8 @@ export interface CrossChange {
   readonly since: number;
   readonly of: string;
   readonly by: string;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
   /** Reports that hold both answers: in the earlier round, and in the later. */
   readonly n: readonly number[];
   readonly level: number;
@@ -215,6 +219,8 @@ export interface Estimates {
   readonly fit: readonly Fit[];
   /** How known groups were weighted; null where they were not. */
   readonly weights?: Weights | null;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -291,6 +297,11 @@ export interface Quantile {
   readonly among?: string | null;
   /** How many people of a simple sample weighted reports are about as good as. */
   readonly effective?: number | null;
+  /** The point of a scale that it is in. */
+  readonly label?: string | null;
+  /** The point that the lower end is in. */
+  readonly low_label?: string | null;
+  readonly high_label?: string | null;
 }
 
 /** What is too noisy to read about an attribute, and what would mend it. */
