@@ -36,7 +36,7 @@ VERBS = {
         "tokens": "Make invitations, or withdraw them.",
         "rounds": "Show, open, close and schedule rounds.",
         "store": "Check or scrub collected reports.",
-        "export": "Write collected reports to Parquet.",
+        "export": "Write reports, or the codebook of a plan.",
         "access": "Give colleagues access, or revoke it.",
         "demo": "Run the whole system on this machine.",
     },

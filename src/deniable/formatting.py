@@ -8,11 +8,11 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import Any
 
 _NANO = 10**9
@@ -231,6 +231,24 @@ def format_digits(number: float, digits: int) -> str:
 def fill_paragraph(text: str, width: int = _WIDTH) -> str:
     """A paragraph in lines, none of which begins with the sign of a percentage."""
     return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), width).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def quote_question(texts: Mapping[str, str], name: str) -> list[str]:
+    """A line with the text of a question, where it has one.
+
+    >>> quote_question({"mood": "How are you?"}, "mood"), quote_question({}, "mood")
+    (['How are you?'], [])
+    """
+    return [shorten_text(texts[name])] if name in texts else []
+
+
+def shorten_text(text: str, width: int = _WIDTH) -> str:
+    """As much of a text as a line has room for.
+
+    >>> shorten_text("How often do you cycle to work?", 20)
+    'How often do you…'
+    """
+    return shorten(text, width, placeholder="…")
 
 
 def format_table(

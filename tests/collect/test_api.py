@@ -306,6 +306,11 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("discover_values", f"/plans/{'0' * 64}/discover", 404, "plan")
     yield asked("discover_values", f"/plans/{AGAIN.id}/discover", 409, "few")
     yield asked("discover_values", texts, 413, "large", content=bytes((1 << 20) + 1))
+    codebook = f"/plans/{ONE.id}/codebook"
+    yield asked("show_codebook", codebook, 200, json_type, token=False)
+    yield asked("show_codebook", codebook, 200, "text/csv; charset=utf-8", params={"format": "csv"})
+    yield asked("show_codebook", codebook, 400, "parameter", params={"format": "parquet"})
+    yield asked("show_codebook", f"/plans/{'0' * 64}/codebook", 404, "plan")
     estimates = f"/plans/{ONE.id}/estimates"
     yield asked("show_estimates", estimates, 200, "text/csv; charset=utf-8", params={"format": "csv"})
     yield asked("show_estimates", estimates, 200, parquet, params={"format": "parquet"})

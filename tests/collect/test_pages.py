@@ -532,6 +532,7 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
         1 + len(blocks)
     )
     page.get_by_text("Charts", exact=True).click()
+    page.locator(".choices > summary").click()
     page.get_by_text("Unbiased", exact=True).click()
     expect(drawn).to_have_count(TOWN.k)
     tallies = Tallies.from_dict(collector.get(f"/plans/{MIXED.id}/tallies", round=1).json())
@@ -545,7 +546,7 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
         [re.compile(rf"^{re.escape(value)} ") for value in sure]
     )
     expect(page.get_by_role("region", name="Home")).to_contain_text(f"so that all {TOWN.k} hold at once")
-    page.get_by_text("Possible", exact=True).click()
+    page.get_by_text("To publish", exact=True).click()
     expect(drawn).to_have_count(len(blocks))
     asides = page.locator(".attribute .aside:not(:empty)")
     expect(asides).to_have_count(len(MIXED.names) - 1)  # a map is not followed report by report
@@ -657,18 +658,19 @@ def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, collect
         expect(
             page.get_by_text("Health of the reports: no alarm in 4 checks at 4,000 reports; honest")
         ).to_be_visible()
-        expect(
-            page.get_by_text("people raise one in 1,000 studies. Fake reports raise an alarm")
-        ).to_be_visible()
-        expect(page.get_by_text("of the reports to a question, and are reports")).to_be_visible()
-        page.get_by_text("All checks").click()
+        expect(page.get_by_text("people raise one in 1,000 studies.")).to_be_visible()
+        fakes = page.get_by_text("Fake reports raise an alarm")
+        expect(fakes).to_be_hidden()
+        page.locator(".checks > summary").click()
+        expect(fakes).to_contain_text("of the reports to a question, and are reports")
+        expect(fakes).to_be_visible()
         expect(page.get_by_role("table", name="Checks of the reports").get_by_role("row")).to_have_count(5)
         page = visit.dashboard(POISONED)
         alarm = page.get_by_role("region", name="Health of the reports: 1 alarm")
         expect(alarm).to_contain_text("are supported together by")
         expect(alarm).to_contain_text("No report was removed")
         expect(page.locator("#status")).to_have_text("Health of the reports: 1 alarm.")
-        page.get_by_text("All checks").click()
+        page.locator(".checks > summary").click()
         check_access(page)
         look_through(page)
         expect(page.get_by_role("table", name="Checks of the reports")).to_be_visible()  # it stays open

@@ -14,6 +14,7 @@ import pytest
 import deniable as dn
 from deniable.arrays import Floats, Integers
 from deniable.collect import results
+from deniable.frames.files import csv_bytes
 from deniable.ranges.variances import Variances
 from tests.collector import HTTP, TOKEN, Running, collecting, post_people
 from tests.running import Run
@@ -131,6 +132,12 @@ def test_one_store_says_the_same_everywhere(asked: Run, collector: Running) -> N
         assert told["health"] == {name: health[name] for name in told["health"]}
     assert f"Health of the reports: {health['summary']}" in text
     assert dashboard["noise"] == shell["noise"] != []
+
+
+def test_everybody_reads_the_codebook(collector: Running) -> None:
+    address = f"{collector.url}/plans/{PLAN.id}/codebook"
+    assert HTTP.get(address).json() == PLAN.codebook().about()
+    assert HTTP.get(address, params={"format": "csv"}).content == csv_bytes(PLAN.codebook().rows)
 
 
 def test_so_do_its_files(asked: Run, collector: Running) -> None:

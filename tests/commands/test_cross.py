@@ -53,9 +53,9 @@ def test_a_table_is_shown_written_and_drawn(run: Run, asked: None) -> None:
     )
     assert shown.code == 0, shown.err
     assert "smoker by age: shares of each row's people (4,000 reports)" in shown.out
-    assert "dependence is found at 5 %" in shown.out
+    assert "the answers depend on each other (p < 0.001); chi-square" in shown.out
     rows = list(csv.DictReader(Path("t.csv").read_text().splitlines()))
-    assert len(rows) == 10
+    assert [row["test"] for row in rows] == ["the answers depend on each other (p < 0.001)"] * 10
     assert Path("t.png").read_bytes()[:4] == b"\x89PNG"
     told = json.loads(
         run("cross", "plan.json", "reports.parquet", "--of", "smoker", "--by", "age", "--json").out

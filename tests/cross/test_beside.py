@@ -77,7 +77,7 @@ def test_a_known_group_without_reports_is_left_out_of_tests() -> None:
         assert table.trend().degrees == min(degrees, 1)
         assert table.trend(rows=[0, 0, 1]).degrees == int("C" in arms)
         assert (table.about()["test"]["p"] is None) == (degrees == 0)
-    assert "this study cannot tell whether the answers depend on each other: all reports" in shown["AAAA"]
+    assert "this study could not tell whether the answers depend on each other: all reports" in shown["AAAA"]
     assert "not known" in shown["ABAB"]
     assert "not known" not in shown["ABCA"]
 

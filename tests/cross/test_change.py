@@ -237,7 +237,7 @@ def test_a_change_is_shown_in_every_form() -> None:
     assert frame["difference"].tolist() == pytest.approx(change.difference.ravel().tolist())
     assert frame["cell_low"].tolist() == pytest.approx(change.cells.low.ravel().tolist())
     assert "if other people answered" in str(change)
-    assert "a change is found at 5 % (p < 0.001)" in str(change)
+    assert "the answers changed (p < 0.001); chi-square" in str(change)
     assert change.about()["test"]["degrees"] == 3
     change.plot()
 

@@ -682,7 +682,8 @@ def test_results_show_one_block_for_a_question_with_several_answers() -> None:
     block = text[text.index("media, all that apply: who chose each") :].split("\n\n")[0]
     names = re.findall(r"^ +(\w+) ", block, re.M)
     assert names == ["value", "tv", "web", "noise"]
-    assert block.splitlines()[1].split()[-1] == "reports"
+    assert block.splitlines()[1] == "Which?"
+    assert block.splitlines()[2].split()[-1] == "reports"
     assert (
         " options are too noisy to read: to be readable at all it takes about" in block
         or "1 of 2 options is" in block

@@ -5,7 +5,7 @@ import type { Estimates, Mean, Row } from "../kit/api.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { count, NOISY, sentence, several } from "../kit/phrases.js";
 import { change } from "./change_panel.js";
-import { type Kind, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
+import { type Kind, legend, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
 import { map } from "./map.js";
 import { type Mode, optionsOf, shown } from "./panels.js";
 import { around, besides, figured, inside, moved, percent, signed, within } from "./readings.js";
@@ -18,9 +18,7 @@ const EVERY = "The downloads have every value.";
 const LEVELS = "The downloads have these groups, since reports are about levels.";
 const SMOOTHED = "Neighboring values were made alike. The intervals are those of the unbiased shares.";
 const METHODS: Readonly<Record<string, string>> = {
-  "most likely": "most likely shares",
   smoothed: "smoothed shares",
-  projected: "nearest possible shares",
   unbiased: "unbiased shares",
 };
 
@@ -46,6 +44,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   );
   const refused = now[0]?.method !== "unbiased" && view.estimates?.refused[name];
   const noise = noiseOf(view, name, options);
+  const asked = view.estimates?.questions?.[name];
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
@@ -88,16 +87,17 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     )
       return null;
     const at = (estimates: Estimates): number => (kind === "rounds" ? (estimates.round ?? 1) : estimates.n);
+    const key = !tables && legend(from.map(at), kind, view.estimates?.level ?? 0);
     if (!followed) {
       const along = from.map((estimates): Step => ({ at: at(estimates), rows: of(estimates).map(briefly) }));
       const made = tables ? stepsTable(name, head, along) : steps(`${name}, ${what}`, along, room, kind);
-      return [h("h3", {}, sentence(what).slice(0, -1)), made];
+      return [h("h3", {}, sentence(what).slice(0, -1)), key, made];
     }
     const along = meansOf(from, at);
     const made = tables
       ? meansTable(name, head, along)
       : means(`The mean of ${name} ${what}`, along, room, kind);
-    return along.length > 1 && [h("h3", {}, `The mean ${what}`), made];
+    return along.length > 1 && [h("h3", {}, `The mean ${what}`), key, made];
   };
   // then one of them has a row of its own
   const bothAlong = view.series.length > 1 && view.history.length > 1;
@@ -105,12 +105,13 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     h(
       "h2",
       {},
-      quoted(name),
+      quoted(asked ?? name),
       " ",
       reported.length > 0 &&
         h(
           "span",
           { class: "reported" },
+          asked && [quoted(name), ", "],
           [
             counted ?? spanOf(reported),
             METHODS[now[0]?.method ?? ""],

@@ -271,6 +271,19 @@ export function means(
 
 export type Kind = "reports" | "rounds";
 
+/** What the lines and bands of small charts mean, and what goes from left to right. */
+export function legend(steps: readonly number[], kind: Kind, level: number): HTMLElement {
+  const [first, end] = [steps[0] ?? 0, steps.at(-1) ?? 0];
+  const ends = kind === "rounds" ? `rounds ${first} to ${end}` : `${count(first)} to ${count(end)} reports`;
+  return h(
+    "p",
+    { class: "legend soft" },
+    h("span", { class: "line" }, "estimate"),
+    h("span", { class: "band" }, `${percent(level, 0)} interval`),
+    h("span", {}, `from left to right: ${ends}`),
+  );
+}
+
 /** Where a step is drawn: reports by their logarithm, so that halving an interval takes as far everywhere. */
 const positionOf =
   (kind: Kind) =>

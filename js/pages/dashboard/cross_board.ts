@@ -5,7 +5,7 @@ import type { Cross, CrossChange } from "../kit/api.js";
 import { askJson, Refused } from "../kit/collector.js";
 import { type Child, h } from "../kit/dom.js";
 import { NOISY, sentence } from "../kit/phrases.js";
-import { cross, fetchCross, type Pair, pairsOf } from "./cross_panel.js";
+import { cross, fetchCross, type Pair, pairsOf, tested } from "./cross_panel.js";
 import { keep, type Mode } from "./panels.js";
 import { signed } from "./readings.js";
 import type { People, View } from "./results.js";
@@ -200,7 +200,7 @@ export class CrossBoard {
         [pair.by, ...(isDrawn ? [] : [pair.of]), "Change", "From", "To"],
         lines,
       ),
-      h("p", { class: "test" }, sentence(change.test.sentence)),
+      tested(change.test),
     );
   }
 }

@@ -4,7 +4,7 @@ import type { Plan } from "../../src/index.js";
 import { isFull, type Mechanism } from "../../src/mechanisms/mechanism.js";
 import type { Cross, Row } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
-import { type Child, h } from "../kit/dom.js";
+import { type Child, h, quoted } from "../kit/dom.js";
 import { NOISY, sentence, several } from "../kit/phrases.js";
 import { shares } from "./charts.js";
 import type { Mode } from "./panels.js";
@@ -47,6 +47,24 @@ export function fetchCross(
   return askJson<Cross>(`plans/${plan.id}/cross?${query}`, { token });
 }
 
+/** Whether the answers depend on each other, or changed; what experts ask for is folded. */
+export function tested({ sentence: text, statistic, degrees }: Cross["test"]): Child {
+  return [
+    h("p", { class: "test" }, sentence(text)),
+    degrees > 0 &&
+      h(
+        "details",
+        { class: "more" },
+        h("summary", { "data-name": "test-more" }, "More"),
+        h(
+          "p",
+          { class: "soft" },
+          `Chi-square ${statistic.toFixed(2)}, ${several(degrees, "degree")} of freedom.`,
+        ),
+      ),
+  ];
+}
+
 /** A table: for each row, the share of its people with each answer; as a drawing, of one answer. */
 export function cross(counts: Cross, column: string, mode: Mode, width: number): Child {
   const { of, by, n, rows, columns, cells, note, weighted, cautions, test } = counts;
@@ -73,6 +91,9 @@ export function cross(counts: Cross, column: string, mode: Mode, width: number):
       { class: "soft" },
       `Of the people in each row of ${by}, the share with each answer to ${of}; ${several(n, "report")} hold both.`,
     ),
+    Object.entries(counts.questions).map(([name, text]) =>
+      h("p", { class: "soft asked" }, quoted(name), ": ", quoted(text)),
+    ),
     mode === "tables"
       ? table(
           `${of} by ${by}`,
@@ -81,6 +102,6 @@ export function cross(counts: Cross, column: string, mode: Mode, width: number):
         )
       : shares(`${of}: ${column}, by ${by}`, drawn, width),
     [weighted, ...cautions, note].filter(Boolean).map((text) => h("p", { class: "soft" }, sentence(text))),
-    h("p", { class: "test" }, sentence(test.sentence)),
+    tested(test),
   ];
 }

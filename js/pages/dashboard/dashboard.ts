@@ -29,6 +29,7 @@ const WHOSE: Readonly<Record<People, string>> = {
   same: "Those who reported",
   others: "Other people each time",
 };
+const MORE = "More";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
 
 const board = find("board");
@@ -41,6 +42,7 @@ interface Shell {
   readonly round: HTMLSelectElement;
   readonly whose: HTMLSelectElement;
   readonly kind: HTMLElement;
+  readonly more: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly weights: HTMLElement;
@@ -199,6 +201,7 @@ class Dashboard {
     for (const select of [sections.round, sections.whose])
       (select.parentElement as HTMLElement).hidden = view.rounds.length < 2;
     keep(sections.kind, this.kind, () => describeShares(this.kind));
+    sections.more.textContent = this.kind === "possible" ? MORE : `${MORE}: ${this.kind} shares`;
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
     this.weightsBoard.draw(sections.weights, view);
@@ -311,6 +314,7 @@ class Dashboard {
       round,
       whose,
       kind: section("note"),
+      more: h("summary", { "data-name": "more" }, MORE),
       smoothed: h("label", {}),
       health: section("note"),
       weights: h("section", { class: "panel weights", "aria-label": "Whom results are about" }),
@@ -330,7 +334,6 @@ class Dashboard {
       made.heading,
       made.facts,
       this.controls(made, operates),
-      made.kind,
       made.health,
       made.weights,
       made.results,
@@ -357,7 +360,7 @@ class Dashboard {
     find("session").replaceChildren(updated, ...(name === "main" ? [] : [who]), pause, leave);
   }
 
-  private controls({ round, whose, smoothed }: Shell, operates: boolean): HTMLElement {
+  private controls({ round, whose, smoothed, kind, more }: Shell, operates: boolean): HTMLElement {
     const field = (label: string, control: HTMLElement): HTMLElement =>
       h("div", { class: "field" }, h("label", { for: control.id }, label), control);
     const level = h(
@@ -421,15 +424,25 @@ class Dashboard {
         h("div", { class: "switch" }, view("charts", "Charts"), view("tables", "Tables")),
       ),
       h(
-        "fieldset",
-        { class: "field" },
-        h("legend", {}, "Shares"),
+        "details",
+        { class: "downloads choices", keydown: close },
+        more,
         h(
           "div",
-          { class: "switch" },
-          shares("possible", "Possible"),
-          smoothed,
-          shares("unbiased", "Unbiased"),
+          {},
+          h(
+            "fieldset",
+            { class: "field" },
+            h("legend", {}, "Shares"),
+            h(
+              "div",
+              { class: "switch" },
+              shares("possible", "To publish"),
+              smoothed,
+              shares("unbiased", "Unbiased"),
+            ),
+          ),
+          kind,
         ),
       ),
       h(
@@ -442,6 +455,7 @@ class Dashboard {
           file("Estimates, CSV", () => query("csv"), "estimates-ID.csv"),
           file("Estimates, JSON", () => query("json"), "estimates-ID.json"),
           file("Estimates, Parquet", () => query("parquet"), "estimates-ID.parquet"),
+          file("Codebook, CSV", () => "codebook?format=csv", "codebook-ID.csv"),
           operates && file("Tallies, JSON", () => `tallies?round=${this.shown?.round}`, "tallies-ID.json"),
           operates &&
             file("Reports, Parquet", () => `reports?round=${this.shown?.round}`, "reports-ID.parquet"),

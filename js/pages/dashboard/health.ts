@@ -12,7 +12,7 @@ export function health(state: ReportHealth | null): Child {
   const { checks, alarms } = state;
   if (checks.length === 0)
     return h("p", { class: "soft" }, `Health of the reports: ${state.verdict}.`, unjudged(state));
-  const summary = `${state.summary.slice(state.verdict.length)}. ${noticed(checks)}`;
+  const summary = `${state.summary.slice(state.verdict.length)}.`;
   if (alarms === 0)
     return [
       h(
@@ -22,8 +22,7 @@ export function health(state: ReportHealth | null): Child {
         summary,
         unjudged(state),
       ),
-      unseen(state),
-      details(checks),
+      details(state),
     ];
   return h(
     "section",
@@ -32,14 +31,8 @@ export function health(state: ReportHealth | null): Child {
     checks.filter(({ alarm }) => alarm).map(describe),
     h("p", {}, state.advice),
     h("p", { class: "soft" }, state.verdict, summary, unjudged(state)),
-    unseen(state),
-    details(checks),
+    details(state),
   );
-}
-
-/** What no check notices. */
-function unseen({ unseen: text }: ReportHealth): Child {
-  return text ? h("p", { class: "soft" }, text) : null;
 }
 
 /** Which questions could not be checked; where all could, nothing. */
@@ -66,7 +59,8 @@ function noticed(checks: readonly HealthCheck[]): string {
   return `Fake reports raise an alarm nine times in ten if they are ${rare(best.noticed)} of the reports to a question, and are ${best.fakes}. Other kinds may need more, or go unnoticed.`;
 }
 
-function details(checks: readonly HealthCheck[]): HTMLElement {
+/** What checks notice, what none notices, and all of them. */
+function details({ checks, unseen }: ReportHealth): HTMLElement {
   const lines = checks.map(({ attribute, name, saw, p_value, noticed: share, fakes }): Child[] => [
     [sentence(name).slice(0, -1), attribute && [", ", quoted(attribute)]],
     sentence(saw),
@@ -77,7 +71,8 @@ function details(checks: readonly HealthCheck[]): HTMLElement {
   return h(
     "details",
     { class: "checks" },
-    h("summary", { "data-name": "checks" }, "All checks"),
+    h("summary", { "data-name": "checks" }, "More"),
+    [noticed(checks), unseen].map((text) => text && h("p", { class: "soft" }, text)),
     table(
       "Checks of the reports",
       ["Check", "Seen", "p-value", "Fakes needed for an alarm, of the reports to this question", "Which are"],

@@ -18,28 +18,6 @@ export function losses({ plan }: View): Child {
   ];
   return [
     h("h2", {}, "What is given away"),
-    h("p", { class: "soft" }, "Recomputed in this browser from the plan’s numbers, in nats, rounded up."),
-    h(
-      "dl",
-      { class: "figures" },
-      metric?.units.map(({ name, loss: nano }) =>
-        line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
-      ),
-      metric &&
-        metric.units.length < plan.attributes.length &&
-        line("One report, all other answers together", metric.rest),
-      line(metric ? "One report, in the worst case" : "One report", record),
-      plan.attributes.length > 1 &&
-        line("One report, between people who differ in one attribute", perAttribute),
-      answer !== null && line("One report, between people who differ in one answer", answer),
-      repeated && [
-        line(
-          sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
-          repeated.changing_values,
-        ),
-        line("Any number of rounds, if answers do not change", repeated.one_value_forever),
-      ],
-    ),
     h(
       "ul",
       { class: "soft guesses" },
@@ -60,6 +38,37 @@ export function losses({ plan }: View): Child {
         { class: "soft" },
         "Where questions depend on each other, whether one applies says something about the other. These guesses count that: of such questions they are bounds.",
       ),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", { "data-name": "losses-more" }, "More"),
+      h(
+        "p",
+        { class: "soft" },
+        "Epsilon, recomputed in this browser from the plan’s numbers and rounded up.",
+      ),
+      h(
+        "dl",
+        { class: "figures" },
+        metric?.units.map(({ name, loss: nano }) =>
+          line([`One report, ${unitName(plan, name)} “`, quoted(name), "”"], nano),
+        ),
+        metric &&
+          metric.units.length < plan.attributes.length &&
+          line("One report, all other answers together", metric.rest),
+        line(metric ? "One report, in the worst case" : "One report", record),
+        plan.attributes.length > 1 &&
+          line("One report, between people who differ in one attribute", perAttribute),
+        answer !== null && line("One report, between people who differ in one answer", answer),
+        repeated && [
+          line(
+            sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+            repeated.changing_values,
+          ),
+          line("Any number of rounds, if answers do not change", repeated.one_value_forever),
+        ],
+      ),
+    ),
   ];
 }
 

@@ -102,11 +102,11 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
     ),
     fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
     fact(
-      "Loss of a report",
+      "A report gives away",
       loss(record),
       repeated
-        ? `${loss(repeated.changing_values)} over all rounds, even if answers change`
-        : `${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
+        ? `epsilon; ${loss(repeated.changing_values)} over all rounds, even if answers change`
+        : `epsilon: ${atMost(record)} likelier${plan.stated.metric ? ", in the worst case" : ""}`,
     ),
   );
 }

@@ -3,7 +3,7 @@
 import type { Plan } from "../../src/index.js";
 import type { Between } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
-import { announce, type Child, h } from "../kit/dom.js";
+import { announce, type Child, h, quoted } from "../kit/dom.js";
 import { NOISY, sentence } from "../kit/phrases.js";
 import { keep } from "./panels.js";
 import { moved, percent } from "./readings.js";
@@ -24,10 +24,13 @@ interface Shown {
 }
 
 const MOST = 12; // ranges that are shown
+const SCALE = 10; // points that people read one by one
 
-/** The questions whose values are numbers in order. */
+/** The questions whose values are numbers in order, but for short scales. */
 function listRanges(plan: Plan): readonly string[] {
-  return plan.attributes.filter(({ domain }) => domain.kind === "range").map(({ name }) => name);
+  return plan.attributes
+    .filter(({ domain }) => domain.kind === "range" && (domain.unit !== "whole" || domain.bins > SCALE))
+    .map(({ name }) => name);
 }
 
 /** The panel, and the ranges that were asked for: they are asked for again when there are more reports. */
@@ -54,6 +57,8 @@ export class RangeBoard {
     if (this.#key !== key && this.#wanted.length) void this.#ask(plan, round, shown, key, this.#wanted);
     keep(section, [plan.id, this.#shares, this.#problem], () => [
       h("h2", {}, "The share of a range"),
+      names.length === 1 &&
+        names.map((name) => h("p", { class: "soft" }, quoted(estimates?.questions?.[name] ?? name))),
       this.#form(names, view, shown, key),
       this.#problem && h("p", { class: "complaint", role: "alert" }, sentence(this.#problem)),
       this.#shares.length > 0 &&

@@ -33,8 +33,9 @@ export function figured(number: number, { low, high }: { low: number; high: numb
   );
 }
 
-/** A median and where the true one is; an open end is infinitely far out. */
-export function inside({ quantile, low, high, noisy }: Quantile): string {
+/** A median and where the true one is, of a scale by its points; an open end is infinitely far out. */
+export function inside({ quantile, low, high, noisy, label, low_label, high_label }: Quantile): string {
+  if (label) return `${noisy ? NOISY : label} (${low_label} to ${high_label})`;
   const text = (number: number | null): string => {
     if (number === null) return "beyond the open end";
     if (low === null || high === null) return signed(count(Number(number.toPrecision(4))));

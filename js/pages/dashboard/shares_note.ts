@@ -7,10 +7,10 @@ export type Kind = "possible" | "smoothed" | "unbiased";
 
 const KINDS: Readonly<Record<Kind, string>> = {
   possible:
-    "Possible shares are the most likely ones, or the nearest to the unbiased ones: none is below 0 or above 100 %.",
+    "Shares to publish are possible ones: the most likely, or the nearest to the unbiased. None is below 0 or above 100 %.",
   smoothed: "Smoothed shares of ranges and maps are likely ones that were made alike among neighbors.",
   unbiased:
-    "Unbiased shares of every value: with few reports they and their intervals can lie outside 0 to 100 %. Possible shares are the ones to publish.",
+    "Unbiased shares of every value: with few reports they and their intervals can lie outside 0 to 100 %. They are for sums and other calculations.",
 };
 
 /** What is shown, in a sentence. */

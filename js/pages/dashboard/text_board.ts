@@ -68,6 +68,7 @@ export class TextBoard {
     width: number,
   ): Child {
     const answer = search?.answer;
+    const asked = plan.texts?.attributes?.[name]?.question?.[plan.texts.language];
     const limit = this.#limits.find(({ attribute }) => attribute === name);
     const isLooking = search !== null && answer === null;
     const isSearchable = plan.attributes.some(({ name: attribute, domain }) =>
@@ -96,9 +97,14 @@ export class TextBoard {
       h(
         "h2",
         {},
-        quoted(name),
+        quoted(asked ?? name),
         " ",
-        limit && h("span", { class: "reported" }, several(limit.reports, "report")),
+        h(
+          "span",
+          { class: "reported" },
+          asked && [quoted(name), " "],
+          limit && several(limit.reports, "report"),
+        ),
       ),
       h(
         "p",

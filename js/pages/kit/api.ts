@@ -117,6 +117,8 @@ export interface Cross {
   readonly round: number | null;
   readonly of: string;
   readonly by: string;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
   readonly n: number;
   readonly level: number;
   readonly rows: readonly string[];
@@ -160,10 +162,11 @@ export interface CrossTest {
   readonly degrees: number;
   /** How often chance alone has such a statistic; null where there is no test, as of few reports. */
   readonly p: number | null;
-  /** At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything. */
+  /** At 5 %; "cannot tell" where there is no test, or where all differences are often missed. */
   readonly verdict: "cannot tell" | "found" | "not found";
   /** The difference or change of a row's share that four of five such studies find. */
   readonly detectable: number | null;
+  /** What is found; where nothing is, what such a study often misses. */
   readonly sentence: string;
 }
 
@@ -174,6 +177,8 @@ export interface CrossChange {
   readonly since: number;
   readonly of: string;
   readonly by: string;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
   /** Reports that hold both answers: in the earlier round, and in the later. */
   readonly n: readonly number[];
   readonly level: number;
@@ -248,6 +253,8 @@ export interface Estimates {
   readonly fit: readonly Fit[];
   /** How known groups were weighted; null where they were not. */
   readonly weights?: Weights | null;
+  /** What people were asked, by attribute and by question, where the plan has its text. */
+  readonly questions: Readonly<Record<string, string>>;
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -324,6 +331,11 @@ export interface Quantile {
   readonly among?: string | null;
   /** How many people of a simple sample weighted reports are about as good as. */
   readonly effective?: number | null;
+  /** The point of a scale that it is in. */
+  readonly label?: string | null;
+  /** The point that the lower end is in. */
+  readonly low_label?: string | null;
+  readonly high_label?: string | null;
 }
 
 /** What is too noisy to read about an attribute, and what would mend it. */

@@ -28,6 +28,7 @@ from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.discovery import Query
 from deniable.errors import InvalidParameter, InvalidValue, not_among
+from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
 from deniable.results.discoveries import find_question
 from deniable.results.range_queries import RangeQuery
@@ -135,6 +136,12 @@ class Handlers:
             request, File(served.document, "application/json"), f'"{served.plan.id}"', _FOREVER
         )
 
+    async def show_codebook(self, request: Request) -> Response:
+        plan = self._plan(request).plan
+        if _read_choice(request, "format", ("json", "csv")) == "json":
+            return _respond(plan.codebook().about())
+        return _respond_file(csv_bytes(plan.codebook().rows), CSV, f"codebook-{plan.id[:12]}.csv")
+
     async def list_rounds(self, request: Request) -> Response:
         return await self._rounds(self._plan(request))
 
@@ -186,9 +193,8 @@ class Handlers:
         if form == "json":
             return _respond(estimates)
         content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
-        name = f"estimates-{served.plan.id[:12]}.{form}"
-        headers = _UNSTORED | {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type=CSV if form == "csv" else PARQUET, headers=headers)
+        kind = CSV if form == "csv" else PARQUET
+        return _respond_file(content, kind, f"estimates-{served.plan.id[:12]}.{form}")
 
     async def show_range(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request), _read_level(request)
@@ -476,6 +482,12 @@ def _read_choice(request: Request, name: str, allowed: Sequence[str]) -> str:
 def _respond(message: object) -> Response:
     """A message, which no browser keeps."""
     return Response(msgspec.json.encode(message), media_type="application/json", headers=_UNSTORED)
+
+
+def _respond_file(content: bytes, kind: str, name: str) -> Response:
+    """A file to keep, under this name."""
+    headers = _UNSTORED | {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _respond_cached(

@@ -219,6 +219,15 @@ class Quantile(Message, frozen=True, omit_defaults=True):
     n: ReportsAbout
     among: Among = None
     effective: Effective = None
+    label: Annotated[str | None, explain("The point of a scale that it is in.")] = None
+    low_label: Annotated[str | None, explain("The point that the lower end is in.")] = None
+    high_label: str | None = None
+
+
+QuestionTexts = Annotated[
+    dict[str, str],
+    explain("What people were asked, by attribute and by question, where the plan has its text."),
+]
 
 
 class Noise(Message, frozen=True):
@@ -317,6 +326,7 @@ class Estimates(Message, frozen=True):
     weights: Annotated[
         Weights | None, explain("How known groups were weighted; null where they were not.")
     ] = None
+    questions: QuestionTexts = {}
 
 
 class TextLimit(Message, frozen=True):
@@ -512,13 +522,13 @@ class CrossTest(Message, frozen=True):
     ]
     verdict: Annotated[
         Literal["found", "not found", "cannot tell"],
-        explain('At 5 %; "cannot tell" where there is no test, or hardly a chance to find anything.'),
+        explain('At 5 %; "cannot tell" where there is no test, or where all differences are often missed.'),
     ]
     detectable: Annotated[
         float | None,
         explain("The difference or change of a row's share that four of five such studies find."),
     ]
-    sentence: str
+    sentence: Annotated[str, explain("What is found; where nothing is, what such a study often misses.")]
 
 
 class Cross(Message, frozen=True):
@@ -528,6 +538,7 @@ class Cross(Message, frozen=True):
     round: int | None
     of: str
     by: str
+    questions: QuestionTexts
     n: int
     level: float
     rows: list[str]
@@ -614,6 +625,7 @@ class CrossChange(Message, frozen=True):
     since: int
     of: str
     by: str
+    questions: QuestionTexts
     n: Annotated[
         list[int], explain("Reports that hold both answers: in the earlier round, and in the later.")
     ]

@@ -106,6 +106,14 @@ OPERATIONS = (
         ("plan",),
     ),
     Operation(
+        "show_codebook",
+        "GET /plans/{id}/codebook",
+        "What the values of a plan mean: texts of questions, codes and labels",
+        {200: {**as_json({"type": "object"}), CSV: TEXT}},
+        ("plan", "parameter"),
+        query={"format": {"enum": ["json", "csv"], "default": "json"}},
+    ),
+    Operation(
         "add_report",
         "POST /reports",
         "Send a report; it is on disk when the answer comes, and counted once however often it is sent",

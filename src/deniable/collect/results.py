@@ -117,7 +117,8 @@ def _estimate(query: _Query) -> Estimates:
         Row, (row | {"low_together": next(sure.get(row["attribute"], iter((None,))))} for row in reported)
     )
     lists: dict[str, Any] = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
-    lists |= {"refused": about["refused"], "smoothable": list_smoothable(result.numbers)}
+    lists |= {"refused": about["refused"], "questions": about["questions"]}
+    lists["smoothable"] = list_smoothable(result.numbers)
     if about["weights"] is not None:
         lists |= {"weights": msgspec.convert(about["weights"], messages.Weights)}
     return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists)
@@ -235,4 +236,6 @@ def _table(estimates: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     kinds = (estimates.rows, estimates.groups, estimates.among, estimates.means, estimates.quantiles)
     about = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
-    return [row | about for row in tabulate(*(list(map(msgspec.to_builtins, rows)) for rows in kinds))]
+    values, groups, among, means, quantiles = (list(map(msgspec.to_builtins, rows)) for rows in kinds)
+    rows = tabulate(values, groups, among, means, quantiles, (), estimates.questions)
+    return [row | about for row in rows]

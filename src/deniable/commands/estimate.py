@@ -314,7 +314,7 @@ def _estimate_shares(
     writing.write_tables(request.out, [row | about_round for row in findings.rows.table()], about)
     draw = partial(plot_findings, findings, request.bins, request.unbiased)
     writing.save_plots(request.plot_files, draw)
-    writing.save_figures(request.figure_folder, [(name, partial(draw, name)) for name in findings.estimates])
+    writing.save_figures(request.figure_folder, [(name, partial(draw, name)) for name in findings.questions])
     if request.as_json:
         console.print_json(about)
     else:

@@ -1,4 +1,4 @@
-"""`deniable export`: writes collected reports to Parquet, in the form that every engine counts."""
+"""`deniable export`: writes collected reports to Parquet, as engines count them, or a codebook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable.commands.shared import console, reading
+from deniable.commands.shared import console, reading, writing
 from deniable.commands.shared.options import FILE, ROUND
 from deniable.commands.shared.stores import choose_plan, find_actor, open_existing, store_option
 from deniable.errors import InvalidParameter
@@ -36,17 +36,35 @@ _BYTES = 32 << 20  # or as many as have so many bytes
     metavar="FOLDER",
     help="Write to this folder, a file for each plan and round; or to a file ending in .parquet.  [required]",
 )
+@click.option(
+    "--codebook",
+    is_flag=True,
+    help="In place of reports, what the values of PLAN mean: to a file ending in .csv, .json or .parquet, or "
+    "to the shell.",
+)
+@console.as_json
 @console.force
 def export_reports(
-    plan_file: Path | None, store: str, number: int | None, out: Path | None, force: bool
+    plan_file: Path | None,
+    store: str,
+    number: int | None,
+    out: Path | None,
+    codebook: bool,
+    as_json: bool,
+    force: bool,
 ) -> None:
-    """Write collected reports to Parquet.
+    """Write reports, or the codebook of a plan.
 
-    A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN, or of all plans of the store. To
-    export again writes these files again, each wholly or not at all, so that it may be repeated at any time.
-    Reports are in the order of their random ids, which are not written. The file of reports that were
-    scrubbed since is left as it is; what came after them goes to a file beside it.
+    Reports are written to Parquet. A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN,
+    or of all plans of the store. To export again writes these files again, each wholly or not at all, so that
+    it may be repeated at any time. Reports are in the order of their random ids, which are not written. The
+    file of reports that were scrubbed since is left as it is; what came after them goes to a file beside it.
     """
+    if codebook:
+        _export_codebook(plan_file, number, out, as_json, force)
+        return
+    if as_json:
+        raise InvalidParameter("--json is for --codebook; reports are written to Parquet")
     if plan_file is not None:
         reading.read_plan(plan_file)  # what is wrong with it is said before what is wrong with the store
     if out is None:
@@ -79,6 +97,24 @@ def export_reports(
             raise InvalidParameter(f"there are no reports to export in {where}")
         with console.progress("exporting") as show:
             _export_rounds(opened, rounds, out, show)
+
+
+def _export_codebook(
+    plan_file: Path | None, number: int | None, out: Path | None, as_json: bool, force: bool
+) -> None:
+    """Write or print what the values of a plan mean."""
+    if plan_file is None or number is not None:
+        raise InvalidParameter(
+            "a codebook is of a plan: deniable export plan.json --codebook -o codebook.csv"
+        )
+    files = [] if out is None else [out]
+    writing.check(files, [], force)
+    codebook = reading.read_plan(plan_file).codebook()
+    writing.write_tables(files, codebook.rows, codebook.about())
+    if as_json:
+        console.print_json(codebook.about())
+    elif out is None:
+        click.echo(str(codebook))
 
 
 def _export_rounds(store: Store, rounds: list[tuple[Plan, Round]], out: Path, show: Show) -> None:

@@ -37,7 +37,7 @@ LEVEL = 0.05
 _QUESTIONS: dict[Sought, str] = {
     "dependence": "the answers depend on each other",
     "trend": "there is a trend",
-    "change": "anything changed",
+    "change": "the answers changed",
 }
 _POWER = 0.8
 _STUDIES = 999
@@ -65,10 +65,10 @@ class Test(Printed):
     """How many reports it is of."""
     sought: Sought = "dependence"
     """What is looked for."""
-    detectable: float | None = None
+    detectable: float = math.inf
     """How much the share of any column in any one row must differ from that of the others, or change, to be
-    found by 80 % of studies like this one; of a trend, as a part of the strongest that is possible. None
-    where it is not computed.
+    found by 80 % of studies like this one; of a trend, as a part of the strongest that is possible. Infinite
+    where there is no test.
     """
     direction: str = ""
     """Where a trend goes by the estimate, found or not: "wait rises from f to m"."""
@@ -95,7 +95,7 @@ class Test(Printed):
             return "cannot tell"
         if self.p < LEVEL:
             return "found"
-        return "cannot tell" if self.detectable is not None and self.detectable >= 1 else "not found"
+        return "cannot tell" if self.detectable >= 1 else "not found"
 
     @property
     def effect(self) -> float:
@@ -113,24 +113,26 @@ class Test(Printed):
             "degrees": self.degrees,
             "p": keep_finite(self.p),
             "verdict": self.verdict,
-            "detectable": None if self.detectable is None else keep_finite(self.detectable),
-            "sentence": str(self),
+            "detectable": keep_finite(self.detectable),
+            "sentence": self.sentence,
         }
 
-    def __str__(self) -> str:
-        if self.verdict == "cannot tell":
-            return f"this study cannot tell whether {_QUESTIONS[self.sought]}: {self._say_why()}"
-        is_found = self.verdict == "found"
-        what = f"no {self.sought}"
-        if is_found:
-            what = self.sought if self.sought == "dependence" else f"a {self.sought}"
+    @property
+    def sentence(self) -> str:
+        """What is found; where nothing is, what studies like this one often miss."""
+        question = _QUESTIONS[self.sought]
+        if self._missing:
+            return f"this study could not tell whether {question}: {self._missing}"
         p = f"p = {self.p:.3f}" if self.p >= 0.001 else "p < 0.001"
+        if self.verdict == "found":
+            return f"{question} ({p}){f': {self.direction}' if self.direction else ''}"
+        return f"this study could not tell whether {question} ({p}): {self._say_missed()}"
+
+    def __str__(self) -> str:
+        if self._missing:
+            return self.sentence
         degrees = "1 degree" if self.degrees == 1 else f"{self.degrees} degrees"
-        more = f"; {self.direction}" if is_found and self.direction else self._say_detectable()
-        return (
-            f"{what} is found at {100 * LEVEL:g} % ({p}): chi-square {self.statistic:.2f} with {degrees} of "
-            f"freedom{more}"
-        )
+        return f"{self.sentence}; chi-square {self.statistic:.2f} with {degrees} of freedom"
 
     @property
     def _missing(self) -> str:
@@ -143,24 +145,19 @@ class Test(Printed):
             return f"it has {format_count(self.n, 'report')}, and a test needs {LEAST_REPORTS}"
         return ""
 
-    def _say_why(self) -> str:
-        """Why the study cannot tell."""
-        if self._missing:
-            return self._missing
+    def _say_missed(self) -> str:
+        """What more than one of five such studies miss."""
         if self.sought == "trend":
-            return f"not even the strongest trend is found in four studies of five (p = {self.p:.3f})"
-        if self.sought == "change":
-            return f"its smallest row has too few reports to find a change in it (p = {self.p:.3f})"
-        return f"its smallest row has too few reports to find a difference in it (p = {self.p:.3f})"
-
-    def _say_detectable(self) -> str:
-        """What a test that finds nothing would have found."""
-        if self.detectable is None or self.verdict == "found" or self.sought == "trend":
-            return ""
-        points, moved = format_digits(100 * self.detectable, 2), "is {} points off"
-        if self.sought == "change":
-            moved = "changes by {} points"
-        return f"; a share of one row that {moved.format(points)} is found in four studies of five"
+            if self.detectable >= 1:
+                return "even the strongest trend is often missed here"
+            part = format_digits(100 * self.detectable, 2)
+            return f"trends below {part} % of the strongest possible one are often missed here"
+        changes = f"{'change' if self.sought == 'change' else 'difference'}s"
+        if self.detectable >= 1:
+            return (
+                f"its smallest row has so few reports that even the largest {changes} there are often missed"
+            )
+        return f"{changes} below {format_digits(100 * self.detectable, 2)} points are often missed here"
 
 
 def _find_tail(degrees: int, statistic: float) -> float:

@@ -38,7 +38,14 @@ from deniable.estimate import Estimate
 from deniable.estimate.consistency import nearest_with_total
 from deniable.estimate.intervals import reach_of
 from deniable.exact import number
-from deniable.formatting import Printed, format_count, format_percent, format_table, keep_finite
+from deniable.formatting import (
+    Printed,
+    format_count,
+    format_percent,
+    format_table,
+    keep_finite,
+    shorten_text,
+)
 from deniable.frames import Backend, frame_of_rows
 from deniable.plot.charts import Bars, plot_bars
 from deniable.plot.figure import format_points
@@ -59,7 +66,7 @@ report tells of the table: else other people would be drawn for it.
 _APART: frozenset[Repeats | None] = frozenset({"once", "fresh", "apart"})
 _ROUNDED = 1e-10  # of the largest variance: less is rounding
 _MOST_SIDE_BY_SIDE = 5  # columns of a plot
-_COMMON = ("n", "level", "effective")  # of all cells
+_COMMON = ("n", "level", "test", "effective")  # of all cells
 _WHOLE = (0.0, 1.0)
 _TINY = 1e-12  # a variance that is 0 but for rounding, beside the largest
 _NOBODY = 1e-3  # people of a most likely cell, which a search leaves of none
@@ -79,6 +86,8 @@ class Side:
     """Why there is no mean of the answers; empty where there is one."""
     within: float = 0.0
     """How far an answer may be from its point: half of the widest bin."""
+    text: str = field(default="", compare=False)
+    """What people were asked, where the plan has its text."""
 
     @property
     def size(self) -> int:
@@ -243,6 +252,15 @@ class CrossTable(Printed):
     def columns(self) -> tuple[str, ...]:
         """The columns' names."""
         return self.of.labels
+
+    @property
+    def question_texts(self) -> dict[str, str]:
+        """What people were asked, by name, where the plan has its text."""
+        return {side.name: side.text for side in (self.of, self.by) if side.text}
+
+    def quote_questions(self) -> list[str]:
+        """A line for each question that has a text."""
+        return [f"{name}: {shorten_text(text)}" for name, text in self.question_texts.items()]
 
     def at(self, level: float) -> CrossTable:
         """The table at another confidence level."""
@@ -560,6 +578,7 @@ class CrossTable(Printed):
                         "known": bool(self.is_known[a, b]),
                         "n": self.n,
                         "level": self.level,
+                        "test": self.test().sentence,
                     }
                     | ({"effective": self.effective[a]} if self.effective else {})
                 )
@@ -575,6 +594,7 @@ class CrossTable(Printed):
         return {
             "of": self.of.name,
             "by": self.by.name,
+            "questions": self.question_texts,
             "n": self.n,
             "level": self.level,
             "rows": list(self.rows),
@@ -609,7 +629,7 @@ class CrossTable(Printed):
         lines = format_table([self.by.name, "of all", *self.columns], rows)
         means = [] if self.of.no_mean else [f"mean of {row}: {self.mean(row)}" for row in self.rows]
         notes = filter(None, [self.weighted, *self.cautions, self._explain_shown()])
-        return "\n".join([heading, *lines, *means, *notes, str(self.test())])
+        return "\n".join([heading, *self.quote_questions(), *lines, *means, *notes, str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{self.by.size} x {self.of.size}"
@@ -765,6 +785,10 @@ class TableChange(Printed):
 
     def test(self) -> Test:
         """Whether any cell changed, by a chi-square statistic that knows the noise."""
+        return self._test
+
+    @cached_property
+    def _test(self) -> Test:
         error = self._null_covariance()
         values, vectors = np.linalg.eigh(error)
         kept = values > _ROUNDED * max(float(values.max()), 0.0)
@@ -791,6 +815,7 @@ class TableChange(Printed):
                 "known": bool(is_known[a, b]),
                 **{f"cell_{name}": float(array[a, b]) for name, array in cells._asdict().items()},
                 "level": self.level,
+                "test": self.test().sentence,
             }
             for a, row in enumerate(self.rows)
             for b, column in enumerate(self.columns)
@@ -800,12 +825,13 @@ class TableChange(Printed):
         """Everything, ready for JSON; an infinite number is null."""
         keys = {self.later.by.name: "row", self.later.of.name: "column"}
         cells = [
-            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name != "level"}
+            {keys.get(name, name): keep_finite(value) for name, value in row.items() if name not in _COMMON}
             for row in self.records()
         ]
         return {
             "of": self.later.of.name,
             "by": self.later.by.name,
+            "questions": self.later.question_texts,
             "n": [self.earlier.n, self.later.n],
             "level": self.level,
             "people": self.people,
@@ -836,7 +862,7 @@ class TableChange(Printed):
         ]
         names = [self.later.by.name, self.later.of.name, "earlier", "later", "difference in points"]
         lines = format_table(names, rows, left=names[:2])
-        return "\n".join([heading, *lines, str(self.test())])
+        return "\n".join([heading, *self.later.quote_questions(), *lines, str(self.test())])
 
     def __repr__(self) -> str:
         size = f"{len(self.rows)} x {len(self.columns)}"
@@ -951,9 +977,10 @@ def _plot_table(table: CrossTable) -> Figure:
     indices = range(1 if len(columns) == 2 else len(columns))
     title = f"{of} by {by} ({format_count(table.n, 'report')}{', weighted' if table.weighted else ''})"
     shares, low, high = (array.clip(0.0, 1.0) for array in (table.shown, table.low, table.high))
+    if len(indices) == 1:
+        title = f"{of}: {columns[0]}, by {title.removeprefix(f'{of} by ')}"
+    title += f": {shorten_text(table.of.text)}" if table.of.text else ""
     if len(indices) <= _MOST_SIDE_BY_SIDE:
-        if len(indices) == 1:
-            title = f"{of}: {columns[0]}, by {title.removeprefix(f'{of} by ')}"
         bars = [Bars(shares[:, b], columns[b], low[:, b], high[:, b]) for b in indices]
         return plot_bars([f"{row}" for row in table.rows], bars, title, about)
     labels = [f"{row}: {column}" for row in table.rows for column in columns]

@@ -67,7 +67,7 @@ def point_to_table(document: PlanDocument, name: str) -> str:
     """How the shares of a question are read that is only in tables; empty where it is in none."""
     for by, of in list_tables(document):
         if name in (by, of):
-            label = Margin.of(name, find_domain(document, name)).side.labels[0]
+            label = Margin.of(document, name).side.labels[0]
             read = f".total({label!r})" if name == of else f".base({label!r})"
             return (
                 f"{name!r} is not reported by itself; the share of an answer among all people is "
@@ -170,21 +170,24 @@ class Margin:
     """The weights of answers in each row or column."""
 
     @staticmethod
-    def of(name: str, domain: Domain) -> Margin:
+    def of(document: PlanDocument, name: str) -> Margin:
+        """The margin of a question, or of one option of it."""
+        domain, text = find_domain(document, name), document.question_texts.get(name, "")
         groups = list_groups(domain)
         middles, no_mean = None, _say_no_mean(domain)
         if isinstance(domain, Range) and not (domain.open_low or domain.open_high):
             middles = np.array([(low + high) / 2 for low, high in pairwise(domain.edges)])
         if not groups:
             points = None if middles is None else tuple(middles.tolist())
-            side = Side(name, domain.labels, points, no_mean, _find_within(domain, 1))
+            side = Side(name, domain.labels, points, no_mean, _find_within(domain, 1), text)
             return Margin(side, np.eye(domain.k))
         sums = np.zeros((len(groups), domain.k))
         for row, (_, values) in zip(sums, groups, strict=True):
             row[values] = 1.0
         points = None if middles is None else tuple((sums @ middles / sums.sum(axis=1)).tolist())
         within = _find_within(domain, max(values.size for _, values in groups))
-        return Margin(Side(name, tuple(label for label, _ in groups), points, no_mean, within), sums)
+        labels = tuple(label for label, _ in groups)
+        return Margin(Side(name, labels, points, no_mean, within, text), sums)
 
     def spread(self, table: Floats) -> Floats:
         """A table of all answers, whose groups have these rows, spread evenly."""
@@ -198,7 +201,7 @@ def find_domain(document: PlanDocument, name: str) -> Domain:
 
 def find_margins(document: PlanDocument, of: str, by: str) -> tuple[Margin, Margin]:
     """The rows and the columns of a table."""
-    return Margin.of(by, find_domain(document, by)), Margin.of(of, find_domain(document, of))
+    return Margin.of(document, by), Margin.of(document, of)
 
 
 def sum_source(margins: tuple[Margin, Margin], source: Source, of: str, by: str) -> Floats:

@@ -236,6 +236,22 @@ class PlanDocument:
         return tuple(zip(self.attributes, self.parts, strict=True))
 
     @cached_property
+    def question_texts(self) -> dict[str, str]:
+        """What people are asked in the plan's language, by question and by attribute, where it is a text."""
+        if self.texts is None:
+            return {}
+        language = self.texts.language
+        texts = {
+            name: text if isinstance(text, str) else text[language]
+            for name, text in self.texts.questions.items()
+        }
+        for attribute in self.attributes:
+            asked = [texts[name] for name in attribute.questions if name in texts]
+            if asked and not attribute.domain.is_level:
+                texts[attribute.name] = " / ".join(asked)
+        return texts
+
+    @cached_property
     def by_name(self) -> dict[str, Attribute]:
         return {attribute.name: attribute for attribute in self.attributes}
 

@@ -151,19 +151,24 @@ def plot_mean(mean: float, ends: tuple[float, float], line: tuple[float, float],
     with style():
         figure = Picture(figsize=(5.4, 1.5), layout="constrained")
         axes = figure.subplots()
-        draw_mean(axes, mean, ends)
-        axes.set_xlim(min(line[0], ends[0]), max(line[1], ends[1]))
+        draw_mean(axes, mean, ends, line)
         axes.set_title(fill_paragraph(title, 64), loc="left", fontsize=10)
     return figure
 
 
-def draw_mean(axes: Axes, mean: float | None, ends: tuple[float, float]) -> None:
-    """A dot and its interval; without a mean only the interval, in gray."""
+def draw_mean(
+    axes: Axes, mean: float | None, ends: tuple[float, float], line: tuple[float, float] | None = None
+) -> None:
+    """A dot and its interval, on the line of all numbers that it may be; without a mean only the interval, in
+    gray.
+    """
     low, high = ends
     middle = (low + high) / 2 if mean is None else mean
     color, marker = (NOISE, "") if mean is None else (ESTIMATE, "o")
     reach = [[middle - low], [high - middle]]
     axes.errorbar([middle], [0], xerr=reach, color=color, marker=marker, capsize=2)
+    if line is not None:
+        axes.set_xlim(min(line[0], low), max(line[1], high))
     axes.set_yticks([0], ["mean"])
     axes.set_ylim(0.5, -0.5)
     axes.grid(axis="y", visible=False)

@@ -20,13 +20,14 @@ from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
 from deniable.explain.question_pairs import find_margins, sum_source
-from deniable.formatting import Printed, format_count
+from deniable.formatting import Printed, format_count, quote_question
 from deniable.frames import Backend, frame_of_rows
+from deniable.plan.attribute import list_several
 from deniable.records import Records
 from deniable.reports.reports import Reports, records_of_round, tally_reports
 from deniable.results.crossing import cross_estimates, list_sources
 from deniable.results.estimates import MEAN, Estimates
-from deniable.results.findings import Findings
+from deniable.results.findings import Findings, add_question
 from deniable.results.possible_shares import possible_mean
 from deniable.results.respondents import has_mean
 from deniable.results.round_numbers import Numbers, find_against, read_groups, read_mean, read_shares
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
 _TwoRounds = tuple[Findings, Findings]
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
-_POINTS = 3  # of these columns; the others are an interval
+_NUMBERS = ("earlier", "later", "stderr", "low", "high")
+_POINTS = 3  # of _COLUMNS; the others are an interval
 _WHICH = (
     "earlier and later are what the results of each round show; the difference is of unbiased numbers, which "
     "may differ from these, in points where they are shares"
@@ -98,6 +100,13 @@ class AttributeChange:
         """Which differences are too noisy to read: their interval is wider than half of what is possible."""
         low, high = (np.clip(end, -self.reach, self.reach) for end in (self.low, self.high))
         return np.asarray(high - low > _WIDEST * self.reach)
+
+    def pick(self, place: int, label: str) -> AttributeChange:
+        """One of the changes, under this label."""
+        numbers = {column: getattr(self, column)[place : place + 1] for column in _NUMBERS}
+        shown = self.find_shown
+        find_shown = None if shown is None else partial(_pick_shown, shown, place)
+        return replace(self, labels=(label,), find_shown=find_shown, **numbers)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -195,7 +204,16 @@ class Change(Mapping[str, AttributeChange], Printed):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
         parts = [change for all_ in (self.attributes, self.groups, self.means) for change in all_.items()]
-        return [{"attribute": name} | row for name, change in parts for row in change.rows()]
+        texts = self._question_texts
+        return [
+            {"attribute": name} | row | add_question(texts, name)
+            for name, change in parts
+            for row in change.rows()
+        ]
+
+    @property
+    def _question_texts(self) -> Mapping[str, str]:
+        return {} if self.rounds is None else self.rounds[1].question_texts
 
     def frame(self, backend: Backend | None = None) -> Any:
         """A row for each difference, as a dataframe of the library you already have."""
@@ -206,38 +224,75 @@ class Change(Mapping[str, AttributeChange], Printed):
         about = self._heading
         if name is not None or len(self) == 1:
             attribute = next(iter(self)) if name is None else name
-            if attribute not in self:
+            if attribute in self:
+                return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
+            if attribute not in self._by_question():
                 raise InvalidParameter(not_among(attribute, "an attribute", self))
-            return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
-        changes = {key: self.groups.get(key, self[key]) for key in self if self[key].kind != MEAN}
-        if not changes:
+            options = self._by_question()[attribute]
+            return _join([(change.labels[0], change) for change in options]).plot(f"{attribute}: {about}")
+        changes = [(key, part) for key, parts in self._by_question().items() for part in parts]
+        drawn = [
+            (f"{key}: {label}", change.pick(v, label))
+            for key, change in changes
+            if change.kind != MEAN
+            for v, label in enumerate(change.labels)
+        ]
+        if not drawn:
             raise InvalidParameter(f"means are drawn one by one; name one of {', '.join(self)}")
-        labels = tuple(f"{key}: {label}" for key, change in changes.items() for label in change.labels)
-        columns: dict[str, Any] = {
-            column: np.concatenate([getattr(change, column) for change in changes.values()])
-            for column in ("earlier", "later", "stderr", "low", "high")
-        }
-        return AttributeChange(labels, **columns).plot(f"{about[0].upper()}{about[1:]}")
+        return _join(drawn).plot(f"{about[0].upper()}{about[1:]}")
 
     @property
     def _heading(self) -> str:
         return f"{self.validity}; {100 * self.level:g} % intervals"
+
+    def _by_question(self, bins: bool = False) -> dict[str, list[AttributeChange]]:
+        """The changes of each question; where all that apply are chosen, who chose each option."""
+        document = None if self.rounds is None else self.rounds[1].document
+        options = {} if document is None else list_several(document.attributes)
+        of_option = {option.name: option for all_ in options.values() for option in all_}
+        questions: dict[str, list[AttributeChange]] = {}
+        for name in self:
+            option = of_option.get(name)
+            if option is not None:
+                chosen = self[name].pick(0, option.option)
+                questions.setdefault(str(option.several), []).append(chosen)
+            else:
+                questions[name] = [self[name] if bins else self.groups.get(name, self[name])]
+        return questions
 
     def text(self, bins: bool = False) -> str:
         """A plain table per attribute: groups of neighboring values where there are many, unless `bins`."""
         lines = [self._heading, *filter(None, [self.caveat]), _WHICH]
         if self.rounds is not None and self.rounds[1].weighting is not None:
             lines.append(str(self.rounds[1].weighting.weights))
-        for name in self:
-            changes = [self[name] if bins else self.groups.get(name, self[name])]
+        for name, changes in self._by_question(bins).items():
             changes += [self.means[name]] if name in self.means else []
             wide = max(12, *(len(label) for change in changes for label in change.labels))
             head = f"{'value':>{wide}}" + "".join(f"{column:>11}" for column in _COLUMNS)
-            lines += ["", name, head, *(line for change in changes for line in _format_lines(change, wide))]
+            lines += [
+                "",
+                name,
+                *quote_question(self._question_texts, name),
+                head,
+                *(line for change in changes for line in _format_lines(change, wide)),
+            ]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _pick_shown(find_shown: Callable[[], tuple[Floats, Floats]], place: int) -> tuple[Floats, Floats]:
+    earlier, later = find_shown()
+    return earlier[place : place + 1], later[place : place + 1]
+
+
+def _join(changes: Sequence[tuple[str, AttributeChange]]) -> AttributeChange:
+    """One change each, under these labels, as they are drawn."""
+    columns: dict[str, Any] = {
+        column: np.concatenate([getattr(change, column) for _, change in changes]) for column in _NUMBERS
+    }
+    return AttributeChange(tuple(label for label, _ in changes), **columns)
 
 
 def _format_lines(change: AttributeChange, wide: int) -> list[str]:

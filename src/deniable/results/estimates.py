@@ -119,6 +119,11 @@ class Estimates(Mapping[str, Any]):
                 levels |= {attribute.name: estimate for attribute, estimate in pairs}
         return levels
 
+    @property
+    def question_texts(self) -> Mapping[str, str]:
+        """What people were asked, by question and by attribute, where the plan has its text."""
+        return {} if self.document is None else self.document.question_texts
+
     def is_drawn(self, name: str) -> bool:
         """Whether random values stand for people without an answer."""
         return self.document is not None and find_condition(self.document, name) is not None

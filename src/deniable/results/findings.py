@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from deniable.errors import InvalidParameter
 from deniable.estimate import Interval, normal_quantile
 from deniable.exact import number
 from deniable.formatting import format_digits
+from deniable.plan.attribute import Attribute, list_several
 from deniable.results.estimates import MEAN, Estimates, bins_of
 from deniable.results.noise import Noise, What, find_noisy, is_wide, judge_mean, judge_median, judge_shares
 from deniable.results.possible_shares import (
@@ -76,6 +78,14 @@ _SHARE = ("share", "low", "high", "count", "noisy", "method")
 _UNBIASED = ("unbiased", "stderr", "unbiased_low", "unbiased_high")
 MOVED = "moved_from"
 """The column of the unbiased number, where what is shown is more than two standard errors from it."""
+
+
+class ScaleLabels(NamedTuple):
+    """The point of a scale that a quantile is in, and those that hold the ends of its interval."""
+
+    label: str
+    low_label: str
+    high_label: str
 
 
 @final
@@ -161,6 +171,27 @@ class Findings:
     def shown(self) -> tuple[str, ...]:
         """All that has shares, of values or of groups, in the order of the study."""
         return tuple(name for name in self.estimates if name in {*self.names, *self.leveled})
+
+    @cached_property
+    def several(self) -> dict[str, list[Attribute]]:
+        """The options that have shares of every question with several answers, by its name."""
+        document = self.estimates.document
+        several = {} if document is None else list_several(document.attributes)
+        known = {
+            name: [option for option in options if option.name in self.names]
+            for name, options in several.items()
+        }
+        return {name: options for name, options in known.items() if options}
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """What is shown by itself, in order: questions with their options, and all other attributes."""
+        of_option = {
+            option.name: question for question, options in self.several.items() for option in options
+        }
+        order = {name: position for position, name in enumerate(self.estimates.domains)}
+        names = sorted((*self.shown, *self.estimates.means), key=lambda name: order.get(name, len(order)))
+        return tuple(dict.fromkeys(of_option.get(name, name) for name in names))
 
     @cached_property
     def means(self) -> dict[str, Summary]:
@@ -348,6 +379,28 @@ class Findings:
         groups = [Group("", values, sum_of(estimate, values, self.level)) for values in parts]
         return read_groups(self._correct_groups(name, groups), self._likely.get(name))
 
+    def label_quantile(self, name: str, quantile: Summary) -> ScaleLabels | None:
+        """A quantile of values that are counted one by one, as people state it: by labels."""
+        domain = self.estimates.domains[name]
+        if not isinstance(domain, Range) or not domain.unit:
+            return None
+        labels, first = self._label_scale(name, domain), domain.edges[0]
+        places = (
+            math.floor(quantile.value - first),
+            math.floor(quantile.low - first),
+            math.ceil(quantile.high - first) - 1,
+        )
+        return ScaleLabels(*(labels[min(max(place, 0), domain.k - 1)] for place in places))
+
+    def _label_scale(self, name: str, domain: Range) -> list[str]:
+        """The points of a scale, with what its two ends mean."""
+        labels, texts = list(domain.labels), self.estimates.document and self.estimates.document.texts
+        ends = texts.ends.get(name) if texts else None
+        if texts and isinstance(ends, Mapping):
+            for place, meaning in zip((0, -1), ends[texts.language], strict=True):
+                labels[place] += f" ({meaning})"
+        return labels
+
     def is_wide(self, name: str, summary: Summary) -> bool:
         domain = self.estimates.domains[name]
         bins = bins_of(domain, domain.k)
@@ -356,7 +409,13 @@ class Findings:
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON; an infinitely distant end is null. `rows` are of shares, not means."""
         estimates = self.estimates
-        about = {"plan": estimates.plan_id, "title": estimates.title, "n": estimates.n, "level": self.level}
+        about: dict[str, Any] = {
+            "plan": estimates.plan_id,
+            "title": estimates.title,
+            "n": estimates.n,
+            "level": self.level,
+        }
+        about["questions"] = dict(estimates.question_texts)
         about["weights"] = None if estimates.weighting is None else estimates.weighting.about(self._weights)
         unexplained = [
             {"attribute": name, "value": value, "least_fakes": share}
@@ -449,8 +508,12 @@ def tabulate(
     means: Sequence[_Cells],
     quantiles: Sequence[_Cells],
     ranges: Sequence[_Cells] = (),
+    questions: Mapping[str, str] = MappingProxyType({}),
 ) -> list[_Cells]:
-    """Rows of every kind as one table: each names its kind, and all have the same columns."""
+    """Rows of every kind as one table: each names its kind, and all have the same columns.
+
+    Where people read questions, their texts are a column.
+    """
     shares = (("value", values), ("group", groups), (AMONG, answered))
     rows = [row | {"kind": kind} for kind, some in shares for row in some]
     rows += [{"value": MEAN} | row | {"kind": MEAN} for row in means]
@@ -460,7 +523,12 @@ def tabulate(
     rows += [row | {"kind": RANGE} for row in ranges]
     names = dict.fromkeys(name for row in rows for name in row if name not in _LAST)
     columns: _Cells = dict.fromkeys(["attribute", "value", "kind", *names, *_LAST])
-    return [columns | row for row in rows]
+    return [columns | row | add_question(questions, row["attribute"]) for row in rows]
+
+
+def add_question(questions: Mapping[str, str], name: str) -> dict[str, str]:
+    """The column with a question's text, which is there if any question has one."""
+    return {"question": questions.get(name, "")} if questions else {}
 
 
 @final
@@ -477,7 +545,8 @@ class FoundRows:
         Without bins, single values are left out where there are groups.
         """
         values = [row for row in self.values if bins or row["attribute"] not in self.findings.groups]
-        return tabulate(values, self.groups, self.answered, self.means, self.quantiles, self.ranges)
+        texts = self.findings.estimates.question_texts
+        return tabulate(values, self.groups, self.answered, self.means, self.quantiles, self.ranges, texts)
 
     @cached_property
     def means(self) -> list[dict[str, Any]]:
@@ -501,12 +570,18 @@ class FoundRows:
                 "quantile": as_finite(quantile.value),
                 **{of: as_finite(getattr(quantile, of)) for of in ("low", "high", "stderr")},
                 "noisy": self.findings.is_wide(name, quantile),
+                **self._label(name, quantile),
                 **self._name_people(name, of_mean=True),
                 **self._context(name),
             }
             for name, shares in self.findings.all_quantiles.items()
             for share, quantile in shares.items()
         ]
+
+    def _label(self, name: str, quantile: Summary) -> dict[str, str]:
+        """The points of a scale, as columns that rows of other numbers do not have."""
+        labels = self.findings.label_quantile(name, quantile)
+        return {} if labels is None else labels._asdict()
 
     @cached_property
     def ranges(self) -> list[dict[str, Any]]:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from deniable.arrays import Floats, Integers
 from deniable.domain import Range
 from deniable.domain.grid import Grid
+from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count, round_digits
+from deniable.formatting import format_count, round_digits, shorten_text
 from deniable.plot.charts import draw_mean, write_noisy
 from deniable.plot.figure import ESTIMATE, INK, NOISE, TRUTH, require_matplotlib, style
 from deniable.results.estimates import MEAN
@@ -25,7 +26,7 @@ from deniable.results.noise import find_noisy
 from deniable.results.possible_shares import Shares
 from deniable.results.range_queries import ShownShare
 from deniable.results.respondents import Columns, read_columns
-from deniable.show.text import count_reports
+from deniable.show.text import count_reports, name_limit
 from deniable.summaries import Group
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _TALLER = 1.5  # how much taller a page with fewer columns may be
 # inches: how tall and wide a map is, and a value's line in every panel
 _MAP, _MAP_WIDE, _LINE = 2.3, 2.2, 0.19
 _WIDE, _MARGIN, _BELOW = 2.9, 0.25, 0.62  # inches: a panel, what is right of it, and what is below
+_QUESTION = 2  # lines that the text of a question has room for
 _KEYS = 2
 """Marks and lines that are explained in one line above a panel."""
 _LETTER, _TEXT = 0.068, 0.165  # inches: a letter of the usual width, and a line of text
@@ -129,20 +131,28 @@ def _count_reports(findings: Findings, name: str) -> str:
 def _list_panels(content: _Content, only: str | None) -> list[Panel]:
     """A panel or more for each attribute, in the order of the study."""
     findings, estimates = content.findings, content.findings.estimates
-    names = [name for name in estimates if only in (None, name)]
+    names = [name for name in findings.questions if only in (None, name)]
     if len(names) > _MOST_PANELS:
         raise InvalidParameter(f"a plot has room for {_MOST_PANELS} attributes, got {len(names)}; plot fewer")
     ranges, positions = _list_ranges(content), _list_positions(findings)
-    panels = []
+    panels: list[Panel] = []
     for name in names:
-        about, people = Panel(name, _count_reports(findings, name)), _name_people(findings, name)
+        text = estimates.question_texts.get(name, "")
+        if name in findings.several:
+            panels += _several_panels(content, Panel(name, "", text=text))
+            continue
+        about, people = Panel(name, _count_reports(findings, name), text=text), _name_people(findings, name)
         if name in estimates.means:
             mean = (findings.unbiased_means if content.unbiased else findings.means)[name]
             noisy = not content.unbiased and name in findings.noisy_means
-            panels.append(about._replace(ends=(mean.value, mean.low, mean.high), note=people, noisy=noisy))
+            domain = estimates.domains.get(name)
+            line = (float(domain.low), float(domain.high)) if isinstance(domain, Number) else None
+            ends = mean.value, mean.low, mean.high
+            panels.append(about._replace(ends=ends, line=line, note=people, noisy=noisy))
         for panel in [] if name in estimates.means else _value_panels(content, about):
             marked = {} if panel.edges is None else positions.get(name, {})
-            panels.append(panel._replace(positions=marked, note=panel.note + people))
+            note, labels = panel.note + people, _label_quantiles(findings, name)
+            panels.append(panel._replace(positions=marked, labels=labels, note=note))
         if name in findings.answered:
             part = findings.answered[name]
             shares = _as_shares(part.unbiased) if content.unbiased else part.shares
@@ -153,8 +163,38 @@ def _list_panels(content: _Content, only: str | None) -> list[Panel]:
             shares = content.find_group_shares(name) if grouped else content.find_shares(name)
             note = ", ranges asked for"
             panels.append(about._replace(bars=ranges[name], note=note, method=shares.method))
-    order = {name: position for position, name in enumerate(estimates.domains)}
-    return sorted(panels, key=lambda panel: order.get(panel.name, len(order)))
+    return panels
+
+
+def _several_panels(content: _Content, about: Panel) -> Iterator[Panel]:
+    """A bar for each option: who chose it, of everybody, and of those who answered where these differ."""
+    findings, options = content.findings, content.findings.several[about.name]
+
+    def draw(name: str, labels: Sequence[str], first: int) -> list[Bar]:
+        likely = {of: all_[name].frequencies for of, all_ in findings.likelihoods if name in all_}
+        return _bars(labels, content.find_shares(name), likely, range(first, first + len(labels)))
+
+    last = options[-1].name
+    bars = [bar for option in options for bar in draw(option.name, [option.option], 0)]
+    # who was not asked, or did not answer, is the same of every option
+    bars += draw(last, list(map(str, (findings.estimates.shares[last].labels or ())[2:])), 2)
+    sizes = [findings.estimates[option.name].n for option in options]
+    reports = format_count(max(sizes), "report")
+    counted = reports if min(sizes) == max(sizes) else f"{min(sizes):,} to {reports}"
+    weighting = findings.estimates.weighting
+    if weighting is not None and last in weighting.attributes:
+        counted += ", weighted"
+    about = about._replace(counted=counted)
+    method = content.find_shares(last).method
+    yield about._replace(bars=bars, note=f", {name_limit(options)}", method=method)
+    if last in findings.answered:
+        parts = [(option.option, findings.answered[option.name]) for option in options]
+        shares = [
+            (label, _as_shares(part.unbiased) if content.unbiased else part.shares) for label, part in parts
+        ]
+        bars = [bar for label, shares_of in shares for bar in _bars([label], shares_of, {}, [0])]
+        note = f", of {findings.answered[last].people}: who chose each"
+        yield about._replace(bars=bars, note=note, method=method)
 
 
 def _name_people(findings: Findings, name: str) -> str:
@@ -249,7 +289,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
         _draw_map(axes, scale, panel)
         return
     if panel.ends is not None:
-        draw_mean(axes, None if panel.noisy else panel.ends[0], panel.ends[1:])
+        draw_mean(axes, None if panel.noisy else panel.ends[0], panel.ends[1:], panel.line)
         return
     low, middle, high = (100 * np.array([bar[of] for bar in panel.bars]) for of in (2, 1, 3))
     if panel.side_by_side:
@@ -296,7 +336,7 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
             markersize=5,
             linestyle="none",
             clip_on=False,
-            label=_name_position(name, position),
+            label=_name_position(panel, name, position),
         )
     _draw_keys(axes, panel)
     axes.axvline(0.0, color=INK, linewidth=0.8)
@@ -306,8 +346,10 @@ def _draw(axes: Axes, panel: Panel, scale: Axes | None) -> None:
     axes.set_xlabel("share of people, %")
 
 
-def _name_position(name: str, position: float) -> str:
-    """A mean or a quantile with four digits; years have four, and no comma."""
+def _name_position(panel: Panel, name: str, position: float) -> str:
+    """A mean or a quantile with four digits, or its label; years have four, and no comma."""
+    if name in panel.labels:
+        return f"{name} {panel.labels[name]}"
     rounded = round_digits(position, 4)
     return f"{name} {rounded:,.10g}" if abs(rounded) >= _LONG else f"{name} {rounded:.10g}"
 
@@ -339,7 +381,9 @@ def _draw_steps(axes: Axes, panel: Panel, low: Floats, middle: Floats, high: Flo
         marks = np.array([100 * bar.likely[of] for bar in panel.bars])
         axes.stairs(marks, edges, baseline=None, color=INK, linestyle=style_of, label=of)
     for (name, position), line in zip(panel.positions.items(), cycle(_LINES), strict=False):
-        axes.axvline(position, color=INK, linewidth=1, linestyle=line, label=_name_position(name, position))
+        axes.axvline(
+            position, color=INK, linewidth=1, linestyle=line, label=_name_position(panel, name, position)
+        )
     _draw_keys(axes, panel)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.set_ylim(1.05 * min(0.0, low.min()), 1.05 * max(0.0, high.max()))
@@ -421,12 +465,18 @@ class Panel(NamedTuple):
     """Whether these are all bins of a long range, drawn as steps."""
     positions: Mapping[str, float] = {}
     """Numbers on that line that are marked, by name: its mean and quantiles."""
+    labels: Mapping[str, str] = {}
+    """The points of a scale that quantiles are in, by name."""
     blocks: Sequence[tuple[Integers, Bar]] = ()
     """The groups of neighboring cells of a map: which cells, and what is drawn."""
     ends: tuple[float, float, float] | None = None
     """The mean of a number and the ends of its interval."""
     noisy: bool = False
     """Whether that mean is too noisy to read: then only its interval is drawn."""
+    line: tuple[float, float] | None = None
+    """The least and the largest number that the mean may be."""
+    text: str = ""
+    """What people were asked."""
 
     @property
     def is_tall(self) -> bool:
@@ -436,7 +486,9 @@ class Panel(NamedTuple):
     @property
     def title(self) -> list[str]:
         """In lines that the panel has room for."""
-        return wrap(f"{self.name}: {self.counted}{self.note}", round((_WIDE + _MARGIN) / _LETTER)) or [""]
+        width = round((_WIDE + _MARGIN) / _LETTER)
+        title = wrap(f"{self.name}: {self.counted}{self.note}", width)
+        return [*title, *wrap(shorten_text(self.text, _QUESTION * width), width)] or [""]
 
     @property
     def left(self) -> float:
@@ -521,6 +573,15 @@ def _list_ranges(content: _Content) -> dict[str, list[Bar]]:
             bar = Bar(str(query), share.value, share.low, share.high, noisy=noisy)
             bars.setdefault(name, []).append(bar)
     return bars
+
+
+def _label_quantiles(findings: Findings, name: str) -> dict[str, str]:
+    """The points of a scale that quantiles are in, by name."""
+    labels = {
+        name_quantile(share): findings.label_quantile(name, quantile)
+        for share, quantile in findings.all_quantiles.get(name, {}).items()
+    }
+    return {quantile: point.label for quantile, point in labels.items() if point is not None}
 
 
 def _list_positions(findings: Findings) -> dict[str, dict[str, float]]:

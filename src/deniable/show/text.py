@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.domain import Range
-from deniable.formatting import format_allowed, format_count, format_digits, format_percent
-from deniable.plan.attribute import Attribute, find_allowed, list_several
+from deniable.formatting import format_allowed, format_count, format_digits, format_percent, quote_question
+from deniable.plan.attribute import Attribute, find_allowed
 from deniable.results.estimates import MEAN
 from deniable.results.findings import MOVED, WORST, Findings, name_quantile
 from deniable.results.possible_shares import Method, describe_move
@@ -48,11 +48,11 @@ def write_text(
     records = format_count(estimates.n, "record")
     lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
     lines += [] if estimates.weighting is None else [str(estimates.weighting.weights)]
-    for question, options in _list_several(findings).items():
+    texts = estimates.question_texts
+    for question, options in findings.several.items():
         rows = _option_rows(findings, options)
-        allowed = find_allowed(options)
-        limit = "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
-        lines += ["", f"{question}, {limit}: who chose each", *_share_lines(rows, unbiased)]
+        lines += ["", f"{question}, {name_limit(options)}", *quote_question(texts, question)]
+        lines += _share_lines(rows, unbiased)
         wide = _width_of(rows)
         noise = [] if unbiased else _option_noise(findings, options)
         lines += [f"{'noise':>{wide}} {text}" for text in noise]
@@ -60,7 +60,7 @@ def write_text(
         lines += [f"{'weights':>{wide}} {text}" for text in _option_weights(findings, options)]
         for people, mine in _option_answers(findings, options):
             lines += ["", f"{question}, of {people}: who chose each", *_share_lines(mine, unbiased)]
-    for name in _list_alone(findings):
+    for name in [name for name in findings.questions if name in findings.shown]:
         rows = _rows_of(findings, name, bins)
         grouped = name in findings.groups and (not bins or name in findings.leveled)
         more = "--bins shows every one" if shell else "frame(bins=True) has them all"
@@ -73,7 +73,7 @@ def write_text(
         phrase = _phrase(findings, name, unbiased)
         where = more if shell or grouped else "frame() has them all"
         title = f"{name} ({count_reports(findings, name)}), {phrase}{counted}"
-        lines += ["", title, *_first_lines(rows, most, unbiased, where)]
+        lines += ["", title, *quote_question(texts, name), *_first_lines(rows, most, unbiased, where)]
         wide = _width_of(rows[:most])
         lines += [f"{what:>{wide}} {text}" for what, text in _summary(findings, name, unbiased)]
         for people, mine in _list_answers(findings, name):
@@ -129,22 +129,11 @@ def count_reports(findings: Findings, name: str) -> str:
     return format_count(findings.estimates[name].n, "report")
 
 
-def _list_several(findings: Findings) -> dict[str, list[Attribute]]:
-    """The options that have shares of every question with several answers, by its name."""
-    document = findings.estimates.document
-    several = {} if document is None else list_several(document.attributes)
-    known = {
-        name: [option for option in options if option.name in findings.names]
-        for name, options in several.items()
-    }
-    return {name: options for name, options in known.items() if options}
-
-
-def _list_alone(findings: Findings) -> list[str]:
-    """The attributes that are shown by themselves."""
-    options = {option.name for members in _list_several(findings).values() for option in members}
-    names = {*findings.names, *findings.leveled}
-    return [name for name in findings.estimates if name in names and name not in options]
+def name_limit(options: Sequence[Attribute]) -> str:
+    """How many options people choose, in words."""
+    allowed = find_allowed(options)
+    limit = "all that apply" if allowed is None else f"{format_allowed(allowed)} of {len(options)}"
+    return f"{limit}: who chose each"
 
 
 def _option_rows(findings: Findings, options: Sequence[Attribute]) -> list[dict[str, Any]]:
@@ -233,8 +222,8 @@ def _summary(findings: Findings, name: str, unbiased: bool) -> list[tuple[str, s
     elif isinstance(domain, Range) and (domain.open_low or domain.open_high):
         lines.append((MEAN, "not known, since an end of the range is open"))
     for share, quantile in findings.all_quantiles.get(name, {}).items():
-        noisy = findings.is_wide(name, quantile) and not unbiased
-        lines.append((name_quantile(share), f"{_format_summary(quantile, noisy)}{whose}"))
+        stated = _format_quantile(findings, name, quantile, unbiased)
+        lines.append((name_quantile(share), f"{stated}{whose}"))
     ranges = [row for row in findings.rows.ranges if row["attribute"] == name]
     lines += [(row["value"], f"{_format_share(row, unbiased)}{whose}") for row in ranges]
     if name in findings.leveled and findings.estimates.ranges[name].few:
@@ -297,7 +286,8 @@ def _lines_without_shares(findings: Findings, unbiased: bool) -> list[str]:
         numbers = f"{middle:>13}" + "".join(f"{item:13.{digits}f}" for item in ends)
         whose = ", mean of these" if name in findings.respondents else _whose(findings, name)
         title = f"{name} ({count_reports(findings, name)}){whose}"
-        lines += ["", title, " " * 12 + names, " " * 12 + numbers]
+        asked = quote_question(estimates.question_texts, name)
+        lines += ["", title, *asked, " " * 12 + names, " " * 12 + numbers]
         moved = "" if noisy or unbiased else _note_moved_mean(findings, name).removeprefix(", ")
         lines += [f"{MEAN:>12} {moved}"] if moved else []
         lines += [f"{'noise':>12} {noise[name]}"] if name in noise and not unbiased else []
@@ -315,6 +305,15 @@ def _how(likelihood: Likelihood) -> str:
     if weight == 0:
         return f"EM stopped early, after {passes}, chosen by held-out reports; neighbors are not averaged"
     return f"{passes} of EM that give {weight:g} of a share to either neighbor, chosen by held-out reports"
+
+
+def _format_quantile(findings: Findings, name: str, quantile: Summary, unbiased: bool) -> str:
+    """A number, or the label of a scale, and where the true one is."""
+    noisy = findings.is_wide(name, quantile) and not unbiased
+    labels = findings.label_quantile(name, quantile)
+    if labels is None:
+        return _format_summary(quantile, noisy)
+    return f"{NOISY if noisy else labels.label}, from {labels.low_label} to {labels.high_label}"
 
 
 def _format_summary(summary: Summary, noisy: bool) -> str:

@@ -9,12 +9,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.errors import InvalidReport
-from deniable.formatting import Printed, format_count, format_digits, format_percent, format_table
+from deniable.formatting import (
+    Printed,
+    format_count,
+    format_digits,
+    format_percent,
+    format_table,
+    quote_question,
+)
+from deniable.plan.attribute import Attribute, list_several
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import AMONG, MLE, MOVED, RANGE, WORST, Findings
 from deniable.results.possible_shares import describe_move
 from deniable.results.windows import Window, name_values
-from deniable.show.text import describe_bins
+from deniable.show.text import describe_bins, name_limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,16 +94,18 @@ class WindowFindings(Printed):
             values, more = self._choose(name)
             rows = []
             for window, findings in self.windows.items():
-                known = findings.estimates.unreported.get(name) or findings.estimates[name]
                 window_rows = (self._rows[window].get((name, value)) for value in values)
                 cells = (_format_cell(row, unbiased) for row in window_rows)
-                rows.append([*name_values(window), f"{int(known.n):,}", *cells])
+                rows.append([*name_values(window), self._count_reports(findings.estimates, name), *cells])
             lines = format_table([*self.by, "reports", *map(str, values)], rows, self.by, "  ")
             if more:
                 lines.append(f"  and {format_count(more, 'smaller share')}; --json and -o have all")
             lines += [f"  {why}" for why in self._list_caveats(name)]
             smoothed = any(name in findings.smoothed for findings in self.windows.values())
-            parts.append("\n".join([f"{name}, smoothed shares" if smoothed else name, *lines]))
+            title = f"{name}, smoothed shares" if smoothed else name
+            if name in self._several:
+                title = f"{name}, {name_limit(self._several[name])}"
+            parts.append("\n".join([title, *quote_question(first.estimates.question_texts, name), *lines]))
             parts += [self._write_others(name, values, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
 
@@ -107,8 +117,8 @@ class WindowFindings(Printed):
         widest = max((row["within"] for row in means if row is not None), default=0.0)
         caveats = [f"means: and {describe_bins(widest)}"] if widest else []
         for window, findings in self.windows.items():
-            if name in findings.fits and findings.fits[name].is_bad:
-                caveats.append(f"{' '.join(name_values(window))}: {findings.fits[name]}")
+            fits = [findings.fits[part] for part in self._list_names(name) if part in findings.fits]
+            caveats += [f"{' '.join(name_values(window))}: {fit}" for fit in fits if fit.is_bad]
         reasons = [findings.refused[name] for findings in self.windows.values() if name in findings.refused]
         return [*caveats, *dict.fromkeys(reasons)]
 
@@ -132,9 +142,9 @@ class WindowFindings(Printed):
         title = "most likely shares" if of == MLE else fake
         lines = format_table([*self.by, *map(str, values)], rows, self.by, "  ")
         if of == MLE:
-            gaps = [
-                findings.likely[name].gap for findings in self.windows.values() if name in findings.likely
-            ]
+            all_likely = (findings.likely for findings in self.windows.values())
+            names = self._list_names(name)
+            gaps = [likely[part].gap for likely in all_likely for part in names if part in likely]
             best = f"log-likelihood per report within {max(gaps):.2g} of the best in every window"
             lines.append(f"  {best if max(gaps) < math.inf else 'some windows have no certificate'}")
         return "\n".join([f"{name}, {title}", *lines])
@@ -195,14 +205,36 @@ class WindowFindings(Printed):
     @cached_property
     def _rows(self) -> dict[Window, dict[tuple[str, str], Row]]:
         """What is shown of each window, by attribute and value; long ranges have groups."""
-        return {
-            window: {
-                (row["attribute"], str(row["value"])): row
-                for row in findings.rows.table(bins=False)
-                if row["kind"] != AMONG
-            }
-            for window, findings in self.windows.items()
-        }
+        of_option = {option.name: option for options in self._several.values() for option in options}
+        last = {options[-1].name for options in self._several.values()}
+        rows: dict[Window, dict[tuple[str, str], Row]] = {window: {} for window in self.windows}
+        for window, findings in self.windows.items():
+            for row in findings.rows.table(bins=False):
+                name, value = row["attribute"], str(row["value"])
+                option = of_option.get(name)
+                if option is not None and option.several is not None:
+                    if value == "no" or (value != "yes" and name not in last):
+                        continue
+                    name, value = option.several, option.option if value == "yes" else value
+                if row["kind"] != AMONG:
+                    rows[window][name, value] = row
+        return rows
+
+    @cached_property
+    def _several(self) -> dict[str, tuple[Attribute, ...]]:
+        """The options of each question to which all that apply are chosen."""
+        document = next(iter(self.windows.values())).estimates.document
+        return {} if document is None else list_several(document.attributes)
+
+    def _list_names(self, name: str) -> list[str]:
+        """The attributes of a question: its options, or itself."""
+        return [option.name for option in self._several.get(name, ())] or [name]
+
+    def _count_reports(self, estimates: Estimates, name: str) -> str:
+        names = self._list_names(name)
+        sizes = [int((estimates.unreported.get(part) or estimates[part]).n) for part in names]
+        least, most = min(sizes), max(sizes)
+        return f"{most:,}" if least == most else f"{least:,} to {most:,}"
 
     @cached_property
     def _shown(self) -> list[str]:
@@ -259,4 +291,6 @@ def _format_cell(row: Row | None, unbiased: bool) -> str:
     if row["kind"] in _SHARES:
         moved = "" if unbiased or row.get(MOVED) is None else f", {describe_move(row[MOVED])}"
         return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f}){moved}"
+    if row.get("label") is not None:
+        return f"{row['label']} ({row['low_label']} to {row['high_label']})"
     return f"{format_digits(value, 4)} ({format_digits(low, 4)} to {format_digits(high, 4)})"

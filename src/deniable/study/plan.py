@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from deniable.crowd import Shuffled
     from deniable.discovery import Discovery
     from deniable.explain.change_precision import PeopleForChange
+    from deniable.explain.codebook import Codebook
     from deniable.likelihood import Likelihood
     from deniable.results.change_series import ChangeSeries
     from deniable.results.most_likely import RecordLikelihood
@@ -264,6 +265,12 @@ class Plan(Printed):
         from deniable.explain.guarantees import shuffle_plan
 
         return shuffle_plan(self.document, delta, people)
+
+    def codebook(self) -> Codebook:
+        """What is in files of this plan: questions with their texts, values with their codes and labels."""
+        from deniable.explain.codebook import Codebook
+
+        return Codebook(self.document)
 
     def cite(self) -> str:
         """BibTeX of what the plan uses."""
