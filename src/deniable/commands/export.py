@@ -81,6 +81,8 @@ def export_reports(
             if out.is_file()
             else f"{out} is no folder's name; reports go to a folder, or to a file ending in .parquet"
         )
+    from deniable.study import Plan
+
     with open_existing(store) as opened:
         if plan_file is None:
             plans = [Plan(stored.document) for stored in opened.plans()]

@@ -38,7 +38,8 @@ from deniable.errors import DeniableWarning, FileMissing, InvalidParameter
 from deniable.formatting import format_members
 from deniable.frames import Show, require_pyarrow
 
-_NAME_TABLE = 'name the table of reports in the database: table="reports", in the shell --table reports'
+NAME_TABLE = 'name the table of reports in the database: table="reports", in the shell --table reports'
+"""What to do about an address of a database whose table is not named."""
 
 Since = tuple[str, Any]
 """A column, and its least value."""
@@ -173,7 +174,7 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
     """The table of an engine, or None where this machine counts by itself."""
     if isinstance(source, str) and source.startswith(POSTGRES):
         if table is None:
-            raise InvalidParameter(_NAME_TABLE)
+            raise InvalidParameter(NAME_TABLE)
         return open_postgres(source, tuple(table.split(".")))
     if isinstance(source, str) and source.startswith(SPARK):
         from deniable.engines.spark import open_spark  # and sockets, which a device does not need
@@ -187,7 +188,7 @@ def _open_inside(source: object, table: str | None) -> AbstractContextManager[En
     database = find_duckdb(source)
     if database is not None:
         if table is None:
-            raise InvalidParameter(_NAME_TABLE)
+            raise InvalidParameter(NAME_TABLE)
         return open_duckdb(database, tuple(table.split(".")))
     if isinstance(source, str) and "://" in source:  # which may hold a password
         scheme = source.partition("://")[0]

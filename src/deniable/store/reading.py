@@ -13,6 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
 
+from deniable.engines.sources import NAME_TABLE
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_members
 from deniable.plan.document import PlanDocument
@@ -145,7 +146,7 @@ def tally_store(document: PlanDocument, source: str, number: int | None, by: obj
     except InvalidParameter as problem:
         if problem.reason != "store" or source.startswith("sqlite:"):
             raise
-        raise InvalidParameter(f'{problem}. Or name a table of reports: table="reports"') from None
+        raise InvalidParameter(f"{problem}; or {NAME_TABLE}") from None
 
 
 def fetch_tallies(
