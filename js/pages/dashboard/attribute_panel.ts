@@ -44,7 +44,7 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
   );
   const refused = now[0]?.method !== "unbiased" && view.estimates?.refused[name];
   const noise = noiseOf(view, name, options);
-  const asked = view.estimates?.questions?.[name];
+  const questionText = view.estimates?.questions?.[name];
   const wide = width > 760;
   const left = wide ? Math.floor(width * 0.5) : width;
   const right = wide ? left - 40 : width; // half a pixel more would take a column away
@@ -105,13 +105,13 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
     h(
       "h2",
       {},
-      quoted(asked ?? name),
+      quoted(questionText ?? name),
       " ",
       reported.length > 0 &&
         h(
           "span",
           { class: "reported" },
-          asked && [quoted(name), ", "],
+          questionText && [quoted(name), ", "],
           [
             counted ?? spanOf(reported),
             METHODS[now[0]?.method ?? ""],

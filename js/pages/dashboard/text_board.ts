@@ -68,7 +68,7 @@ export class TextBoard {
     width: number,
   ): Child {
     const answer = search?.answer;
-    const asked = plan.texts?.attributes?.[name]?.question?.[plan.texts.language];
+    const questionText = plan.texts?.attributes?.[name]?.question?.[plan.texts.language];
     const limit = this.#limits.find(({ attribute }) => attribute === name);
     const isLooking = search !== null && answer === null;
     const isSearchable = plan.attributes.some(({ name: attribute, domain }) =>
@@ -97,12 +97,12 @@ export class TextBoard {
       h(
         "h2",
         {},
-        quoted(asked ?? name),
+        quoted(questionText ?? name),
         " ",
         h(
           "span",
           { class: "reported" },
-          asked && [quoted(name), " "],
+          questionText && [quoted(name), " "],
           limit && several(limit.reports, "report"),
         ),
       ),

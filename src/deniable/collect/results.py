@@ -169,7 +169,7 @@ class Comparison:
     later: Tallies
     level: float
     people: People
-    weights: str
+    weights: str = ""
 
     def read(self, plan: Plan) -> Change:
         """The change of all attributes but grids, by the code of `--change-from`."""
