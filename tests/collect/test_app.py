@@ -249,7 +249,7 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     nothing: dict[str, object] = {
         name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among")
     }
-    nothing |= {"smooth": False, "refused": {}, "fit": shown["fit"]}
+    nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
     assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "rows": expected} | nothing
     table = parquet.read_table(
@@ -420,8 +420,8 @@ def test_the_operators_things_are_behind_the_token(collector: Running, operation
 def test_everything_else_is_for_everybody(collector: Running) -> None:
     public = {one.path for one in OPERATIONS if not one.roles}
     assert public == {
-        "/plans", "/plans/{id}", "/plans/{id}/rounds", "/plans/{id}/signatures", "/reports", "/reports/batch",
-        "/health", "/ready", "/openapi.json", "/", "/dashboard", "/assets/{name}",
+        "/plans", "/plans/{id}", "/plans/{id}/codebook", "/plans/{id}/rounds", "/plans/{id}/signatures", "/reports",
+        "/reports/batch", "/health", "/ready", "/openapi.json", "/", "/dashboard", "/assets/{name}",
     }  # fmt: skip
 
 

@@ -39,9 +39,9 @@ class CrossRequest:
     people: Asked | None = option(
         "--people",
         type=click.Choice(["same", "population", "others", "linked"]),
-        help="Whose change is meant: of the very people who reported (same), of the population that they are "
-        "drawn from, of that if other people answered each time (others), or of people whose reports are row "
-        "i of both files (linked).  [default: others for a plan that asks once, else population]",
+        help="Whose change is meant: that of the population that people are drawn from, or of the very "
+        "people who reported (same). If other people answered each time: others. If row i of both files is "
+        "one person: linked.  [default: others for a plan that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)

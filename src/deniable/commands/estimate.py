@@ -55,8 +55,8 @@ class EstimateRequest:
     people: People | None = option(
         "--people",
         type=click.Choice(["same", "population", "others"]),
-        help="Whose change is meant: of the very people who reported (same), of the population that they are "
-        "drawn from, or of that if other people answered each time (others).  [default: others for a plan "
+        help="Whose change is meant: that of the population that people are drawn from, or of the very "
+        "people who reported (same). If other people answered each time: others.  [default: others for a plan "
         "that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
