@@ -420,8 +420,9 @@ def test_the_operators_things_are_behind_the_token(collector: Running, operation
 def test_everything_else_is_for_everybody(collector: Running) -> None:
     public = {one.path for one in OPERATIONS if not one.roles}
     assert public == {
-        "/plans", "/plans/{id}", "/plans/{id}/codebook", "/plans/{id}/rounds", "/plans/{id}/signatures", "/reports",
-        "/reports/batch", "/health", "/ready", "/openapi.json", "/", "/dashboard", "/assets/{name}",
+        "/plans", "/plans/{id}", "/plans/{id}/codebook", "/plans/{id}/rounds", "/plans/{id}/signatures",
+        "/reports", "/reports/batch", "/health", "/ready", "/openapi.json", "/", "/dashboard",
+        "/assets/{name}",
     }  # fmt: skip
 
 

@@ -56,8 +56,8 @@ class EstimateRequest:
         "--people",
         type=click.Choice(["same", "population", "others"]),
         help="Whose change is meant: that of the population that people are drawn from, or of the very "
-        "people who reported (same). If other people answered each time: others.  [default: others for a plan "
-        "that asks once, else population]",
+        "people who reported (same). If other people answered each time: others.  [default: others for a "
+        "plan that asks once, else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)
