@@ -562,6 +562,7 @@ def test_the_dashboard_shows_distances_and_means(visit: Visit, collector: Runnin
     expect(shown).to_contain_text(f"{round(means['Income']['mean']):,}"[:3])
     page.get_by_text("Tables", exact=True).click()
     expect(page.get_by_role("table", name="Estimates of Income").get_by_role("row")).to_have_count(2)
+    page.locator("summary[data-name=losses-more]").click()
     expect(page.get_by_text("One report, per kilometer in “Home”")).to_be_visible()
 
 
