@@ -129,7 +129,7 @@ def read(text: str) -> Data:
     body = {name: value for name, value in plan.items() if name != "id"}
     must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
     wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
-    optional = ("ticket_key", "texts", "ask", "maps", "known")
+    optional = ("ticket_key", "texts", "ask", "linked", "maps", "known")
     check_content(fields(body, *wanted, *(name for name in optional if name in body)))
     plan["truth"] = check_losses(plan)
     must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
@@ -199,6 +199,9 @@ def check_content(plan: Data) -> None:
     rounds = plan["rounds"]
     must(rounds is None or type(rounds) is int, "type")
     must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
+    must(type(plan.get("linked", True)) is bool, "linked")
+    must(plan.get("linked", True), "canonical")
+    must("linked" not in plan or rounds is not None, "linked")
     full = [part["kind"] in METRIC or part["kind"] in MEANS for part in parts]
     draws = [
         one.get("missing", plan["missing"]) == "random" or ("only_if" in one and filled)

@@ -17,6 +17,7 @@ from deniable.formatting import Printed, format_count, format_members
 from deniable.mechanisms import Tally
 from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import add_groups
+from deniable.randomness.words import Pseudonyms
 from deniable.records import Records
 
 
@@ -29,6 +30,8 @@ class Reports:
     records: Records
     round: int | None = None
     """The round that they are of, 1 where the plan asks once; None where nobody said it."""
+    people: Pseudonyms | None = None
+    """The pseudonym of each record's person, in a linked plan; None where nobody said it."""
 
     @property
     def n(self) -> int:

@@ -206,6 +206,13 @@ class Plan(Printed):
         """The plan where a device asks all questions, or only those that it has drawn ("sampled")."""
         return replace(self, document=replace(self.document, ask=ask))
 
+    def with_linked(self, linked: bool = True) -> Plan:
+        """The plan whose reports carry a pseudonym: the same in every round of this plan, and of no other.
+
+        It loses nothing beyond the stated losses of rounds, and shows which rounds a person answered.
+        """
+        return replace(self, document=replace(self.document, linked=linked))
+
     def with_known(self, known: Mapping[str, object]) -> Plan:
         """The plan with groups that the collector knows anyway, which each report names as they are.
 
@@ -551,7 +558,7 @@ class Plan(Printed):
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
         blocks = parquet.read_reports(Path(path), self.table_form, show)
-        return (Reports(self.id, records, number) for records, number in blocks)
+        return (Reports(self.id, block.records, block.round, block.people) for block in blocks)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

@@ -110,7 +110,8 @@ class Study(Printed):
 
     Of the other options, `per` says whether epsilon is of a record or of an attribute. `missing`, `only_if`
     and `answered` are about people who give no answer, `together`, `known`, `target` and `importance` about
-    what is read, `ask`, `survey` and `maps` about what people see, and `rounds` about how often they answer.
+    what is read, `ask`, `survey` and `maps` about what people see, `rounds` about how often they answer, and
+    `linked` about whether their reports of all rounds are known to be theirs.
     """
 
     attributes: Mapping[str, Any]
@@ -164,6 +165,10 @@ class Study(Printed):
     known: Sequence[str] = ()
     """Questions whose answers the collector knows anyway, such as the arm of an experiment. They are sent as
     they are, outside of all losses, and tables by them need far fewer people.
+    """
+    linked: bool = False
+    """Whether the reports of a person in all rounds carry one pseudonym, by which rounds are compared person by
+    person. It is for a study that asks again, and of no other plan.
     """
     target: str | None = None
     """The question that the others are to explain: its tables with each other question are asked, in place
@@ -294,7 +299,7 @@ class Study(Printed):
         usual = usual_policy(self.inquiry.attributes)
         plan = Plan.of(compiled, best.mechanism, people, self.title, usual, self.rounds, rows)
         _refuse_overspent(self, plan)
-        plan = plan.with_ask(self.ask).with_maps(self.maps)
+        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked)
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(compiled))
@@ -782,6 +787,11 @@ def _check_budget(study: Study) -> None:
             )
         if study.epsilon is not None:
             _refuse_boundless(positive_epsilon(study.epsilon), "epsilon", len(study.inquiry.attributes))
+        if study.linked is not False:
+            raise InvalidParameter(
+                "linked is for asking again, where it links the reports of a person in several rounds, got "
+                f"{study.linked!r}: give epsilon_first and epsilon_forever, or leave it out"
+            )
         if study.rounds is not None:
             raise InvalidParameter(
                 "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
@@ -793,6 +803,8 @@ def _check_budget(study: Study) -> None:
         raise InvalidParameter(
             "all attributes are metric and have epsilons of their own; leave the study's epsilons out"
         )
+    if not isinstance(study.linked, bool):
+        raise InvalidParameter(f"linked is true or false, got {study.linked!r}")
     rounds = _ROUNDS if study.rounds is None else study.rounds
     rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
     object.__setattr__(study, "rounds", rounds)
