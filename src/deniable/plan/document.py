@@ -94,7 +94,7 @@ class PlanDocument:
     known: Known | None = None
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
     linked: bool = False
-    """Whether a report's id is its person's pseudonym, the same in every round of this plan and of no other."""
+    """Whether a report's id is its person's pseudonym, the same in every round of this plan and no other."""
     claimed: Stated | None = None
     """Losses that a document states above the true ones; None where it states just these."""
 
@@ -469,10 +469,9 @@ class PlanDocument:
     @staticmethod
     def _from_description(data: Mapping[str, Any]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
-        optional = [
-            name for name in ("ask", "known", "linked", "maps", "texts", "ticket_key") if name in data
-        ]
-        names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
+        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key")
+        names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version"]
+        names += [name for name in optional if name in data]
         checked_fields(data, "the plan", names)
         attributes = []
         listed = checked_list(data["attributes"], "attributes")

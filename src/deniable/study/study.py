@@ -167,8 +167,8 @@ class Study(Printed):
     they are, outside of all losses, and tables by them need far fewer people.
     """
     linked: bool = False
-    """Whether the reports of a person in all rounds carry one pseudonym, by which rounds are compared person by
-    person. It is for a study that asks again, and of no other plan.
+    """Whether a person's reports of all rounds carry one pseudonym, which no other plan has: then rounds are
+    compared person by person. It is for a study that asks again.
     """
     target: str | None = None
     """The question that the others are to explain: its tables with each other question are asked, in place
