@@ -87,6 +87,7 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     bars(easiest.allRounds, easiest.blind, t("picture")),
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    plan.linked && h("p", { class: "again" }, t("linked")),
     h("p", { class: "again" }, t("picks", { n: percent })),
     exceptKnown(plan),
     distant
@@ -138,6 +139,7 @@ export function promiseAgain(plan: Plan, key = "-again"): HTMLElement {
     rated(level, `promise-title${key}`),
     h("p", { class: "again" }, easiest.headline),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    plan.linked && h("p", { class: "again" }, t("linked")),
     h("p", { class: "again" }, t("picks", { n: percent })),
   );
 }

@@ -46,6 +46,7 @@ export function promises(parts: readonly Part[], isShort = false): HTMLElement {
     h("p", { class: "headline" }, easiest.headline),
     h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    parts.some(({ plan }) => plan.linked) && h("p", { class: "again" }, t("linked")),
     h("p", { class: "again" }, t("plans_together", { n: parts.length, times: likelier(total) })),
     h("p", { class: "again" }, t("picks", { n: percent })),
     !isShort &&

@@ -47,6 +47,8 @@ class LetterText(NamedTuple):
     text: str
     again: str
     """Where a plan is asked in several rounds: what the device keeps is in one browser."""
+    linked: str
+    """Where the reports of a person in all rounds carry one pseudonym."""
     round: str
     until: str
     opening: str
@@ -120,7 +122,8 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
         if when
     ]
     again = [TEXTS[language].again] if any(announced.is_repeated for announced in plans) else []
-    return ["\n".join(lines), *again] if lines else again
+    linked = [TEXTS[language].linked] if any(announced.plan.document.linked for announced in plans) else []
+    return ["\n".join(lines)] * bool(lines) + again + linked
 
 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:

@@ -42,6 +42,8 @@ def generate_consent(document: PlanDocument, language: str = "en") -> str:
         lines.append(words["loss"].format(times=times, other=other))
     if loss.repeated is not None:
         lines.append(_consent_to_rounds(document, words, other, language))
+    if document.linked:
+        lines.append(words["linked"])
     lines.append(words[document.protection.level].format(n=document.protection.percent))
     return "\n".join([*lines, words["end"]])
 
