@@ -62,8 +62,8 @@ def explain_losses(document: PlanDocument) -> str:
     if document.linked:
         lines.append(
             "  Reports of a person carry one pseudonym, so that the collector sees which reports are one "
-            "person's, and in which rounds a person answered. Nothing else is given away beyond these figures, "
-            "which are of all reports of a person together."
+            "person's, and in which rounds a person answered. Beyond that, these figures say everything: "
+            "they are of all reports of a person together."
         )
     if document.known is not None:
         lines.append(

@@ -56,6 +56,11 @@ class Participation:
     joined: int
     """Who answered the later round only."""
 
+    @staticmethod
+    def of(both: int, earlier: int, later: int) -> Participation:
+        """How many answered, from the numbers of people in both rounds and in each."""
+        return Participation(both, earlier - both, later - both)
+
     def __str__(self) -> str:
         people = format_count(self.both, "person")
         return f"{people}; {self.dropped:,} answered the earlier one only, {self.joined:,} the later one only"
@@ -194,7 +199,7 @@ class Change(Mapping[str, AttributeChange], Printed):
         if self.rounds is None or self.people in ("others", "linked"):
             return ""
         document = self.rounds[1].document
-        if document is not None and document.linked:
+        if document is not None and document.linked and self.people == "population":
             return (
                 "this is from tallies; the change of those who answered both rounds takes their linked "
                 "reports: plan.compare_rounds(earlier, later)"

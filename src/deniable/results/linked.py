@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from itertools import pairwise
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from deniable.results.estimates import Estimates
 from deniable.results.findings import Findings
 from deniable.results.round_numbers import find_points
 from deniable.results.unbiased import estimate_tallies
+
+if TYPE_CHECKING:
+    from deniable.store.store import Store
 
 _BLOCK = 1 << 14  # people whose reports are in memory at once
 _CELLS = 1 << 22  # of a table of people by values
@@ -71,7 +75,7 @@ def pair_reports(document: PlanDocument, earlier: object, later: object) -> Pair
             )
         return Pairs(document, _keep_common(before, after), None)
     _, rows, others = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    participation = Participation(len(rows), before.n - len(rows), after.n - len(rows))
+    participation = Participation.of(len(rows), before.n, after.n)
     if not len(rows):
         raise InvalidParameter(f"nobody answered both rounds: {participation}")
     return Pairs(document, _keep_common(before.pick(rows), after.pick(others)), participation)
@@ -232,6 +236,15 @@ def _measure(
         came += (moved > 0).sum(axis=0)
         went += (moved < 0).sum(axis=0)
     return Moves(len(earlier), total, squares, came, went, reader.step)
+
+
+def count_participation(store: Store, plan_id: str) -> dict[tuple[int, int], Participation]:
+    """Who answered both of each two rounds that follow each other and have reports, by their numbers."""
+    counted = [(stored.number, stored.counted) for stored in store.rounds(plan_id) if stored.counted]
+    return {
+        (since, number): Participation.of(store.count_shared(plan_id, since, number), n, others)
+        for (since, n), (number, others) in pairwise(counted)
+    }
 
 
 def follow_pairs(document: PlanDocument, rounds: Mapping[int, object], level: float) -> ChangeSeries:
