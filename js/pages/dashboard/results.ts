@@ -8,6 +8,8 @@ import type {
   Changed,
   Estimates,
   History,
+  Participation,
+  Participations,
   Plans,
   ReportHealth,
   Round,
@@ -58,8 +60,8 @@ export interface Choice {
   readonly plan: string | null;
   readonly round: number | null;
   readonly level: string;
-  /** Whose change is meant. */
-  readonly people: People;
+  /** Whose change is meant; empty for that of those who answered both, or else of the population. */
+  readonly people: People | "";
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
   /** The sizes of known groups in the population, as JSON; empty where results are of those who reported. */
@@ -111,6 +113,8 @@ export interface View extends Past {
   readonly few: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
+  /** Who answered each round and the one before it, where reports are linked. */
+  readonly participation: readonly Participation[];
   /** The change since the round before that has enough reports, or why there is none. */
   readonly changed: Changed | string | null;
   /** Null where there are too few reports, or before the first look. */
@@ -201,6 +205,7 @@ export class Results {
         round,
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
+        participation: plan.linked ? await this.participation(before, id, rounds, reported) : [],
         estimates: enough ? estimates : null,
         few: enough ? "" : estimates.message,
         history: past.history,
@@ -239,6 +244,19 @@ export class Results {
     }
     this.kept.set(key, answer);
     return answer;
+  }
+
+  /** Who answered again, unless all rounds have as many reports as when it was asked for. */
+  private async participation(
+    before: ReadonlyMap<string, unknown>,
+    id: string,
+    rounds: readonly Round[],
+    reported: (number: number) => number | null,
+  ): Promise<readonly Participation[]> {
+    const counts = rounds.map(({ number }) => reported(number));
+    const reports = counts.reduce((sum, n) => (sum === null || n === null ? null : sum + n), 0);
+    const answer = await this.once<Participations>(before, `plans/${id}/participation`, reports);
+    return answer instanceof Refused ? [] : answer.rounds;
   }
 
   /** The change from one round to another, unless both have as many reports as when it was asked for. */

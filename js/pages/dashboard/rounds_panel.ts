@@ -1,5 +1,6 @@
 /** Lists the rounds, and lets operators open and close them. */
 
+import type { Participation } from "../kit/api.js";
 import { type Child, find, h } from "../kit/dom.js";
 import { moment } from "../kit/phrases.js";
 import { counted } from "./panels.js";
@@ -35,6 +36,19 @@ function closing(number: number, close: () => void): void {
   find("board").append(dialog);
   dialog.showModal();
 }
+
+/** Who answered a round and the one before it, person by person. */
+const answeredAgain = (participation: readonly Participation[]): Child => [
+  h("h3", {}, "Who answered again"),
+  table(
+    "Who answered again",
+    ["Rounds", "Both", "Dropped", "Joined"],
+    participation.map(({ since, round, both, dropped, joined }) => [
+      `${since}, ${round}`,
+      ...[both, dropped, joined].map(counted),
+    ]),
+  ),
+];
 
 /** Open and close rounds. */
 export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
@@ -86,5 +100,6 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
           `Open round ${next}`,
         ),
       ),
+    view.participation.length > 0 && answeredAgain(view.participation),
   ];
 }
