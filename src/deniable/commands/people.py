@@ -206,7 +206,7 @@ def _tell_change(request: PeopleRequest, change: float) -> None:
         console.print_json({"of": of, "change": change, "rounds": rounds, "epsilons": rows})
         return
     click.echo("\n".join(_write_change(of, change, plans, needed)))
-    enough = max(count.population for count in next(iter(needed.values())))
+    enough = _count_enough_for_change(next(iter(needed.values())))
     console.say_next("plan", request.study, "--people", enough, "-o", console.free_name("plan.json"))
 
 
@@ -216,6 +216,7 @@ def _write_change(
     plans: Mapping[float, Plan],
     needed: Mapping[float, Sequence[PeopleForChange]],
 ) -> list[str]:
+    is_linked = all(plan.document.linked for plan in plans.values())
     rows = [
         [
             f"{first:g}",
@@ -223,11 +224,13 @@ def _write_change(
             f"{count.population:,}",
             "not known" if count.same is None else f"{count.same:,}",
             f"{count.others:,}",
+            *(["not known" if count.linked is None else f"{count.linked:,}"] if is_linked else []),
         ]
         for first, counts in needed.items()
         for count in counts
     ]
     headers = ["epsilon_first", "what changes", "the population", "these very people", "others each time"]
+    headers += ["who answer both"] if is_linked else []
     lines = [
         f"{of}: people who find a change of {change:g} points from one round to another, in four studies of "
         "five (5 % test)",
@@ -235,7 +238,14 @@ def _write_change(
     ]
     if any(count.what == "mean" for counts in needed.values() for count in counts):
         lines.append("Of a mean, a point is a hundredth of the range.")
+    if is_linked:
+        lines.append("Those who answer both: if nine in ten of them keep their answers, by linked reports.")
     return [*lines, *_weigh_first(plans, needed), *_explain_rounds(plans)]
+
+
+def _count_enough_for_change(counts: Sequence[PeopleForChange]) -> int:
+    """People who are enough for all that changes: linked ones where reports are linked."""
+    return max(count.population if count.linked is None else count.linked for count in counts)
 
 
 def _weigh_first(plans: Mapping[float, Plan], needed: Mapping[float, Sequence[PeopleForChange]]) -> list[str]:
@@ -246,7 +256,7 @@ def _weigh_first(plans: Mapping[float, Plan], needed: Mapping[float, Sequence[Pe
     now, then = (plan.loss.repeated for plan in plans.values())
     assert now is not None
     assert then is not None
-    people, fewer = (max(count.population for count in counts) for counts in needed.values())
+    people, fewer = (_count_enough_for_change(counts) for counts in needed.values())
     return [
         f"epsilon_first {near:g} would find it with {fewer:,} people in place of {people:,}: noise that "
         "people keep cancels, fresh noise does not.",
