@@ -118,6 +118,16 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
             "Of an answer that does not change.",
           ),
           several("rounds", "Rounds", ""),
+          tick(
+            "linked",
+            "Link the reports of each person: changes are known better, and you see in which rounds a person answered",
+            repeat.linked === true,
+            (on) => {
+              if (on) repeat.linked = true;
+              else delete repeat.linked;
+              changed();
+            },
+          ),
         ]
       : [
           slider(
