@@ -318,8 +318,8 @@ def _tell_margins(plan: Plan, precisions: Sequence[Precision], is_part: bool) ->
         for precision in precisions
     ]
     return [
-        f"{_name(plan, is_part)}: what is known from {format_count(plan.document.people, 'person')} (95 %, either "
-        "way)",
+        f"{_name(plan, is_part)}: what is known from {format_count(plan.document.people, 'person')} (95 %, "
+        "either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
         *_explain_turnout(plan),
         *_explain_choice(plan),

@@ -104,10 +104,10 @@ def _explain_together(plans: Sequence[Plan]) -> None:
         click.echo("  no bound, if answers change from round to round")
     else:
         click.echo(f"  {format_nanos(protection.loss)} per record, even if answers change")
-    if protection.loss is not None and protection.loss / NANO < _MOST_TOLD:
+        loss = protection.loss / NANO
+        times = "e^" + format_up(loss) if loss > _MOST_TOLD else format_up(math.exp(loss), 3)
         click.echo(
-            f"  no reports of all rounds are more than {format_up(math.exp(protection.loss / NANO), 3)} times "
-            "likelier from one person than from another"
+            f"  no reports of all rounds are more than {times} times likelier from one person than another"
         )
     click.echo(f"  the survey {protection}")
     limit = warn_together(stated)

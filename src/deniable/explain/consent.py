@@ -35,8 +35,9 @@ def generate_joint_consent(documents: Sequence[PlanDocument], language: str = "e
     words = _read_words(language)
     lines = [words["start"]]
     for document in documents:
-        lines.append(words["once" if document.rounds is None else "repeated"])
+        lines += ["", words["once" if document.rounds is None else "repeated"]]
         lines += _consent_to_reports(document, words, language)
+    lines.append("")  # which begins a paragraph
     protection = Protection.together(document.stated for document in documents)
     if protection.loss is not None and _is_useful(protection.loss / NANO):
         other = _name_other(documents[0], words)

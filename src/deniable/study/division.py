@@ -6,7 +6,6 @@ collector knows anyway belongs to both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from deniable.domain.categories import Several
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
-from deniable.explain.device_limit import DEFAULT_CAP
 from deniable.formatting import shorten_names
 from deniable.plan.document import MOST_ROUNDS
 from deniable.study.importance import list_weighed
@@ -68,11 +66,11 @@ def _refuse_without_epsilon(study: Study) -> None:
     again = _name_sharing(study, study.repeat)
     once = _name_sharing(study, study.attributes.keys() - {*study.repeat, *study.known})
     if again and study.epsilon_first is None and study.epsilon_forever is None:
-        forever = _suggest_forever(study, is_whole)
+        forever = _USUAL if study.epsilon is None else study.epsilon
         instead = f" in place of epsilon = {study.epsilon:g}" if is_whole and study.epsilon else ""
         raise InvalidParameter(
-            f"{again} asked again, which takes an epsilon for one report and one for any number of reports of "
-            f"an answer that does not change: add the section [repeat] with the lines epsilon_first = "
+            f"{again} asked again, which takes an epsilon for one report and one for any number of reports "
+            f"of an answer that does not change: add the section [repeat] with the lines epsilon_first = "
             f"{forever / 2:g} and epsilon_forever = {forever:g}{instead}"
         )
     if once and study.epsilon is None:
@@ -80,16 +78,6 @@ def _refuse_without_epsilon(study: Study) -> None:
             f"{once} asked once, which takes an epsilon beside those of [repeat]: add the line epsilon = "
             f"{_USUAL} above all sections"
         )
-
-
-def _suggest_forever(study: Study, is_whole: bool) -> float:
-    """An epsilon_forever with which devices accept all rounds, and what is asked once beside them: each round
-    of changing answers loses up to about as much.
-    """
-    epsilon = _USUAL if study.epsilon is None else study.epsilon
-    left = DEFAULT_CAP - (0.0 if is_whole else epsilon)
-    rounds = next(iter(study.repeat.values()))
-    return min(epsilon, max(0.1, math.floor(10 * left / rounds) / 10))
 
 
 def _name_sharing(study: Study, names: Collection[str]) -> str:
@@ -172,8 +160,8 @@ def _refuse_crossing(study: Study) -> None:
                 for is_repeated in (True, False)
             )
             raise InvalidParameter(
-                f"together: no report holds {again!r}, which is asked again, and {once!r}, which is asked "
-                "once; give both the same repeat, or leave the table out. By a known question, all have tables"
+                f"together: no report holds {again!r}, which is asked again, and {once!r}, which is "
+                "asked once; give both the same repeat, or leave the table out. Known questions have a table with all"
             )
     for name, condition in study.only_if.items():
         parent = next(iter(condition))

@@ -344,9 +344,8 @@ class Study(Printed):
         )
 
     def divide(self) -> tuple[Study, ...]:
-        """The study of what is asked once and that of what is asked again; without `repeat`, the study itself.
-
-        Known questions are in both.
+        """The study of what is asked once and that of what is asked again, or the study itself if there is
+        no `repeat`. Known questions are in both.
         """
         return self._parts
 
@@ -882,8 +881,8 @@ def _check_two_epsilons(study: Study) -> None:
     """Refuse two epsilons of which one is missing, or the first is not the smaller one."""
     if study.epsilon is not None:
         raise InvalidParameter(
-            "give epsilon, or epsilon_first and epsilon_forever to ask again, not both; or say which questions "
-            "are asked again, by their repeat: 4 is four rounds"
+            "give epsilon, or epsilon_first and epsilon_forever to ask again, not both; or say by repeat "
+            "which questions are asked again, such as repeat = 4 for four rounds"
         )
     if study.epsilon_first is None or study.epsilon_forever is None:
         raise InvalidParameter(

@@ -70,8 +70,8 @@ def plan_firsts(path: Path, rounds: int | None, of: str) -> dict[float, Plan]:
     if first is None or forever is None:
         raise DeniableError(
             f"{path.name}: {of!r} is asked once; a change is of what is asked again: give epsilon_first, for "
-            "one report, and epsilon_forever, for any number of reports of one value, in place of epsilon; or "
-            "beside it, and repeat = 4 in the section of each question that is asked again"
+            "one report, and epsilon_forever, for any number of reports of one value, in place of epsilon; "
+            "or beside it, with repeat = 4 in the section of each question that is asked again"
         )
     study = replace(study, rounds=rounds or study.rounds)
     near = float(f"{_NEAR * forever:.12g}")
