@@ -122,7 +122,7 @@ def test_the_page_is_told_the_numbers_of_python_and_drafts_that_are_planned_alik
     assert client.post("advice", json=body).json() == json.loads(json.dumps(advice.to_dict()))
     for number, proposal in enumerate(advice, 1):
         draft = client.post("advice/apply", json=body | {"numbers": [number]}).json()
-        assert draft["proposal"] == json.loads(json.dumps(proposal.to_dict()))
+        assert draft["proposals"] == json.loads(json.dumps([proposal.to_dict()]))
         assert Study.from_dict(Draft.from_json(draft).to_data()) == proposal.study
         assert draft["people"] == proposal.people
     refusal = client.post("advice/apply", json=body | {"numbers": [99]})

@@ -160,8 +160,8 @@ def _refuse_crossing(study: Study) -> None:
                 for is_repeated in (True, False)
             )
             raise InvalidParameter(
-                f"together: no report holds {again!r}, which is asked again, and {once!r}, which is "
-                "asked once; give both the same repeat, or leave the table out. Known questions have a table with all"
+                f"together: {again!r} is asked again and {once!r} is asked once, so that no report holds "
+                "both; give both the same repeat, or leave the table out"
             )
     for name, condition in study.only_if.items():
         parent = next(iter(condition))
