@@ -50,9 +50,9 @@ def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Dr
     ]
     if after.importance != before.importance:
         listed = study.pop("importance", {})
-        others = {name: weight for name, weight in listed.items() if name not in before.importance}
-        if others or after.importance:
-            study["importance"] = {**others, **after.importance}
+        kept = {name: weight for name, weight in listed.items() if name not in before.importance}
+        if kept or after.importance:
+            study["importance"] = {**kept, **after.importance}
         questions = [
             _without(question, "importance") if question.name in before.attributes else question
             for question in questions
