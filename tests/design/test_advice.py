@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,9 @@ def test_repeated_studies_raise_both_epsilons(tmp_path: Path) -> None:
 
 def test_a_change_that_a_file_cannot_say_is_refused(file: Path) -> None:
     before = Study.read(file)
-    with pytest.raises(InvalidParameter, match="cannot be written into this file"):
-        rewrite_draft(Draft.read(EIGHT), before, dn.Study({"other": ["a", "b"]}, 1.0), file.parent)
+    for after in (dn.Study({"other": ["a", "b"]}, 1.0), replace(before, title="Another one")):
+        with pytest.raises(InvalidParameter, match="cannot be written into this file"):
+            rewrite_draft(Draft.read(EIGHT), before, after, file.parent)
 
 
 SMALL = 'epsilon = 1\n[attributes]\ndrugs = ["yes", "no"]\ntown = ["a", "b", "c", "d", "e", "f", "g", "h"]\n'

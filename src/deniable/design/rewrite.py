@@ -39,9 +39,12 @@ def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Dr
     if after.together != before.together:
         others = [table for table in study.get("together", []) if tuple(table) not in before.together]
         study["together"] = [*others, *(list(table) for table in after.together)]
-    for key in ("together", "whole", "target"):
-        if not getattr(after, key):
-            study.pop(key, None)
+    if not study.get("together"):
+        study.pop("together", None)
+    if not study.get("together") or (after.together and not after.whole):
+        study.pop("whole", None)
+    if after.target is None:
+        study.pop("target", None)
     gone = before.attributes.keys() - after.attributes.keys()
     questions = [
         _rewrite_question(question, before, after)
