@@ -20,7 +20,7 @@ YES = ["yes", "no"]
 FIVE = [f"{i}" for i in range(5)]
 ONCE = {"region": ["north", "south"], "smokes": YES, "media": dn.Several(["tv", "radio"]), "hours": FIVE}
 AGAIN = {"region": ["north", "south"], "mood": ["good", "bad"], "slept": ["well", "badly"]}
-TWO = {"epsilon_first": 0.5, "epsilon_forever": 1.0}
+TWO: dict[str, Any] = {"epsilon_first": 0.5, "epsilon_forever": 1.0}
 TEXTS: dict[str, Any] = {"introduction": {"en": "Hello.", "de": "Hallo."}, "thanks": {"en": "Thanks."}}
 STUDY = dn.Study(
     {**AGAIN, **ONCE},
