@@ -1,7 +1,7 @@
 /** What the design page writes: numbers that are promised, and parts of a study's file. */
 
 import { expect, it } from "vitest";
-import { inToml } from "../pages/design/draft.js";
+import { howOften, inToml, makeQuestion, written } from "../pages/design/draft.js";
 import { atMost, type Precision, verdict } from "../pages/design/figures.js";
 
 it("rounds the factor that it promises up", () => {
@@ -21,4 +21,18 @@ it("writes keys as the file has them, in quotes where they need these", () => {
   expect(inToml({ plain_key: 1, "two words": [true, "a"] })).toBe(
     '{ plain_key = 1, "two words" = [true, "a"] }',
   );
+});
+
+it("writes epsilon for what is asked once, beside that of what is asked again", () => {
+  const repeat = { epsilon_first: 0.5, epsilon_forever: 1 };
+  const once = makeQuestion("smokes", { yes_no: true }, null, true);
+  const again = makeQuestion("mood", { yes_no: true, repeat: 4 }, null, true);
+  const known = makeQuestion("arm", { values: ["A", "B"], known: true }, null, true);
+  const budgetOf = (...questions: (typeof once)[]): unknown[] => {
+    const draft = { study: { repeat }, questions, people: 1 };
+    return [howOften(draft), written(draft, 2).study];
+  };
+  expect(budgetOf(once, again)).toEqual(["some", { repeat, epsilon: 2 }]);
+  expect(budgetOf(known, again)).toEqual(["some", { repeat }]);
+  expect(budgetOf(once)).toEqual(["again", { repeat }]);
 });

@@ -80,6 +80,15 @@ it("lists the studies in its language, and leads to one and back", async () => {
   await page.find(".choices a", "Tee");
 });
 
+it("lists what is asked once and what is asked again as one study, which its link opens", async () => {
+  const page = await openPage("survey", "", collecting("tea", "mood again", "smokes once"));
+  await page.find(".choices a", "Both");
+  expect(page.all(".choices a").length).toBe(2);
+  await page.click(".choices a", "Both");
+  await page.find(".part h2", "Questions asked 3 times");
+  expect(page.window.location.hash).toBe(link("mood again", "smokes once"));
+});
+
 it("says in plain words that a collector is away or does not end its answer, and tries again", async () => {
   const late = (): Response =>
     new Response(

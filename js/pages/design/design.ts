@@ -286,7 +286,7 @@ function show(forecast: Forecast | null): void {
   panels.figures.hidden = panels.below.hidden = forecast === null;
   if (!forecast) return;
   shown = forecast;
-  const { plan, people } = forecast;
+  const { plans, people } = forecast;
   panels.warnings.replaceChildren(...leftOut(), ...h("div", {}, warnings(forecast)).childNodes);
   panels.errors.replaceChildren(...h("div", {}, errors(forecast)).childNodes);
   panels.guesses.replaceChildren(...h("div", {}, guesses(forecast)).childNodes);
@@ -301,7 +301,7 @@ function show(forecast: Forecast | null): void {
   clearTimeout(simulateTimer);
   simulateTimer = setTimeout(() => void simulate(), panels.results.hasChildNodes() ? WAIT_RESULTS : 0);
   clearTimeout(surveyTimer);
-  const address = `survey/${plan}/#plan=${plan}`;
+  const address = `survey/${plans[0]}/#${plans.map((plan) => `plan=${plan}`).join("&")}`;
   if (!panels.survey.src.endsWith(address))
     surveyTimer = setTimeout(() => void (panels.survey.src = address), panels.survey.src ? WAIT_SURVEY : 0);
 }

@@ -2,7 +2,7 @@
 
 import { h, quoted } from "../kit/dom.js";
 import { several } from "../kit/phrases.js";
-import { showAnswered, showCondition, showKnown, showMissing } from "./asking.js";
+import { showAnswered, showCondition, showKnown, showMissing, showRepeat } from "./asking.js";
 import {
   addToPages,
   asValue,
@@ -170,6 +170,7 @@ function fields(
       showCondition(editing.draft, question, i, changed),
       showAnswered(editing.draft, question, changed),
       showKnown(question, changed),
+      showRepeat(editing.draft, question, changed),
     ),
     hidden.length > 0 && keptAside(question, hidden),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),

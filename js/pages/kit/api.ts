@@ -467,6 +467,8 @@ export interface Summary {
   readonly round: number | null;
   /** All rounds that are open now, in order. */
   readonly open: readonly number[];
+  /** How often people are asked; null where they are asked once. */
+  readonly rounds: number | null;
 }
 
 /** Why something was refused. */

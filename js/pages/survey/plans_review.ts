@@ -7,7 +7,7 @@ import { answersOf, cards } from "./cards.js";
 import { persist, showDevice } from "./device.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
-import { joined, type Part, promises, type Replies } from "./plans_parts.js";
+import { distinct, joined, type Part, promises, type Replies } from "./plans_parts.js";
 import { sendAll } from "./plans_send.js";
 import type { Reply } from "./question.js";
 import { consenting } from "./report.js";
@@ -56,13 +56,14 @@ export function reviewAll(
  * without a text of their own, too: they are sent together.
  */
 function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
-  const asking = parts.filter(({ plan }) => plan.texts?.consent);
+  const withText = parts.filter(({ plan }) => plan.texts?.consent);
+  const asking = distinct(withText, ({ plan }) => plan.texts?.consent);
   if (!asking.length) return null;
   const texts = asking.map(({ plan, title }) => [
-    parts.length > 1 && h("h4", {}, quoted(title)),
+    (asking.length > 1 || withText.length < parts.length) && h("h4", {}, quoted(title)),
     paragraphs(plan, plan.texts?.consent),
   ]);
-  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ title }) => title)) }));
+  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ study }) => study)) }));
 }
 
 /** Draw all reports, each once, and show them before they leave. */

@@ -123,10 +123,12 @@ class Handlers:
     async def list_plans(self, _: Request) -> Response:
         offers, now, summaries = await self._read(self._store.offers), time.time(), []
         for plan_id, served in self._served.items():
-            offer, title = offers[plan_id], served.plan.document.title
+            offer, document = offers[plan_id], served.plan.document
             opened = [times.number for times in offer.rounds if times.is_open(now)]
             newest = max(opened, default=None)
-            summary = messages.Summary(plan_id, title, served.titles, offer.invited, newest, opened)
+            summary = messages.Summary(
+                plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds
+            )
             summaries.append(summary)
         return _respond(messages.Plans(summaries, self._url))
 

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, final
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.messages import LANGUAGES, read_messages
-from deniable.plan.losses import Level
+from deniable.plan.losses import Level, Protection
 from deniable.plan.texts import Text
 from deniable.store.schedule import Times
 from deniable.study import Plan
@@ -127,14 +127,20 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
 
 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:
-    """The paragraph of a letter about how well each plan protects answers, counting answers that change."""
+    """The paragraph of a letter about how well each study protects answers, counting answers that change.
+
+    Plans of one title are one study, of which all reports count together.
+    """
     said_on_pages = read_messages(language, "pages")
-    lines = []
+    studies: dict[str, list[Announced]] = {}
     for announced in plans:
-        protection = announced.plan.protection
+        studies.setdefault(announced.title(language) or announced.plan.id, []).append(announced)
+    lines = []
+    for members in studies.values():
+        protection = Protection.together(announced.plan.stated for announced in members)
         rating = said_on_pages[_RATINGS[protection.level]]
-        title = announced.title(language)
-        said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(plans) > 1 and title else rating
+        title = members[0].title(language)
+        said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(studies) > 1 and title else rating
         lines.append(f"{said}. {said_on_pages['picks'].format(n=protection.percent)}")
     return "\n".join(lines)
 

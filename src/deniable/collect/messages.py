@@ -104,6 +104,7 @@ class Summary(Message, frozen=True):
     invited: Annotated[bool, explain("Whether a report needs an invitation.")]
     round: Annotated[int | None, explain("The newest round that is open now; null where none is.")]
     open: Annotated[list[int], explain("All rounds that are open now, in order.")]
+    rounds: Annotated[int | None, explain("How often people are asked; null where they are asked once.")]
 
 
 class Plans(Message, frozen=True):

@@ -231,7 +231,8 @@ def _write_letters(
 
     announced = [Announced(plan, find_rounds(plan, request.store), request.zone) for plan in plans]
     usual = choose_language(announced, request.language)
-    title = " · ".join(survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced)
+    titles = [survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced]
+    title = " · ".join(dict.fromkeys(titles))
     if request.template is None:
         _warn_of_no_sender(announced, usual)
         texts = {tag: _compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}}
@@ -280,7 +281,9 @@ def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language
 
 def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
     """People throw away a letter of nobody."""
-    silent = [plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)]
+    silent = dict.fromkeys(
+        plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)
+    )
     if silent:
         console.warn(
             f"the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "

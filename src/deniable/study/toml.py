@@ -25,7 +25,7 @@ _SECTIONS: dict[str, tuple[str, ...] | None] = {
     "objective": tuple(limit.name for limit in fields(Objective)),
 }
 """The keys of each section of a study; names of attributes and tables are keys of two."""
-_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "protocol", "map", "towns")
+_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "repeat", "protocol", "map", "towns")
 """The keys of an attribute that say nothing about its values or its texts."""
 
 
@@ -74,6 +74,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "importance": chosen["importance"] | sections["importance"],
         "only_if": chosen["only_if"],
         "answered": chosen["answered"],
+        "repeat": chosen["repeat"],
         "known": [name for name, known in chosen["known"].items() if known],
         "maps": {
             name: _read_map(name, domain, chosen["map"].get(name), chosen["towns"].get(name), folder)
