@@ -397,7 +397,8 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
         if name in texts:
             languages |= check_languages(texts[name], name, LONGEST[name], language)
     for name, one in typed(texts.get("attributes", {}), dict).items():
-        fields(one, *(kind for kind in ("question", "help", "labels", "ends") if kind in typed(one, dict)))
+        kinds = ("question", "help", "labels", "ends", "other")
+        fields(one, *(kind for kind in kinds if kind in typed(one, dict)))
         must(one, "canonical")
         must(name in asked, "texts")
         if "question" in one:
@@ -410,6 +411,9 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
             must(asked[name].get("unit") == "whole", "texts")
             languages |= check_translated(one["ends"], 2)
             must(language in one["ends"], "language")
+        if "other" in one:
+            must(typed(one["other"], bool), "canonical")
+            must("labels" in asked[name], "texts")
     if "pages" in texts:
         pages = [typed(page, list) for page in typed(texts["pages"], list)]
         must(pages, "canonical")

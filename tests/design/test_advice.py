@@ -43,6 +43,7 @@ yes_no = true
 [attributes.town]
 values = ["a", "b", "c", "d", "e", "f"]
 labels = { de = ["A", "B", "C", "D", "E", "F"] }
+other = true
 
 [attributes.age]
 low = 0

@@ -109,6 +109,8 @@ def _rewrite_question(question: Question, before: Study, after: Study) -> Questi
             del keys[kind]
         elif kind in keys:
             keys[kind] = {language: list(texts) for language, texts in stated.items()}
+    if name not in getattr(after.survey, "other", ()):
+        keys.pop("other", None)
     return replace(question, keys=keys)
 
 

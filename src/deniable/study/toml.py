@@ -45,6 +45,13 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for name, known in chosen["known"].items():
         if not isinstance(known, bool):
             raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
+    for name, other in chosen["other"].items():
+        if not isinstance(other, bool):
+            raise InvalidParameter(
+                f"attributes.{name}.other is true where the last answer stands for all that are not listed, "
+                f"got {other!r}"
+            )
+    chosen["other"] = {name: True for name, other in chosen["other"].items() if other}
     for name, protocol in chosen["protocol"].items():
         if not isinstance(protocol, str):
             raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
