@@ -51,7 +51,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
                 f"attributes.{name}.other is true where the last answer stands for all that are not listed, "
                 f"got {other!r}"
             )
-    chosen["other"] = {name: True for name, other in chosen["other"].items() if other}
+    chosen["other"] = {name: other for name, other in chosen["other"].items() if other}
     for name, protocol in chosen["protocol"].items():
         if not isinstance(protocol, str):
             raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
@@ -72,6 +72,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         texts["title"] = options.pop("title")
     if texts or any(chosen[kind] for kind in OF_ATTRIBUTE):
         by_attribute: dict[str, Any] = {kind: chosen[kind] for kind in OF_ATTRIBUTE[1:]}
+        by_attribute["other"] = list(chosen["other"])
         options["survey"] = Texts(**texts, questions=chosen["question"], **by_attribute)
     return {
         "attributes": attributes,
