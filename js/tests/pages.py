@@ -54,6 +54,22 @@ STUDIES = {
             questions={"works": {"en": "Do you work?", "fr": "Travaillez-vous ?"}},
         ),
     ),
+    "feelings": dn.Study(
+        {
+            "transport": ["on foot", "by car", "other"],
+            **{name: dn.Range.scale(1, 5) for name in ("tired", "sad", "calm")},
+            "hot": dn.Range.scale(1, 5),
+            "media": dn.Several(["tv", "radio", "else"]),
+        },
+        2.0,
+        title="Feelings",
+        survey=dn.Texts(
+            introduction="Two minutes.",
+            ends=dict.fromkeys(("tired", "sad", "calm"), ["never", "often"]) | {"hot": ["cold", "hot"]},
+            pages=[["transport"], ["tired", "sad", "calm", "hot"], ["media"]],
+            other=["transport", "media"],
+        ),
+    ),
     "long": dn.Study({f"Question {i}": ["a", "b"] for i in range(8)}, 1.0, mechanism="sample", title="Long"),
     "drinks": dn.Study({"Coffee": ["none", "one", "two", "<b>many"], "Tea": YES_NO}, 2.0, title="Drinks"),
     "lunch": dn.Study(

@@ -37,13 +37,27 @@ type Changed = (isForgotten: boolean) => unknown;
 export function showDevice(ledger: Ledger, changed: Changed): void {
   const section = find("device");
   const open = section.querySelector<HTMLDetailsElement>("details.ledger")?.open ?? false;
+  const isUnfolded = foldOf(section)?.open ?? true;
   section.hidden = false;
   section.replaceChildren(
-    h("h2", { id: "device-title" }, t("device")),
-    ...inside(ledger, open, changed),
-    forgetting(ledger, changed),
+    h(
+      "details",
+      { class: "remembered", open: isUnfolded },
+      h("summary", {}, h("h2", { id: "device-title" }, t("device"))),
+      ...inside(ledger, open, changed),
+      forgetting(ledger, changed),
+    ),
   );
   void warn(section);
+}
+
+const foldOf = (section: HTMLElement): HTMLDetailsElement | null =>
+  section.querySelector("details.remembered");
+
+/** Fold the section to its title, or open it. */
+export function foldDevice(isFolded: boolean): void {
+  const fold = foldOf(find("device"));
+  if (fold) fold.open = !isFolded;
 }
 
 /** Say that the browser may delete what is stored here, unless it promised not to. */

@@ -24,6 +24,7 @@ import { isReceived } from "./receipts.js";
 import { drawQuestions } from "./report.js";
 import { put } from "./stage.js";
 import { explanation, isKept, prepareTickets } from "./tickets.js";
+import { turning } from "./top.js";
 import type { Visit } from "./visit.js";
 
 /** What the page does for one plan as for several. */
@@ -93,6 +94,9 @@ export async function showPlans(
   if (!parts.length) return put(head);
   const replies = new Map<Part, readonly Reply[]>();
   const open = parts.filter(({ made }) => made === null);
+  const box = promises(parts);
+  const turn = turning(head, box);
+  let isFirstPage = true; // of the first part
   const forms = open.map(askPart);
   const missing = listUninvited(visit, parts);
   const isInvited = parts.some(({ summary }) => summary.invited);
@@ -100,13 +104,13 @@ export async function showPlans(
   const hasKnown = parts.some(({ plan }) => plan.known !== null);
   const notices = isInvited ? [hasTickets ? explanation(hasKnown) : tools.sentAlong()] : [];
   if (open.length && missing.length) {
-    put(head, promises(parts), ...notices, askInvitation(visit, missing));
+    put(head, box, ...notices, askInvitation(visit, missing));
   } else if (open.length) show(0);
   else sendMade(visit, head, parts, replies, missing);
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): QuestionForm {
-    const form = questions(part.plan, part.questionNames, async () => {
+    const next = async (): Promise<void> => {
       if (i + 1 < open.length) return show(i + 1);
       // all of them: in another language, a number of an earlier part may have to be asked back
       for (const [j, each] of open.entries()) {
@@ -120,6 +124,10 @@ export async function showPlans(
         return;
       }
       reviewAll(visit, head, parts, replies, goBack);
+    };
+    const form = questions(part.plan, part.questionNames, next, (isFirst) => {
+      if (i === 0) isFirstPage = isFirst;
+      turn(i === 0 && isFirst);
     });
     const button = form.element.querySelector<HTMLButtonElement>(".act .main");
     if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
@@ -148,11 +156,12 @@ export async function showPlans(
     };
     put(
       head,
-      ...(i ? [] : [promises(parts), ...notices]),
+      ...(i ? [] : [box, ...notices]),
       h("div", { class: "part" }, where, title, drawn),
       askedBy(),
       (forms[i] as QuestionForm).element,
     );
+    turn(i === 0 && isFirstPage);
     if (i) title.focus();
   }
 }

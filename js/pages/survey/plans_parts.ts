@@ -6,7 +6,7 @@ import { rateLoss } from "../../src/losses/protection.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { rich, t } from "../kit/messages.js";
 import { likelier } from "../kit/phrases.js";
-import { CLASSES, largest, listGuesses, promise, promiseAgain, rated } from "./guarantee.js";
+import { CLASSES, headline, largest, listGuesses, promise, promiseAgain, rated } from "./guarantee.js";
 import { asking } from "./language.js";
 import type { Reply } from "./question.js";
 import type { Offer } from "./visit.js";
@@ -62,7 +62,7 @@ export function promises(parts: readonly Part[], isShort = false): HTMLElement {
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },
     rated(level, "together"),
-    h("p", { class: "headline" }, easiest.headline),
+    headline(easiest),
     h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
     easiest.again && h("p", { class: "again" }, easiest.again),
     parts.some(({ plan }) => plan.linked) && h("p", { class: "again" }, t("linked")),

@@ -12,6 +12,7 @@ import { sendAll } from "./plans_send.js";
 import type { Reply } from "./question.js";
 import { consenting } from "./report.js";
 import { put, refuse } from "./stage.js";
+import { shorten } from "./top.js";
 import type { Visit } from "./visit.js";
 
 /** All answers, one consent, and the button that makes the reports. */
@@ -23,6 +24,7 @@ export function reviewAll(
   goBack: (part?: Part, name?: string) => void,
 ): void {
   const open = parts.filter(({ made }) => made === null);
+  shorten(head, true);
   const title = h("h2", { tabindex: -1 }, t("review_title"));
   const tick = consentTo(open);
   const go = async (): Promise<void> => {

@@ -24,12 +24,14 @@ import { inLanguage, operatorText, paragraphs, settle, titleIn } from "./languag
 import { showPlans } from "./plans.js";
 import { followPlans, forgetPlans, isOneStudy, keptFor, type Linked } from "./plans_link.js";
 import { preparePreview } from "./preview.js";
+import type { Reply } from "./question.js";
 import { pagesOf } from "./question_items.js";
 import { questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { answered, closed, drawQuestions, limited, review } from "./report.js";
 import { hold, put, refuse } from "./stage.js";
 import { explanation, isKept, prepareTickets } from "./tickets.js";
+import { turning } from "./top.js";
 import { Visit } from "./visit.js";
 
 async function start(visit: Visit, isForgotten: boolean): Promise<void> {
@@ -238,13 +240,14 @@ async function offer(
   const isAll = plan.ask === "all";
   const names = isAll ? plan.asked.map(({ name }) => name) : await drawQuestions(visit, plan);
   if (mine !== visit.turn) return;
-  const form = questions(plan, names, async (replies) =>
-    review(visit, head, study, replies, (name) => form.show(name)),
-  );
+  const box = promise(plan);
+  const toReview = async (replies: readonly Reply[]): Promise<void> =>
+    review(visit, head, study, replies, (name) => form.show(name));
+  const form = questions(plan, names, toReview, turning(head, box));
   visit.answering = { forms: [form.element], part: 0, show: () => undefined };
   put(
     head,
-    promise(plan),
+    box,
     ...(isAll ? [] : [drawnFirst(names.length, plan.asked.length)]),
     ...notices,
     askedBy(),
