@@ -224,7 +224,8 @@ class Dashboard {
       mode: this.mode,
       token: this.token,
     });
-    keep(sections.rounds, [plan.id, view.rounds, view.counts, view.participation], () =>
+    const unused = counters?.unused.get(plan.id);
+    keep(sections.rounds, [plan.id, view.rounds, view.counts, view.participation, unused], () =>
       rounds(view, (number, open) => void this.setRound(view, number, open)),
     );
     keep(sections.losses, plan.id, () => losses(view));

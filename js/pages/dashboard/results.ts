@@ -83,6 +83,8 @@ export interface Counters {
   readonly refused: readonly (readonly [reason: string, count: number])[];
   /** Reports by "plan round". */
   readonly reports: ReadonlyMap<string, number>;
+  /** Invitations that are still to be used, by plan. */
+  readonly unused: ReadonlyMap<string, number>;
 }
 
 /** How the estimates of a round narrow. */
@@ -334,6 +336,7 @@ export class Results {
 /** Counters in the text format of Prometheus. */
 function read(text: string): Counters {
   const reports = new Map<string, number>();
+  const unused = new Map<string, number>();
   const refused: [string, number][] = [];
   const outcomes = new Map<string, number>();
   let waiting = 0;
@@ -342,6 +345,7 @@ function read(text: string): Counters {
       Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]),
     );
     if (name === "deniable_reports") reports.set(`${label.plan} ${label.round}`, Number(number));
+    if (name === "deniable_invitations_unused") unused.set(label.plan ?? "", Number(number));
     if (name === "deniable_refused_total" && Number(number) > 0)
       refused.push([label.reason ?? "", Number(number)]);
     if (name === "deniable_reports_total") outcomes.set(label.outcome ?? "", Number(number));
@@ -353,5 +357,6 @@ function read(text: string): Counters {
     waiting,
     refused,
     reports,
+    unused,
   };
 }

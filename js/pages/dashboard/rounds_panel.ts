@@ -2,7 +2,7 @@
 
 import type { Participation } from "../kit/api.js";
 import { type Child, find, h } from "../kit/dom.js";
-import { moment } from "../kit/phrases.js";
+import { count, moment } from "../kit/phrases.js";
 import { counted } from "./panels.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
@@ -50,6 +50,24 @@ const answeredAgain = (participation: readonly Participation[]): Child => [
   ),
 ];
 
+/** How many invitations are unused, and how to remind these people; only operators read it. */
+function showUnused({ counters, plan }: View): Child {
+  const unused = counters?.unused.get(plan.id);
+  if (unused === undefined) return null;
+  const command = "deniable tokens plan.json --reminders invitations.csv --letters reminders.html";
+  return h(
+    "details",
+    {},
+    h("summary", { "data-name": "unused" }, `Invitations not used yet: ${count(unused)}`),
+    h(
+      "p",
+      { class: "soft" },
+      "A shell on this machine writes letters to remind these people, from the file that the invitations were written to. It tells who has not answered, so it is logged, and no page does it:",
+    ),
+    h("p", {}, h("code", {}, command)),
+  );
+}
+
 /** Open and close rounds. */
 export function rounds(view: View, set: (number: number, open: boolean) => void): Child {
   const operates = view.access.role === "operator";
@@ -89,6 +107,7 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
         { class: "soft" },
         `Rounds ${open.join(" and ")} are open at the same time. The survey offers each device the newest one that it has not answered.`,
       ),
+    showUnused(view),
     operates &&
       next <= most &&
       h(

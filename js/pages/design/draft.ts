@@ -59,9 +59,9 @@ export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
 const ENDS = ["low", "high", "open_low", "open_high"];
 const SIDES = ["south", "west", "north", "east"];
 const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
-  choice: ["values"],
+  choice: ["values", "other"],
   yesno: ["values", "yes_no"],
-  several: ["several", "exactly", "at_most"],
+  several: ["several", "exactly", "at_most", "other"],
   scale: ["scale", "ends", "privacy", "epsilon"],
   date: ["dates", "by", "privacy", "epsilon"],
   range: [...ENDS, "step", "queries", "privacy", "epsilon"],

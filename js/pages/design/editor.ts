@@ -259,6 +259,9 @@ function figureOf(
   });
 }
 
+const OTHER =
+  "The last answer is “other”: it stands for all that are not listed. People may note what theirs is; the note is never sent";
+
 function flag({ id, keys }: Question, key: string, label: string, changed: () => void): HTMLElement {
   return tick(`q${id}-${key}`, label, keys[key] === true, (on) => {
     if (on) keys[key] = true;
@@ -283,6 +286,7 @@ function ofKind(
     const key = kind === "several" ? "several" : "values";
     return [
       listOf(question, key, "Answers, one per line", changed),
+      ...(kind === "yesno" ? [] : [flag(question, "other", OTHER, changed)]),
       ...(kind === "several"
         ? [
             field("exactly", "Everybody chooses exactly", "A limit makes reports more precise."),

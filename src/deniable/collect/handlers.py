@@ -346,6 +346,13 @@ class Handlers:
                 for stored in self._store.rounds(plan_id)
             ]
 
+        def invitations() -> dict[str, int]:
+            return {
+                plan_id: self._store.invitations_left(plan_id)
+                for plan_id, offer in self._store.offers().items()
+                if offer.invited and plan_id in self._served
+            }
+
         def tickets() -> dict[str, tuple[int, int]]:
             return {
                 plan_id: (self._store.exchanged(plan_id), self._store.tickets_used(plan_id))
@@ -354,7 +361,8 @@ class Handlers:
             }
 
         counts = await self._read(reports)
-        text = self._metrics.text(self._queue(), counts, await self._read(tickets), self._looks.last)
+        unused, exchanged = await self._read(invitations), await self._read(tickets)
+        text = self._metrics.text(self._queue(), counts, unused, exchanged, self._looks.last)
         self._looks.catch_up(counts)
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 

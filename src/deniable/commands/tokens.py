@@ -1,4 +1,4 @@
-"""`deniable tokens`: makes invitations, or withdraws those that nobody used."""
+"""`deniable tokens`: makes invitations, and reminds of those that nobody used, or withdraws them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, final
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import click
 
@@ -34,6 +34,9 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.tickets import derive_invitation, draw_code
 
+_FEW = 10
+"""If fewer people than this took part, reminders go to all: else it was known whose reports the few are."""
+
 if TYPE_CHECKING:
     from deniable.collect.letters import Addresses, Announced, Letter
     from deniable.study import Plan
@@ -50,6 +53,12 @@ class TokensRequest:
     )
     withdraw: bool = option(
         "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."
+    )
+    reminders: Path | None = option(
+        "--reminders",
+        metavar="INVITATIONS",
+        type=FILE,
+        help="Write letters to those who did not use their invitation, from the file that -o wrote.",
     )
     yes: bool = option("--yes", is_flag=True, help="Confirm --withdraw.")
     store: str = taken(store_option)
@@ -94,16 +103,22 @@ class TokensRequest:
 @click.command("tokens")
 @as_request(TokensRequest)
 def make_tokens(request: TokensRequest) -> None:
-    """Make invitations, or withdraw them.
+    """Make invitations, remind people of them, or withdraw them.
 
     An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations, and
     never an address. Whoever has the list knows who was invited, but not what anybody reported. If PLAN was
     made with --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be
     withdrawn.
 
+    --reminders tells who did not answer, and so who did, but not what; it is logged. If fewer than 10 people
+    took part, everybody is reminded.
+
     With two or three plans, each person gets one link with an invitation to each of them: the survey asks
     all as one.
     """
+    if request.reminders is not None:
+        _remind(request, request.reminders)
+        return
     if request.withdraw:
         made_with = (
             (request.count, request.url, request.out, request.addresses),
@@ -145,14 +160,10 @@ def make_tokens(request: TokensRequest) -> None:
         if request.url is not None
     ]
     table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
-    page = _write_letters(read, people, codes, links, request)
+    page = None if request.url is None else _write_letters(read, people, codes, links, request.url, request)
     # the list is written before anything is let in by it, and kept only if it does
     with ExitStack() as files:
-        for file, text in ((request.out, table), (request.letters, page)):
-            if file is not None:
-                files.enter_context(console.writing(file, private=True)).write_text(
-                    text or "", encoding="utf-8"
-                )
+        _write_files(files, request, table, page)
         before: list[int] = []
         left: list[int] = []
         for i, plan in enumerate(read):
@@ -182,6 +193,77 @@ def make_tokens(request: TokensRequest) -> None:
         console.note(f"{_format_unused(unused, which)}; serve the plan with {how}")
 
 
+def _write_files(files: ExitStack, request: TokensRequest, table: str, page: str | None) -> None:
+    for file, text in ((request.out, table), (request.letters, page)):
+        if file is not None:
+            files.enter_context(console.writing(file, private=True)).write_text(text or "", encoding="utf-8")
+
+
+def _remind(request: TokensRequest, path: Path) -> None:
+    """Write letters, or a list, for the people of a list who did not use their invitation."""
+    made_with = (request.count, request.url, request.addresses, request.given_groups)
+    if made_with != (None, None, None, ()) or request.withdraw or request.yes:
+        raise InvalidParameter(
+            "--reminders makes no invitations; leave out --count, --url, --addresses, --group, --withdraw "
+            "and --yes"
+        )
+    if (request.out, request.letters) == (None, None):
+        raise InvalidParameter("name a file for the reminders with --letters or -o: they name people")
+    _refuse_files(request)
+    plans = [reading.read_plan(plan) for plan in request.plans]
+    with suggest_extra():
+        from deniable.collect.letters import Addresses
+    people, given = Addresses.read_invited(path)
+    waiting: set[int] = set()
+    for plan in plans:
+        hashes = [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)]
+        with open_store_of(request.store, plan, invited=None, create=False) as opened:
+            unused = opened.find_unused(plan.id, hashes, find_actor())
+        waiting |= {person for person, hashed in enumerate(hashes) if hashed in unused}
+    if not waiting:
+        click.echo("no invitation of this list is unused; there is nobody to remind")
+        return
+    is_few = 0 < len(given) - len(waiting) < _FEW
+    reminded = list(range(len(given))) if is_few else sorted(waiting)
+    tokens, codes, links = ([given[person][column] for person in reminded] for column in range(3))
+    chosen = people.some(reminded) if people.columns else Addresses()
+    page = _write_letters(plans, chosen, codes, links, links[0].partition("/#")[0], request)
+    with ExitStack() as files:
+        _write_files(files, request, chosen.merge(tokens, codes, links), page)
+    if is_few:
+        console.warn(
+            f"fewer than {_FEW} of these people have answered, and a list of the others would tell which "
+            "reports can be theirs: the reminders are for everybody"
+        )
+        return
+    console.note(f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people")
+    console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
+
+
+def _hash_linked(plan: Plan, link: str, number: int) -> bytes:
+    """The hash of the invitation to a plan in a link, bound to the group that the link names."""
+    from deniable.collect.intake import hash_invitation
+    from deniable.store.counting import bind_group
+
+    stated: dict[str, list[str]] = {}
+    is_here = False
+    for name, value in parse_qsl(urlsplit(link).fragment):
+        is_here = value == plan.id if name == "plan" else is_here
+        if is_here:
+            stated.setdefault(name, []).append(value)
+    if len(stated.get("invitation", ())) != 1:
+        raise InvalidParameter(
+            f"the link of person {number} has no invitation to plan {plan.id[:12]}; name the plans that the "
+            "list was made for"
+        )
+    plain = hash_invitation(stated["invitation"][0].encode())
+    known, answers = plan.document.known, stated.get("group", [])
+    if known is None or len(answers) != len(known.names) or plan.ticket_key is not None:
+        return plain
+    group = _find_group(plan, dict(zip(known.names, answers, strict=True)), {})
+    return plain if group is None else bind_group(plain, group)
+
+
 def _refuse_conflicts(request: TokensRequest) -> None:
     """Refuse options that do not go together, and files that cannot be written."""
     if (request.count is None) is (request.addresses is None):
@@ -193,6 +275,17 @@ def _refuse_conflicts(request: TokensRequest) -> None:
         raise InvalidParameter("--group is written into links; give the survey's address with --url")
     if request.yes:
         raise InvalidParameter("--yes goes with --withdraw")
+    _refuse_files(request)
+    if request.letters is not None and request.url is None:
+        raise InvalidParameter("letters show a link to the survey; give its address with --url")
+    if request.addresses is not None and (request.out, request.letters) == (None, None):
+        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
+    if request.url is not None and not request.url.startswith(("http://", "https://")):
+        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {request.url!r}")
+
+
+def _refuse_files(request: TokensRequest) -> None:
+    """Refuse options of letters that do not go together, and files that cannot be written."""
     of_letters = (request.template, request.language, request.zone)
     if request.letters is None and (request.cards or of_letters != (None, None, None)):
         raise InvalidParameter(
@@ -202,18 +295,12 @@ def _refuse_conflicts(request: TokensRequest) -> None:
         raise InvalidParameter(
             "--language and --time-zone are of the usual letter, and --template is a letter of your own"
         )
-    if request.letters is not None and request.url is None:
-        raise InvalidParameter("letters show a link to the survey; give its address with --url")
-    if request.addresses is not None and (request.out, request.letters) == (None, None):
-        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
     if request.out is not None:
         console.refuse_ending(request.out, [".csv"], "a list of invitations")
     if request.letters is not None:
         console.refuse_ending(request.letters, [".html"], "a page of letters")
     files = [file for file in (request.out, request.letters) if file is not None]
     console.refuse_existing(files, request.force)
-    if request.url is not None and not request.url.startswith(("http://", "https://")):
-        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {request.url!r}")
 
 
 def _write_letters(
@@ -221,10 +308,11 @@ def _write_letters(
     people: Addresses,
     codes: Sequence[str],
     links: Sequence[str],
+    url: str,
     request: TokensRequest,
 ) -> str | None:
     """The page of letters or cards, if it is wanted."""
-    if request.letters is None or request.url is None:
+    if request.letters is None:
         return None
     with suggest_extra():
         from deniable.collect.letters import Announced, Letter, choose_language, write_page
@@ -235,13 +323,17 @@ def _write_letters(
     title = " · ".join(dict.fromkeys(titles))
     if request.template is None:
         _warn_of_no_sender(announced, usual)
-        texts = {tag: _compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}}
+        is_reminder = request.reminders is not None
+        texts = {
+            tag: _compose_letter(people.columns, announced, tag, is_reminder)
+            for tag in {*people.languages(usual)}
+        }
         written = [texts[tag] for tag in people.languages(usual)]
     else:
         written = [Letter.read(request.template)]
     with suggest_extra(), console.progress("writing letters") as show:
         return write_page(
-            title, request.url, codes, links, people, written, "cards" if request.cards else "letters", show
+            title, url, codes, links, people, written, "cards" if request.cards else "letters", show
         )
 
 
@@ -270,12 +362,15 @@ def _warn_of_address(url: str) -> None:
         )
 
 
-def _compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:
-    from deniable.collect.letters import Letter, announce_plans, rate_plans
+def _compose_letter(
+    columns: Sequence[str], plans: Sequence[Announced], language: str, is_reminder: bool
+) -> Letter:
+    from deniable.collect.letters import TEXTS, Letter, announce_plans, rate_plans
 
     titles = [title for plan in plans if (title := plan.title(language))]
     senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))
-    when = [*announce_plans(plans, language, time.time()), rate_plans(plans, language)]
+    reminder = [TEXTS[language].reminder] if is_reminder else []
+    when = [*reminder, *announce_plans(plans, language, time.time()), rate_plans(plans, language)]
     return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 

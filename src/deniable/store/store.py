@@ -172,6 +172,15 @@ class Store:
             self._registry.add_invitations(self._registry.load(plan_id), ordered)
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
+    def find_unused(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> set[bytes]:
+        """Those of these invitations that are still to be used: so it tells who took part, and is logged."""
+        ordered = sorted(hashes)
+        refuse_other_hashes(ordered)
+        with self._database.transaction(write=True):
+            unused = self._registry.find_unused(self._registry.load(plan_id), ordered)
+            log_action(self._database, by, "made reminders", plan_id, f"of {len(ordered):,} invitations")
+        return unused
+
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an invitation for one signature; return whether it may be signed.
 
