@@ -65,7 +65,7 @@ STUDIES = {
         title="Feelings",
         survey=dn.Texts(
             introduction="Two minutes.",
-            ends=dict.fromkeys(("tired", "sad", "calm"), ["never", "often"]) | {"hot": ["cold", "hot"]},
+            ends={name: ["never", "often"] for name in ("tired", "sad", "calm")} | {"hot": ["cold", "hot"]},
             pages=[["transport"], ["tired", "sad", "calm", "hot"], ["media"]],
             other=["transport", "media"],
         ),

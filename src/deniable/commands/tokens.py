@@ -103,7 +103,7 @@ class TokensRequest:
 @click.command("tokens")
 @as_request(TokensRequest)
 def make_tokens(request: TokensRequest) -> None:
-    """Make invitations, remind people of them, or withdraw them.
+    """Make invitations, remind, or withdraw them.
 
     An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations, and
     never an address. Whoever has the list knows who was invited, but not what anybody reported. If PLAN was
