@@ -311,6 +311,10 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("show_codebook", codebook, 200, "text/csv; charset=utf-8", params={"format": "csv"})
     yield asked("show_codebook", codebook, 400, "parameter", params={"format": "parquet"})
     yield asked("show_codebook", f"/plans/{'0' * 64}/codebook", 404, "plan")
+    answered = f"/plans/{ONE.id}/participation"
+    yield asked("show_participation", answered, 200, json_type)
+    yield asked("show_participation", answered, 401, "token", token=False)
+    yield asked("show_participation", f"/plans/{'0' * 64}/participation", 404, "plan")
     estimates = f"/plans/{ONE.id}/estimates"
     yield asked("show_estimates", estimates, 200, "text/csv; charset=utf-8", params={"format": "csv"})
     yield asked("show_estimates", estimates, 200, parquet, params={"format": "parquet"})
@@ -337,6 +341,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("discover_values", texts, 403, "role", **reader)
     yield asked("show_range", aged, 403, "role", **scraper)
     yield asked("show_limits", texts, 403, "role", **scraper)
+    yield asked("show_participation", answered, 403, "role", **scraper)
     yield asked("show_cross_change", change, 403, "role", **scraper)
     yield asked("show_change", change.replace("cross/", ""), 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")
