@@ -346,7 +346,7 @@ def compare_estimates(
 ) -> Change:
     """The change from one result to another, by the interval that is valid for them; grids are slow."""
     if people not in (None, *get_args(People)):
-        raise InvalidParameter(f"people is 'same', 'population', 'others', 'linked' or None, got {people!r}")
+        raise InvalidParameter(f"people is 'same', 'population', 'others' or None, got {people!r}")
     if people == "linked":
         raise InvalidParameter(
             "people='linked' takes the reports of both rounds, and these are their tallies: "
