@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.exact import number
 
 Ends = tuple[Floats, Floats]
@@ -72,14 +72,14 @@ def jeffreys(counts: Floats, n: Floats | int, tail: float) -> Ends:
     return low, np.where(misses > 0, 1 - betaincinv(misses + 0.5, counts + 0.5, tail), 1.0)
 
 
-def tango(came: Floats, went: Floats, n: Floats | int, tail: float) -> Ends:
+def tango(came: Integers, went: Integers, n: Integers | int, tail: float) -> Ends:
     """Tango's score ends of the difference of two shares of the same n people: so many came, so many went.
 
     Each end is a difference d at which the observed one, (came - went) / n, is just as unlikely as the tail
     says, by the most likely chances of who came and who went that differ by d.
     """
     reach = reach_of(tail)
-    observed = (came - went) / n
+    observed: Floats = (came - went) / n
 
     def is_inside(d: Floats) -> npt.NDArray[np.bool_]:
         """Whether a difference is no further from the observed one than it reaches."""

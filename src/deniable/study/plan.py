@@ -438,7 +438,8 @@ class Plan(Printed):
             return follow_pairs(self.document, rounds, level)
         from deniable.results.change_series import follow
 
-        return follow({number: result.numbers for number, result in rounds.items()}, level, people)
+        results = {n: result.numbers for n, result in rounds.items() if isinstance(result, Result)}
+        return follow(results, level, people)
 
     def discover(
         self,
