@@ -150,7 +150,15 @@ def test_the_order_of_a_list_in_a_batch_can_carry_nothing(tmp_path: Path) -> Non
 def test_plans_are_listed_and_shown_to_everybody(collector: Running) -> None:
     listed = HTTP.get(f"{collector.url}/plans").json()["plans"]
     assert listed == [
-        {"id": plan.id, "title": plan.document.title, "titles": {}, "invited": False, "round": 1, "open": [1]}
+        {
+            "id": plan.id,
+            "title": plan.document.title,
+            "titles": {},
+            "invited": False,
+            "round": 1,
+            "open": [1],
+            "rounds": plan.document.rounds,
+        }
         for plan in (ONE, AGAIN)
     ]
     answer = HTTP.get(f"{collector.url}/plans/{ONE.id}")
