@@ -1,6 +1,6 @@
 /** Makes a study: writes its file, and shows what it will tell and give away as it is written. */
 
-import { announce, type Child, find, h, skipping } from "../kit/dom.js";
+import { announce, type Child, find, h, handOver, skipping } from "../kit/dom.js";
 import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { sentence, several } from "../kit/phrases.js";
@@ -30,6 +30,7 @@ import {
   verdict,
   warnings,
 } from "./figures.js";
+import { showNext } from "./next.js";
 import { type Settings, showBudget, showTexts } from "./settings.js";
 import { showTogether } from "./together.js";
 
@@ -124,8 +125,16 @@ interface Panels {
 }
 
 async function ask<T>(path: string, method = "GET", body?: unknown, signal?: AbortSignal): Promise<T> {
+  return (await request(path, method, body, signal)).json();
+}
+
+async function request(
+  path: string,
+  method: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
   let answer: Response;
-  let message: T & { reason?: unknown; detail?: unknown };
   try {
     answer = await fetch(path, {
       method,
@@ -135,7 +144,6 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
         ? {}
         : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    message = await answer.json();
   } catch (problem) {
     if ((problem as Error).name === "AbortError") throw problem;
     throw new Refused(
@@ -143,8 +151,9 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
       "deniable design has ended; start it again to go on. What you wrote is still here.",
     );
   }
-  if (!answer.ok) throw new Refused(String(message.reason), String(message.detail));
-  return message;
+  if (answer.ok) return answer;
+  const { reason, detail } = await answer.json();
+  throw new Refused(String(reason), String(detail));
 }
 
 /** Read the file, and show it. */
@@ -165,6 +174,7 @@ function load(read: Read): void {
   saved = resultsOf = surveyOf = "";
   shown = null;
   panels = build();
+  showNext(panels.next, { file: about.file, draft: settings.draft, download });
   replaceDraft(read);
   saved = read.is_new ? "" : current();
   sayState();
@@ -310,7 +320,7 @@ function show(forecast: Forecast | null): void {
   panels.figures.hidden = panels.below.hidden = forecast === null;
   if (!forecast) return;
   shown = forecast;
-  const { plan, people } = forecast;
+  const { plan } = forecast;
   replaceFigures(panels.warnings, leftOut(), warnings(forecast));
   replaceFigures(panels.errors, errors(forecast));
   replaceFigures(panels.guesses, guesses(forecast));
@@ -319,7 +329,6 @@ function show(forecast: Forecast | null): void {
     ({ use }) => use === "noise" || use === "rough",
   );
   adviser.follow(isWeak);
-  panels.next.textContent = `deniable plan ${about.file} --people ${people} -o plan.json`;
   clearTimeout(simulateTimer);
   simulateTimer = setTimeout(() => void simulate(), panels.results.hasChildNodes() ? WAIT_RESULTS : 0);
   clearTimeout(surveyTimer);
@@ -352,6 +361,21 @@ async function simulate(): Promise<void> {
   replaceFigures(panels.results, figures);
   resultsOf = wanted;
   showAges();
+}
+
+/** Save the study, and download what is needed next; what is not saved is not given. */
+async function download(url: string, letters: number): Promise<void> {
+  if (!isSaved()) await save();
+  if (!isSaved()) return;
+  announce("The download is being made.");
+  const { draft, budget } = settings;
+  const body = { ...written(draft, budget), people: draft.people, url, letters };
+  try {
+    handOver(await (await request("download", "POST", body)).blob(), about.file.replace(/\.toml$/, ".zip"));
+    trouble.textContent = "";
+  } catch (problem) {
+    trouble.textContent = sentence((problem as Error).message);
+  }
 }
 
 async function save(isForced = false): Promise<void> {
@@ -414,7 +438,7 @@ function build(): Panels {
     surveyOf = survey.src.split("#plan=")[1] ?? "";
     showAges();
   });
-  const next = h("code", {});
+  const next = panel("next");
   const state = h("span", { class: "soft" });
   const truth = h(
     "select",
@@ -475,15 +499,7 @@ function build(): Panels {
     h("p", { class: "soft" }, "As people will see it. Try it: nothing is stored, and nothing can be sent."),
     survey,
   );
-  made.below.append(
-    made.shown,
-    panel(
-      "next",
-      h("h2", {}, "What comes next"),
-      h("p", {}, "Save, and make the plan in the shell:"),
-      h("p", { class: "scroll" }, next),
-    ),
-  );
+  made.below.append(made.shown, next);
   find("session").replaceChildren(
     state,
     button("Save", () => void save(), { class: "main", id: "save", "aria-keyshortcuts": "Control+S" }),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from deniable.advise import Advice
+from deniable.design.download import pack
 from deniable.design.draft import Draft, note_people, read_people
 from deniable.design.forecast import forecast
 from deniable.design.preview import preview
@@ -153,6 +154,14 @@ class Workshop:
         plan = self.plan(plan_id)
         with self._simulating:
             return preview(plan, str(truth), whole_number("seed", seed, 0, 10**9))
+
+    def download(self, draft: Draft, people: object, url: object, letters: object) -> bytes:
+        """The plan of a complete draft with its letters and its notebook, as a zip file."""
+        checked = check(draft, self.file.parent)
+        _refuse_incomplete(checked, draft)
+        assert checked.study is not None, "it is complete"
+        plan = checked.study.plan(_checked_people(people))
+        return pack(plan, self.file.stem, str(url or "").strip(), letters)
 
     def write(
         self, draft: Draft, version: object, people: object = None, force: bool = False
