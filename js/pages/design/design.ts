@@ -185,8 +185,8 @@ function replaceDraft({ study, questions, people }: Written & { readonly people:
   const { draft } = settings;
   const before = new Map(draft.questions.map(({ name, isOpen }) => [name, isOpen]));
   draft.study = study as Keys;
-  draft.questions = questions.map(({ name, keys, was }) =>
-    makeQuestion(name, keys, was, before.get(name) ?? questions.length === 1),
+  draft.questions = questions.map(({ name, keys, was }, i) =>
+    makeQuestion(name, keys, was, before.get(name) ?? (i === 0 && questions.length <= 2)),
   );
   draft.people = people;
   const { epsilon } = study;

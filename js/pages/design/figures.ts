@@ -406,17 +406,12 @@ export function results({ questions, people, tables }: Preview, wanted: number):
       `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
     ),
     questions.map((question, i) =>
-      fold(
-        question.attribute,
-        h("span", { class: "of" }, quoted(question.attribute)),
-        drawn(question),
-        i === 0,
-      ),
+      fold(question.attribute, h("h3", {}, quoted(question.attribute)), drawn(question), i === 0),
     ),
     tables.map(({ of, by, column, rows }) =>
       fold(
         `${of} by ${by}`,
-        h("span", { class: "of" }, quoted(of), ": ", quoted(column), ", by ", quoted(by)),
+        h("h3", {}, quoted(of), ": ", quoted(column), ", by ", quoted(by)),
         drawn({ attribute: of, rows, middle: null, why: null }),
       ),
     ),

@@ -90,7 +90,7 @@ export function showNext(section: HTMLElement, coming: Coming): void {
     h(
       "p",
       {},
-      "Download the plan and a notebook of this study, which runs before anybody has answered. With the survey’s address, there are letters with codes, too.",
+      "Download the plan and a notebook of this study, which runs before anybody has answered. With the survey’s address, there are letters with codes, too. What is not saved is saved first.",
     ),
     h(
       "div",
@@ -110,7 +110,7 @@ export function showNext(section: HTMLElement, coming: Coming): void {
       number,
     ),
     silent,
-    button("Save and download", () => void download(url, letters ?? usual()), {
+    button("Download", () => void download(url, letters ?? usual()), {
       id: "download",
       class: "main",
     }),
