@@ -300,3 +300,20 @@ it("downloads what was saved, with letters for an address", async () => {
     letters: 12,
   });
 });
+
+it("does not apply advice to a study that has changed since", async () => {
+  const designer = new Designer({ epsilon: 4 }, { works: { yes_no: true } });
+  const forecast = structuredClone(studies.forecast) as { precisions: { use: string }[] };
+  for (const precision of forecast.precisions) precision.use = "noise";
+  designer.route(/^forecast$/, () => ({ problems: [], forecast }));
+  const proposal = { change: "ask more", given_up: "time", sentence: "", people_apart: 0, margins: {} };
+  designer.route(/^advice$/, () => ({ is_enough: false, summary: "Too few.", proposals: [proposal] }));
+  designer.route(/^advice\/apply$/, () => ({ study: {}, questions: [], people: 9, proposal }));
+  const page = await open(designer);
+  await page.find(".advice li button", "Apply");
+  await page.fill("#title", "Just written");
+  page.all(".advice li button")[0]?.click();
+  await expect.poll(() => page.all(".figures-of")[0]?.getAttribute("aria-busy")).toBe("false");
+  expect(designer.posted("advice/apply")).toEqual([]);
+  expect((page.document.getElementById("title") as HTMLInputElement).value).toBe("Just written");
+});
