@@ -101,8 +101,11 @@ it("distinguishes refused reports from other refusals", async () => {
   const id = idOf(collector.plans[0] as string);
   const refused = { path: 1, few: 1, malformed: 2, rate: 3 };
   const lines = Object.entries(refused).map(([why, n]) => `deniable_refused_total{reason="${why}"} ${n}`);
+  lines.push(`deniable_invitations_unused{plan="${id}"} 412`);
   collector.route(/^metrics$/, () => new Response(metrics(id, `${lines.join("\n")}\n`)));
   const page = await open(collector);
+  await page.click("summary", /^Invitations not used yet: 412$/);
+  await page.find("code", "deniable tokens plan.json --reminders invitations.csv --letters reminders.html");
   await page.find("summary", /^Other requests refused: 2$/);
   await page.find("summary", /^Asked to come again later: 3$/);
   const figures = wordsOf((await page.find(".panel", "The collector")).querySelectorAll("dt, dd"));

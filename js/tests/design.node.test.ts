@@ -1,7 +1,7 @@
 /** What the design page writes: numbers that are promised, and parts of a study's file. */
 
 import { expect, it } from "vitest";
-import { type Draft, inToml, makeQuestion } from "../pages/design/draft.js";
+import { type Draft, howOften, inToml, makeQuestion, written } from "../pages/design/draft.js";
 import { atMost, type Precision, verdict } from "../pages/design/figures.js";
 import { listSteps } from "../pages/design/next.js";
 
@@ -43,4 +43,18 @@ it("names the commands of this study, with letters only where they lead somewher
     "deniable estimate plan.json --from sqlite:///reports.db",
     "deniable estimate plan.json --from sqlite:///reports.db --weights weights.csv",
   ]);
+});
+
+it("writes epsilon for what is asked once, beside that of what is asked again", () => {
+  const repeat = { epsilon_first: 0.5, epsilon_forever: 1 };
+  const once = makeQuestion("smokes", { yes_no: true }, null, true);
+  const again = makeQuestion("mood", { yes_no: true, repeat: 4 }, null, true);
+  const known = makeQuestion("arm", { values: ["A", "B"], known: true }, null, true);
+  const budgetOf = (...questions: (typeof once)[]): unknown[] => {
+    const draft = { study: { repeat }, questions, people: 1 };
+    return [howOften(draft), written(draft, 2).study];
+  };
+  expect(budgetOf(once, again)).toEqual(["some", { repeat, epsilon: 2 }]);
+  expect(budgetOf(known, again)).toEqual(["some", { repeat }]);
+  expect(budgetOf(once)).toEqual(["again", { repeat }]);
 });

@@ -54,6 +54,22 @@ STUDIES = {
             questions={"works": {"en": "Do you work?", "fr": "Travaillez-vous ?"}},
         ),
     ),
+    "feelings": dn.Study(
+        {
+            "transport": ["on foot", "by car", "other"],
+            **{name: dn.Range.scale(1, 5) for name in ("tired", "sad", "calm")},
+            "hot": dn.Range.scale(1, 5),
+            "media": dn.Several(["tv", "radio", "else"]),
+        },
+        2.0,
+        title="Feelings",
+        survey=dn.Texts(
+            introduction="Two minutes.",
+            ends={name: ["never", "often"] for name in ("tired", "sad", "calm")} | {"hot": ["cold", "hot"]},
+            pages=[["transport"], ["tired", "sad", "calm", "hot"], ["media"]],
+            other=["transport", "media"],
+        ),
+    ),
     "long": dn.Study({f"Question {i}": ["a", "b"] for i in range(8)}, 1.0, mechanism="sample", title="Long"),
     "drinks": dn.Study({"Coffee": ["none", "one", "two", "<b>many"], "Tea": YES_NO}, 2.0, title="Drinks"),
     "lunch": dn.Study(
@@ -78,6 +94,9 @@ STUDIES = {
     ),
 }
 PLANS = {name: study.plan(people=1000) for name, study in STUDIES.items()}
+PLANS["smokes once"], PLANS["mood again"] = dn.Study(
+    {"smokes": YES_NO, "mood": ["good", "bad"]}, 1.0, title="Both", repeat={"mood": 3}, **ROUNDS
+).plans(people=1000)
 PLANS["nested"] = dn.Plan.of(
     {"Age": YEARS, "Home": TOWN} | {f"Question {n}?": YES_NO for n in range(3)},
     dn.records.Split((*METRIC, dn.smp([2, 2, 2], 1.0, "grr"))),

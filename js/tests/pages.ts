@@ -57,9 +57,10 @@ export class FakeCollector {
   }
 
   private summary(plan: string): unknown {
-    const { id, title, texts } = JSON.parse(plan);
+    const { id, title, texts, rounds = null } = JSON.parse(plan);
     const open = this.rounds.filter((round) => round.open).map(({ number }) => number);
-    return { id, title, titles: texts?.title ?? {}, invited: this.invited, round: open.at(-1) ?? null, open };
+    const round = open.at(-1) ?? null;
+    return { id, title, titles: texts?.title ?? {}, invited: this.invited, round, open, rounds };
   }
 }
 

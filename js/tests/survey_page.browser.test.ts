@@ -51,6 +51,82 @@ async function send(page: Page): Promise<void> {
   await page.find("#receipt");
 }
 
+it("shows all of the head on the first page only, one scale as a table, and sends no note", async () => {
+  const collector = collecting("feelings");
+  const page = await openPage("survey", link("feelings"), collector, { width: 390 });
+  await page.find(".head p", "Two minutes.");
+  await page.click(".choice", "other");
+  await page.fill("#note-0", "by kayak");
+  await page.click("form:not(.cap) button.main");
+  // two lines in place of the head and the box, which opens
+  await page.find("h2", "Page 2 of 3");
+  await page.find(".head.short h1", "Feelings");
+  await page.lacks(".head p", "Two minutes.");
+  await page.lacks(".promise .headline");
+  await page.lacks("#cap");
+  await page.click(".promise.folded > summary", "This survey protects your answers");
+  await page.find(".promise .headline", "guesses right");
+  // neighbors with one scale are rows of a table; one with other ends stands for itself
+  expect(page.all(".matrix").map((table) => table.querySelectorAll("fieldset").length)).toEqual([3]);
+  expect(page.all(".matrix fieldset legend").map(({ textContent }) => textContent)).toEqual([
+    "tired",
+    "sad",
+    "calm",
+  ]);
+  const cells = page.all(".matrix fieldset .step");
+  expect(
+    Math.min(...cells.flatMap(({ offsetWidth, offsetHeight }) => [offsetWidth, offsetHeight])),
+  ).toBeGreaterThan(43);
+  await choose(page);
+  await page.find(".promise .headline"); // what was opened stays open
+  await page.click("form:not(.cap) button.main");
+  await page.find("h2", "Page 3 of 3");
+  await page.click(".choice", "else");
+  await page.fill("#note-5", "a blog");
+  await page.click(".choice", "radio");
+  await page.click("form:not(.cap) button.main");
+  await page.find(".review dd", "other (your note, never sent: “by kayak”)");
+  await page.find(".review dd", "radio, else (your note, never sent: “a blog”)");
+  await agree(page);
+  await page.find(".stays dd", "by kayak");
+  await send(page);
+  const requests = JSON.stringify(
+    collector.asked.map(({ path, init }) => [path, String(init.body), init.headers]),
+  );
+  const stored = JSON.stringify({ ...page.window.localStorage, ...page.window.sessionStorage });
+  expect(`${requests} ${stored}`).not.toMatch(/kayak|blog/);
+  const [sent] = collector.posted();
+  expect(new TextDecoder().decode(sent?.body as Uint8Array)).not.toMatch(/kayak|blog/);
+  expect(page.problems).toEqual([]);
+});
+
+it("shows a table with its heads once on a wide page, and a note only beside what it is of", async () => {
+  const page = await openPage("survey", link("feelings"), collecting("feelings"));
+  await page.lacks("#note-0");
+  await page.click(".choice", "other");
+  await page.fill("#note-0", "by kayak");
+  await page.click(".choice", "on foot");
+  await page.lacks("#note-0");
+  await page.click("form:not(.cap) button.main");
+  await page.find(".matrix .heads", /never.*often.*12345/);
+  const tops = page.all(".matrix > fieldset").map((row) => {
+    const [legend, step] = [row.querySelector("legend"), row.querySelector(".step")];
+    return Math.abs(
+      (legend as Element).getBoundingClientRect().top - (step as Element).getBoundingClientRect().top,
+    );
+  });
+  expect(Math.max(...tops)).toBeLessThan(30); // a row is a line
+  const named = page
+    .all(".matrix input[name=q1]")
+    .map((field) => field.ariaLabel ?? field.parentElement?.textContent);
+  expect(named).toEqual(["1: never", "2", "3", "4", "5: often"]);
+  await choose(page);
+  await page.click("form:not(.cap) button.main");
+  await page.click(".choice", "tv");
+  await page.click("form:not(.cap) button.main");
+  await page.find(".review dd", /^on foot$/);
+});
+
 it("is answered at one address, to which its link and invitation lead", async () => {
   const collector = collecting("habits");
   collector.url = "https://survey.example";
@@ -78,6 +154,15 @@ it("lists the studies in its language, and leads to one and back", async () => {
   await page.find("h1", "Tee");
   await page.click("main a", "Alle Umfragen");
   await page.find(".choices a", "Tee");
+});
+
+it("lists what is asked once and what is asked again as one study, which its link opens", async () => {
+  const page = await openPage("survey", "", collecting("tea", "mood again", "smokes once"));
+  await page.find(".choices a", "Both");
+  expect(page.all(".choices a").length).toBe(2);
+  await page.click(".choices a", "Both");
+  await page.find(".part h2", "Questions asked 3 times");
+  expect(page.window.location.hash).toBe(link("mood again", "smokes once"));
 });
 
 it("says in plain words that a collector is away or does not end its answer, and tries again", async () => {

@@ -313,7 +313,7 @@ it("asks a question on several levels once", async () => {
   const page = await open("income");
   await page.find(
     ".headline",
-    /guesses right in which of 4 groups of values your answer is at most \d+ times in 100; blind guessing: 1 in 4\./,
+    /guesses right in which of 4 groups of values your answer is at most \d+ times in 100\. Blind guessing: 1 in 4\./,
   );
   expect(page.all("form .question").length).toBe(1);
   await page.click(".promise .more > summary");

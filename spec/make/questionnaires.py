@@ -26,6 +26,7 @@ missing = true
 several = ["tv", "radio", "web"]
 question = { en = "Which media do you use?", de = "Welche Medien nutzen Sie?" }
 labels = { de = ["Fernsehen", "Radio", "Netz"] }
+other = true
 
 [attributes.mood]
 scale = [1, 7]
@@ -50,6 +51,7 @@ WORK = dn.Study(
         labels={"media": {"de": ["Fernsehen", "Netz"]}},
         ends={"mood": {"en": ["low", "high"], "de": ["schlecht", "gut"]}},
         pages=[["works", "hours"], ["media", "mood", "moved"]],
+        other=["media"],
     ),
 )
 """Every kind of question whose values are all alike."""
@@ -170,6 +172,9 @@ def changes() -> Iterator[tuple[str, str, Plan, Callable[[Any], None]]]:
         ("texts", "ends of no scale", texts(attributes={"works": {"ends": {"en": ["a", "b"]}}})),
         ("language", "ends in another language", texts(attributes={"mood": {"ends": {"de": ["a", "b"]}}})),
         ("texts", "labels of too few options", texts(attributes={"media": {"labels": {"de": ["a"]}}})),
+        ("canonical", "other that is false", texts(attributes={"works": {"other": False}})),
+        ("type", "other that is a text", texts(attributes={"works": {"other": "else"}})),
+        ("texts", "other of a scale", texts(attributes={"mood": {"other": True}})),
         ("texts", "a text of an option", texts(attributes={"media: tv": {"help": {"en": "a"}}})),
     ):
         yield name, why, work, change

@@ -103,6 +103,7 @@ def refusals() -> Iterator[Case]:
     yield from keys()
     yield from survey_texts()
     yield from asking()
+    yield from linked()
     yield from maps()
     yield from questions()
     yield from attributes()
@@ -287,6 +288,15 @@ def asking() -> Iterator[Case]:
     three = {"age": dn.Range(0, 5), **two}
     inside = dn.records.Split((dn.grr(5, 1.0), dn.records.Sample((dn.grr(3, 1.0), dn.grr(2, 1.0)))))
     yield changed(document(of(inside, three)), None, "ask, a sample in a split", ask="sampled")
+
+
+def linked() -> Iterator[Case]:
+    again = document(of(dn.rounds.l_grr(3, 1.0, 2.0), {"color": ["red", "green", "blue"]}, rounds=3))
+    yield changed(again, None, "linked", linked=True)
+    yield changed(again, "canonical", "linked, false", linked=False)
+    for name, wrong in {"a number": 1, "text": "true", "null": None, "a list": [True]}.items():
+        yield changed(again, "linked", f"linked, {name}", linked=wrong)
+    yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "linked", "linked, asked once", linked=True)
 
 
 def maps() -> Iterator[Case]:

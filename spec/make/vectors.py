@@ -672,6 +672,7 @@ def device_plans() -> dict[str, Plan]:
     some |= {name: nested()[name] for name in ("nested, fakes that are kept",)}
     names = ("faked ss", "faked olh", "faked from priors hr", "faked, unlike kinds of uniform values")
     some |= {name: any_faked()[name] for name in names} | any_kept()
+    some |= {"linked": repeated()["loloha 3"].with_linked()}
     return one_of_each() | metric_of_each() | some
 
 

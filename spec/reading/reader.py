@@ -129,7 +129,7 @@ def read(text: str) -> Data:
     body = {name: value for name, value in plan.items() if name != "id"}
     must(plan.get("id") == hashlib.sha256(canonical(body).encode()).hexdigest(), "id")
     wanted = ("attributes", "losses", "mechanism", "missing", "people", "rounds", "title", "version")
-    optional = ("ticket_key", "texts", "ask", "maps", "known")
+    optional = ("ticket_key", "texts", "ask", "linked", "maps", "known")
     check_content(fields(body, *wanted, *(name for name in optional if name in body)))
     plan["truth"] = check_losses(plan)
     must(text.strip(" \t\r\n") == canonical(body | {"id": plan["id"]}), "canonical")
@@ -199,6 +199,9 @@ def check_content(plan: Data) -> None:
     rounds = plan["rounds"]
     must(rounds is None or type(rounds) is int, "type")
     must(1 <= (rounds or 0) <= 1000 if all(repeated) else rounds is None, "rounds")
+    must(type(plan.get("linked", True)) is bool, "linked")
+    must(plan.get("linked", True), "canonical")
+    must("linked" not in plan or rounds is not None, "linked")
     full = [part["kind"] in METRIC or part["kind"] in MEANS for part in parts]
     draws = [
         one.get("missing", plan["missing"]) == "random" or ("only_if" in one and filled)
@@ -394,7 +397,8 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
         if name in texts:
             languages |= check_languages(texts[name], name, LONGEST[name], language)
     for name, one in typed(texts.get("attributes", {}), dict).items():
-        fields(one, *(kind for kind in ("question", "help", "labels", "ends") if kind in typed(one, dict)))
+        kinds = ("question", "help", "labels", "ends", "other")
+        fields(one, *(kind for kind in kinds if kind in typed(one, dict)))
         must(one, "canonical")
         must(name in asked, "texts")
         if "question" in one:
@@ -407,6 +411,9 @@ def check_texts(texts: Any, title: str, asked: Mapping[str, Data]) -> None:
             must(asked[name].get("unit") == "whole", "texts")
             languages |= check_translated(one["ends"], 2)
             must(language in one["ends"], "language")
+        if "other" in one:
+            must(typed(one["other"], bool), "canonical")
+            must("labels" in asked[name], "texts")
     if "pages" in texts:
         pages = [typed(page, list) for page in typed(texts["pages"], list)]
         must(pages, "canonical")

@@ -75,14 +75,15 @@ class Table:
     def count(self, rows: Sequence[Data], asked: int | None) -> Data:
         """The tally of rows, and how many were refused."""
         refused: dict[str, int] = {}
-        first: dict[str, Data] = {}
+        first: dict[tuple[int, str], Data] = {}
         for row in rows:
             why = self._refuse(row, asked)
-            if why is None and row["id"] in first:
+            name = (row["round"], row["id"])
+            if why is None and name in first:
                 why = "repeated"
-                first[row["id"]] = min(first[row["id"]], row, key=self._rank)
+                first[name] = min(first[name], row, key=self._rank)
             elif why is None:
-                first[row["id"]] = row
+                first[name] = row
             if why is not None:
                 refused[why] = refused.get(why, 0) + 1
         counted = list(first.values())

@@ -33,7 +33,7 @@ VERBS = {
     "Collect reports": {
         "privatize": "Turn a file of answers into reports.",
         "serve": "Collect reports, with survey and dashboard.",
-        "tokens": "Make invitations, or withdraw them.",
+        "tokens": "Make invitations, remind, or withdraw them.",
         "rounds": "Show, open, close and schedule rounds.",
         "store": "Check or scrub collected reports.",
         "export": "Write reports, or the codebook of a plan.",

@@ -6,6 +6,9 @@ import csv
 import html
 import re
 import stat
+import time
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,13 @@ import pytest
 import segno
 
 import deniable as dn
+from deniable.collect.intake import hash_invitation
 from deniable.collect.letters import MOST, TEXTS, Addresses, Letter, write_page
 from deniable.errors import FileMissing, InvalidParameter
 from deniable.explain.consent import generate_consent
 from deniable.messages import LANGUAGES, read_messages
+from deniable.store.counting import Arrival
+from deniable.store.store import open_store
 from tests.collector import small_plan
 from tests.running import Outcome, Run
 
@@ -57,6 +63,8 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
             segno.make(row["link"], error="m", micro=False, mask=m).svg_inline(border=4) for m in range(8)
         ]
         assert any(path in one for one in drawn), "the code is that of the person's own link"
+        [modules] = re.findall(r'style="--modules: (\d+)"', letter)
+        assert f'viewBox="0 0 {modules} {modules}"' in letter, "of these, all but eight have 45 mm"
         shown = html.unescape(re.sub(r"<svg.*?</svg>|<[^>]+>", "", letter, flags=re.DOTALL))
         assert shown == (f"Dear {row['name']},open {row['link']}\nor type {row['code']} at {URL}.Best & good")
     assert "<title>Colors &amp; &lt;co&gt;: 2 invitations</title>" in page
@@ -69,6 +77,71 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
     before = Path("letters.html").read_bytes()
     assert "exists already" in tokens(*options[:-3], "other.csv", *options[-2:]).err
     assert (Path("letters.html").read_bytes(), Path("other.csv").exists()) == (before, False)
+
+
+def test_reminders_are_for_those_who_did_not_answer_unless_these_tell_who_did(run: Run) -> None:
+    """Also where a link names a group. If few have answered, all are reminded."""
+    plan = dn.Study({"arm": ["A", "B"], "ill": ["yes", "no"]}, 1.0, known=["arm"], title="Ill").plan(
+        people=100
+    )
+    plan.write(Path("plan.json"))
+    rows = [f"Person {number},{'AB'[number % 2]},{('en', 'de')[number % 2]}\n" for number in range(30)]
+    Path("people.csv").write_text("name,arm,language\n" + "".join(rows))
+    listed = ("--addresses", "people.csv", "--url", URL, "-o", "merge.csv")
+    assert run("tokens", "plan.json", *listed).code == 0
+    before = Path("merge.csv").read_text().splitlines()
+
+    def answer(people: Iterable[int]) -> None:
+        with closing(open_store("sqlite:///reports.db")) as store:
+            store.set_round(plan.id, 1)
+            for number in people:
+                person = dict(zip(before[0].split(","), before[number + 1].split(","), strict=True))
+                made = dn.Client(plan, secret=bytes([number]) * 32).report(
+                    {"arm": person["arm"], "ill": "yes"}
+                )
+                assert made is not None
+                hashed = hash_invitation(person["invitation"].encode())
+                [outcome] = store.add([Arrival(plan.id, 1, [made.id], [made.body], hashed)], time.time())
+                assert outcome == "counted"
+
+    def remind() -> Outcome:
+        files = ("--letters", "reminders.html", "-o", "reminders.csv", "--force")
+        return run("tokens", "plan.json", "--reminders", "merge.csv", *files)
+
+    answer(range(9))
+    told = remind()
+    assert "the reminders are for everybody" in told.err
+    assert Path("reminders.csv").read_text().splitlines() == before
+    answer([9])
+    told = remind()
+    assert "20 invitations of 30 are unused" in told.err
+    assert Path("reminders.csv").read_text().splitlines() == [before[0], *before[11:]]
+    page = Path("reminders.html").read_text(encoding="utf-8")
+    assert page.count("<article") == 20
+    assert (page.count(TEXTS["en"].reminder), page.count(TEXTS["de"].reminder)) == (10, 10)
+    for name in ("reminders.csv", "reminders.html"):
+        assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+    with closing(open_store("sqlite:///reports.db")) as store:
+        logged = [(action.what, action.detail) for action in store.access.actions(2)]
+    assert logged == [("made reminders", "of 30 invitations")] * 2
+    answer(range(10, 30))
+    assert "there is nobody to remind" in remind().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--letters a.html --count 5", "--reminders makes no invitations"),
+        ("", "name a file for the reminders"),
+        ("--letters a.pdf", ".html"),
+        ("--letters a.html --store sqlite:///none.db", "none.db"),
+    ],
+)
+def test_reminders_that_are_refused(options: str, said: str, tokens: Run) -> None:
+    assert tokens("--addresses", "people.csv", "--url", URL, "-o", "merge.csv").code == 0
+    refused = tokens("--reminders", "merge.csv", *options.split())
+    assert (refused.code != 0, said in refused.err) == (True, True), refused.err
+    assert "has no column 'invitation'" in tokens("--reminders", "people.csv", "--letters", "a.html").err
 
 
 def test_the_usual_letter_names_whom_what_and_who(run: Run) -> None:
@@ -257,7 +330,7 @@ def test_a_column_gives_each_letter_its_language(tokens: Run) -> None:
     options = ["--addresses", "people.csv", "--url", URL, "--letters"]
     assert tokens(*options, "letters.html").code == 0
     page = Path("letters.html").read_text(encoding="utf-8")
-    letters = re.findall(r'<article class="one" lang="(..)">(.*?)<svg', page, re.DOTALL)
+    letters = re.findall(r'<article class="one" lang="(..)" style="[^"]*">(.*?)<svg', page, re.DOTALL)
     for (language, text), wanted in zip(
         letters,
         [

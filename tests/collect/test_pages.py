@@ -120,7 +120,7 @@ def test_what_leaves_is_what_was_shown_and_no_answer_is_kept(visit: Visit, colle
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Habits {LABEL}")
     expect(page.get_by_text("Verified on this device")).to_be_visible()
     expect(page.locator(".headline")).to_contain_text(
-        re.compile(r"Anyone who sees your report guesses right at most .*blind guessing: 1 in \d")
+        re.compile(r"Anyone who sees your report guesses right at most .*Blind guessing: 1 in \d")
     )
     for selector in ("h1 > bdi", "legend > bdi", ".choice bdi", "option[dir=auto]", ".guesses strong > bdi"):
         expect(page.locator(selector).first, selector).to_be_attached()

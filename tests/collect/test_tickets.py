@@ -242,7 +242,8 @@ def test_the_whole_way(store_url: str, tmp_path: Path) -> None:
         assert HTTP.post(address, content=bytes([2]) * 256, headers=header).status_code == 403, "it is used"
         counts = {name: n for name, n in running.metrics().items() if f'{{plan="{plan.id}"}}' in name}
         counts = {name.partition("{")[0]: n for name, n in counts.items()}
-        assert counts == {"deniable_exchanges": 3, "deniable_tickets_used": 2}
+        unused = {"deniable_invitations_unused": 0}
+        assert counts == unused | {"deniable_exchanges": 3, "deniable_tickets_used": 2}
         assert running.stop() == 0
     store = open_store(store_url)
     assert store.check() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ yes_no = true
 [attributes.town]
 values = ["a", "b", "c", "d", "e", "f"]
 labels = { de = ["A", "B", "C", "D", "E", "F"] }
+other = true
 
 [attributes.age]
 low = 0
@@ -106,8 +108,9 @@ def test_repeated_studies_raise_both_epsilons(tmp_path: Path) -> None:
 
 def test_a_change_that_a_file_cannot_say_is_refused(file: Path) -> None:
     before = Study.read(file)
-    with pytest.raises(InvalidParameter, match="cannot be written into this file"):
-        rewrite_draft(Draft.read(EIGHT), before, dn.Study({"other": ["a", "b"]}, 1.0), file.parent)
+    for after in (dn.Study({"other": ["a", "b"]}, 1.0), replace(before, title="Another one")):
+        with pytest.raises(InvalidParameter, match="cannot be written into this file"):
+            rewrite_draft(Draft.read(EIGHT), before, after, file.parent)
 
 
 SMALL = 'epsilon = 1\n[attributes]\ndrugs = ["yes", "no"]\ntown = ["a", "b", "c", "d", "e", "f", "g", "h"]\n'
@@ -122,7 +125,7 @@ def test_the_page_is_told_the_numbers_of_python_and_drafts_that_are_planned_alik
     assert client.post("advice", json=body).json() == json.loads(json.dumps(advice.to_dict()))
     for number, proposal in enumerate(advice, 1):
         draft = client.post("advice/apply", json=body | {"numbers": [number]}).json()
-        assert draft["proposal"] == json.loads(json.dumps(proposal.to_dict()))
+        assert draft["proposals"] == json.loads(json.dumps([proposal.to_dict()]))
         assert Study.from_dict(Draft.from_json(draft).to_data()) == proposal.study
         assert draft["people"] == proposal.people
     refusal = client.post("advice/apply", json=body | {"numbers": [99]})

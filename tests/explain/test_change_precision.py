@@ -122,4 +122,4 @@ def test_the_people_for_a_change_in_the_shell(run: Run) -> None:
     assert "--change takes --of" in run(*command[:4]).err
     assert "--rounds is for --change" in run("people", "study.toml", "--people", "5", "--rounds", "3").err
     Path("once.toml").write_text("epsilon = 1.0\n" + STUDY[STUDY.index("[attributes") :])
-    assert "this study asks once" in run("people", "once.toml", *command[2:]).err
+    assert "'mood' is asked once" in run("people", "once.toml", *command[2:]).err

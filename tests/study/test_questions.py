@@ -80,6 +80,7 @@ def test_a_file_and_python_give_the_same_study(plan: Plan) -> None:
             labels={"media": {"de": ["Fernsehen", "Radio", "Netz"]}},
             ends={"mood": {"en": ["not at all", "very much"], "de": ["gar nicht", "sehr"]}},
             pages=[["works", "hours"], ["media", "mood", "age"]],
+            other=["media"],
         ),
     )
     assert dn.Study.from_dict(tomllib.loads(STUDY)) == made
@@ -202,6 +203,8 @@ def test_tables_have_a_column_per_option_or_one_with_separators(plan: Plan, run:
         ({"missing": {"hours": "random"}, "only_if": {"hours": {"works": "yes"}}}, 'use missing = "value"'),
         ({"survey": dn.Texts(pages=[["works"], ["hours"]])}, "pages have every question once"),
         ({"survey": dn.Texts(ends={"hours": ["a", "b"]})}, "it is not a scale"),
+        ({"survey": dn.Texts(other=["mood"])}, "no last answer that stands for others"),
+        ({"survey": dn.Texts(other=["shoes"])}, "'shoes' is not an attribute"),
         ({"survey": dn.Texts(ends={"mood": ["a", "b"]}, pages=[["mood", "hours", "works", "media"]])}, ""),
     ],
 )

@@ -2,7 +2,7 @@
 
 import type { Changed, Difference, Row } from "../kit/api.js";
 import { type Child, h } from "../kit/dom.js";
-import { NOISY, sentence } from "../kit/phrases.js";
+import { count, NOISY, sentence } from "../kit/phrases.js";
 import { figured, signed } from "./readings.js";
 import { table } from "./tables.js";
 
@@ -36,6 +36,8 @@ export function change(
       "p",
       { class: "soft" },
       `In percentage points, or in the unit of the mean: ${changed.validity}. `,
+      changed.both != null &&
+        `${count(changed.both)} people did; ${count(changed.dropped ?? 0)} answered the earlier round only, ${count(changed.joined ?? 0)} the later one only. `,
       changed.caveat && sentence(changed.caveat),
     ),
     table(`${since}: ${name}`, ["Value", "Change", "From", "To"], lines),

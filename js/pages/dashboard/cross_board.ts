@@ -15,7 +15,7 @@ interface Shown {
   readonly level: string;
   readonly weights: string;
   /** Whose change is meant. */
-  readonly people: People;
+  readonly people: People | "";
   readonly mode: Mode;
   readonly token: string;
 }

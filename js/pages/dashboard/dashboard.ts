@@ -28,6 +28,7 @@ const WHOSE: Readonly<Record<People, string>> = {
   population: "The population",
   same: "Those who reported",
   others: "Other people each time",
+  linked: "Those who answered both",
 };
 const MORE = "More";
 const LEVELS = ["0.8", "0.9", "0.95", "0.99"];
@@ -65,7 +66,7 @@ class Dashboard {
     plan: null,
     round: null,
     level: "0.95",
-    people: "population",
+    people: "",
     smooth: false,
     weights: "",
   };
@@ -200,6 +201,13 @@ class Dashboard {
     sections.round.value = String(round);
     for (const select of [sections.round, sections.whose])
       (select.parentElement as HTMLElement).hidden = view.rounds.length < 2;
+    keep(sections.whose, plan.linked, () =>
+      Object.entries(WHOSE)
+        .filter(([people]) => plan.linked || people !== "linked")
+        .map(([value, text]) => h("option", { value }, text)),
+    );
+    const compared = typeof view.changed === "object" ? view.changed?.people : undefined;
+    sections.whose.value = this.choice.people || (compared ?? (plan.linked ? "linked" : "population"));
     keep(sections.kind, this.kind, () => describeShares(this.kind));
     sections.more.textContent = this.kind === "possible" ? MORE : `${MORE}: ${this.kind} shares`;
     sections.smoothed.hidden = !estimates?.smoothable.length;
@@ -216,7 +224,8 @@ class Dashboard {
       mode: this.mode,
       token: this.token,
     });
-    keep(sections.rounds, [plan.id, view.rounds, view.counts], () =>
+    const unused = counters?.unused.get(plan.id);
+    keep(sections.rounds, [plan.id, view.rounds, view.counts, view.participation, unused], () =>
       rounds(view, (number, open) => void this.setRound(view, number, open)),
     );
     keep(sections.losses, plan.id, () => losses(view));
@@ -297,13 +306,7 @@ class Dashboard {
     const section = (name: string): HTMLElement => h("section", { class: name });
     const updated = h("span", { class: "soft" });
     const round = h("select", { id: "round", change: () => this.choose({ round: Number(round.value) }) });
-    const whose = h(
-      "select",
-      { id: "whose", change: () => this.choose({ people: whose.value as People }) },
-      Object.entries(WHOSE).map(([value, text]) =>
-        h("option", { value, selected: value === this.choice.people }, text),
-      ),
-    );
+    const whose = h("select", { id: "whose", change: () => this.choose({ people: whose.value as People }) });
     const made: Shell = {
       heading: section("heading"),
       facts: section(""),

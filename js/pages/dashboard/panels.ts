@@ -26,6 +26,14 @@ export function keep(section: HTMLElement, key: unknown, build: () => Child): vo
   if (focused) section.querySelector<HTMLElement>(`[data-name="${focused}"]`)?.focus();
 }
 
+/** The title of a plan; where another has the same, with how often its questions are asked. */
+function nameOf({ title, id, rounds }: Named, plans: readonly Named[]): string {
+  if (title === "" || plans.filter((other) => other.title === title).length < 2) return titleOf(title, id);
+  return `${title}, ${rounds === null ? "asked once" : `asked in ${rounds} rounds`}`;
+}
+
+type Named = Pick<View["summary"], "title" | "id" | "rounds">;
+
 export function heading({ plan, plans, summary }: View): Child {
   const tab = (study: View["summary"]): HTMLElement =>
     h(
@@ -35,7 +43,7 @@ export function heading({ plan, plans, summary }: View): Child {
         "aria-current": study.id === summary.id ? "page" : null,
         "data-name": study.id,
       },
-      quoted(titleOf(study.title, study.id)),
+      quoted(nameOf(study, plans)),
     );
   return [
     plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
@@ -130,8 +138,10 @@ export function waiting(view: View): Child {
 
 /** What operators did, the newest first. */
 export function log({ actions, plans }: View): Child {
-  const titled = (id: string | null): string =>
-    id === null ? "" : titleOf(plans.find((study) => study.id === id)?.title ?? "", id);
+  const titled = (id: string | null): string => {
+    const study = plans.find((study) => study.id === id);
+    return id === null ? "" : study ? nameOf(study, plans) : titleOf("", id);
+  };
   const several = plans.length > 1;
   const lines = actions.map((action): Child[] => [
     moment(action.time),

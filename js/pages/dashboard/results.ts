@@ -8,6 +8,8 @@ import type {
   Changed,
   Estimates,
   History,
+  Participation,
+  Participations,
   Plans,
   ReportHealth,
   Round,
@@ -58,8 +60,8 @@ export interface Choice {
   readonly plan: string | null;
   readonly round: number | null;
   readonly level: string;
-  /** Whose change is meant. */
-  readonly people: People;
+  /** Whose change is meant; empty for that of those who answered both, or else of the population. */
+  readonly people: People | "";
   /** Whether shares of ranges and grids are to be smoothed. */
   readonly smooth: boolean;
   /** The sizes of known groups in the population, as JSON; empty where results are of those who reported. */
@@ -81,6 +83,8 @@ export interface Counters {
   readonly refused: readonly (readonly [reason: string, count: number])[];
   /** Reports by "plan round". */
   readonly reports: ReadonlyMap<string, number>;
+  /** Invitations that are still to be used, by plan. */
+  readonly unused: ReadonlyMap<string, number>;
 }
 
 /** How the estimates of a round narrow. */
@@ -111,6 +115,8 @@ export interface View extends Past {
   readonly few: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
+  /** Who answered each round and the one before it, where reports are linked. */
+  readonly participation: readonly Participation[];
   /** The change since the round before that has enough reports, or why there is none. */
   readonly changed: Changed | string | null;
   /** Null where there are too few reports, or before the first look. */
@@ -201,6 +207,7 @@ export class Results {
         round,
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
+        participation: plan.linked ? await this.participation(before, id, rounds, reported) : [],
         estimates: enough ? estimates : null,
         few: enough ? "" : estimates.message,
         history: past.history,
@@ -239,6 +246,19 @@ export class Results {
     }
     this.kept.set(key, answer);
     return answer;
+  }
+
+  /** Who answered again, unless all rounds have as many reports as when it was asked for. */
+  private async participation(
+    before: ReadonlyMap<string, unknown>,
+    id: string,
+    rounds: readonly Round[],
+    reported: (number: number) => number | null,
+  ): Promise<readonly Participation[]> {
+    const counts = rounds.map(({ number }) => reported(number));
+    const reports = counts.reduce((sum, n) => (sum === null || n === null ? null : sum + n), 0);
+    const answer = await this.once<Participations>(before, `plans/${id}/participation`, reports);
+    return answer instanceof Refused ? [] : answer.rounds;
   }
 
   /** The change from one round to another, unless both have as many reports as when it was asked for. */
@@ -316,6 +336,7 @@ export class Results {
 /** Counters in the text format of Prometheus. */
 function read(text: string): Counters {
   const reports = new Map<string, number>();
+  const unused = new Map<string, number>();
   const refused: [string, number][] = [];
   const outcomes = new Map<string, number>();
   let waiting = 0;
@@ -324,6 +345,7 @@ function read(text: string): Counters {
       Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, value]) => [key, value]),
     );
     if (name === "deniable_reports") reports.set(`${label.plan} ${label.round}`, Number(number));
+    if (name === "deniable_invitations_unused") unused.set(label.plan ?? "", Number(number));
     if (name === "deniable_refused_total" && Number(number) > 0)
       refused.push([label.reason ?? "", Number(number)]);
     if (name === "deniable_reports_total") outcomes.set(label.outcome ?? "", Number(number));
@@ -335,5 +357,6 @@ function read(text: string): Counters {
     waiting,
     refused,
     reports,
+    unused,
   };
 }

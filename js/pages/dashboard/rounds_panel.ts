@@ -1,7 +1,8 @@
 /** Lists the rounds, and lets operators open and close them. */
 
+import type { Participation } from "../kit/api.js";
 import { type Child, find, h } from "../kit/dom.js";
-import { moment } from "../kit/phrases.js";
+import { count, moment } from "../kit/phrases.js";
 import { counted } from "./panels.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
@@ -34,6 +35,37 @@ function closing(number: number, close: () => void): void {
   );
   find("board").append(dialog);
   dialog.showModal();
+}
+
+/** Who answered a round and the one before it, person by person. */
+const answeredAgain = (participation: readonly Participation[]): Child => [
+  h("h3", {}, "Who answered again"),
+  table(
+    "Who answered again",
+    ["Rounds", "Both", "Dropped", "Joined"],
+    participation.map(({ since, round, both, dropped, joined }) => [
+      `${since}, ${round}`,
+      ...[both, dropped, joined].map(counted),
+    ]),
+  ),
+];
+
+/** How many invitations are unused, and how to remind these people; only operators read it. */
+function showUnused({ counters, plan }: View): Child {
+  const unused = counters?.unused.get(plan.id);
+  if (unused === undefined) return null;
+  const command = "deniable tokens plan.json --reminders invitations.csv --letters reminders.html";
+  return h(
+    "details",
+    {},
+    h("summary", { "data-name": "unused" }, `Invitations not used yet: ${count(unused)}`),
+    h(
+      "p",
+      { class: "soft" },
+      "A shell on this machine writes letters to remind these people, from the file that the invitations were written to. It tells who has not answered, so it is logged, and no page does it:",
+    ),
+    h("p", {}, h("code", {}, command)),
+  );
 }
 
 /** Open and close rounds. */
@@ -75,6 +107,7 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
         { class: "soft" },
         `Rounds ${open.join(" and ")} are open at the same time. The survey offers each device the newest one that it has not answered.`,
       ),
+    showUnused(view),
     operates &&
       next <= most &&
       h(
@@ -86,5 +119,6 @@ export function rounds(view: View, set: (number: number, open: boolean) => void)
           `Open round ${next}`,
         ),
       ),
+    view.participation.length > 0 && answeredAgain(view.participation),
   ];
 }

@@ -23,7 +23,7 @@ export interface Advice {
 /** A draft that proposals make, for so many people. */
 export interface Applied extends Written {
   readonly people: number;
-  readonly proposal: Proposal;
+  readonly proposals: readonly Proposal[];
 }
 
 /** The page, as far as advice reads and changes it. */

@@ -1,11 +1,21 @@
 /** Says of whom a question is asked, what a missing answer means, and how many people will answer it. */
 
 import { h } from "../kit/dom.js";
-import { asValue, type Draft, kindOf, type Question, readField, tableOf, type Value } from "./draft.js";
+import {
+  asValue,
+  type Draft,
+  howOften,
+  kindOf,
+  type Question,
+  readField,
+  tableOf,
+  type Value,
+} from "./draft.js";
 import { figure, select, tick } from "./fields.js";
 
 /** Elements that follow other questions: they are told of every change. */
 export const FOLLOWS = "follows";
+const ROUNDS = 4; // of a question that is asked again, at first
 
 /** The answers of a question on which another can depend; null where there are too many to name. */
 function answersOf(question: Question | undefined): readonly Value[] | null {
@@ -129,6 +139,35 @@ export function showKnown({ id, keys }: Question, changed: () => void): HTMLElem
     else delete keys.known;
     changed();
   });
+}
+
+/** Whether the question is asked again beside others that are asked once, and in how many rounds. */
+export function showRepeat(draft: Draft, { id, keys }: Question, changed: () => void): HTMLElement {
+  const repeated = (): Question[] => draft.questions.filter(({ keys }) => "repeat" in keys);
+  const rounds = figure(
+    { id: `q${id}-repeat`, label: "Rounds", hint: "The same for all questions that are asked again." },
+    readField(keys.repeat),
+    (text) => {
+      const value = asValue(text, undefined) ?? "";
+      for (const question of repeated()) question.keys.repeat = value;
+      changed();
+    },
+  );
+  const box = tick(`q${id}-again`, "Ask it again, such as every week", "repeat" in keys, (on) => {
+    if (on) keys.repeat = repeated()[0]?.keys.repeat ?? ROUNDS;
+    else delete keys.repeat;
+    changed();
+  });
+  const place = h("div", { class: `wide ${FOLLOWS}` }, box, rounds);
+  const follow = (): void => {
+    const field = rounds.querySelector("input") as HTMLInputElement;
+    if (field !== document.activeElement) field.value = readField(keys.repeat);
+    rounds.hidden = !("repeat" in keys);
+    place.hidden = howOften(draft) === "again" || (keys.known === true && rounds.hidden);
+  };
+  place.addEventListener("refresh", follow);
+  follow();
+  return place;
 }
 
 /** The share of people who will answer; only of a question that some may not answer. */

@@ -224,7 +224,7 @@ function showAges(figures = computed): void {
   setAge(panels.figures, figures, shown === null);
   panels.questions.classList.toggle("old", figures !== "now");
   setAge(panels.simulated, follow(resultsOf === describeResults(plan)), resultsOf === "");
-  setAge(panels.shown, follow(surveyOf === plan), surveyOf === "");
+  setAge(panels.shown, follow(surveyOf === shown?.plans[0]), surveyOf === "");
 }
 
 const describeResults = (plan: string): string => JSON.stringify([plan, simulated]);
@@ -320,7 +320,7 @@ function show(forecast: Forecast | null): void {
   panels.figures.hidden = panels.below.hidden = forecast === null;
   if (!forecast) return;
   shown = forecast;
-  const { plan } = forecast;
+  const { plans } = forecast;
   replaceFigures(panels.warnings, leftOut(), warnings(forecast));
   replaceFigures(panels.errors, errors(forecast));
   replaceFigures(panels.guesses, guesses(forecast));
@@ -332,7 +332,7 @@ function show(forecast: Forecast | null): void {
   clearTimeout(simulateTimer);
   simulateTimer = setTimeout(() => void simulate(), panels.results.hasChildNodes() ? WAIT_RESULTS : 0);
   clearTimeout(surveyTimer);
-  const address = `survey/${plan}/#plan=${plan}`;
+  const address = `survey/${plans[0]}/#${plans.map((plan) => `plan=${plan}`).join("&")}`;
   if (!panels.survey.src.endsWith(address))
     surveyTimer = setTimeout(() => void (panels.survey.src = address), panels.survey.src ? WAIT_SURVEY : 0);
 }
@@ -435,7 +435,7 @@ function build(): Panels {
   const survey = h("iframe", { title: "The survey as it will look" });
   survey.addEventListener("load", () => {
     if (!survey.src) return;
-    surveyOf = survey.src.split("#plan=")[1] ?? "";
+    surveyOf = /\/survey\/(\w+)\//.exec(survey.src)?.[1] ?? "";
     showAges();
   });
   const next = panel("next");

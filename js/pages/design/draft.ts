@@ -59,9 +59,9 @@ export const KINDS: Readonly<Record<Exclude<Kind, "other">, string>> = {
 const ENDS = ["low", "high", "open_low", "open_high"];
 const SIDES = ["south", "west", "north", "east"];
 const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
-  choice: ["values"],
+  choice: ["values", "other"],
   yesno: ["values", "yes_no"],
-  several: ["several", "exactly", "at_most"],
+  several: ["several", "exactly", "at_most", "other"],
   scale: ["scale", "ends", "privacy", "epsilon"],
   date: ["dates", "by", "privacy", "epsilon"],
   range: [...ENDS, "step", "queries", "privacy", "epsilon"],
@@ -70,7 +70,17 @@ const OF_KIND: Readonly<Record<Kind, readonly string[]>> = {
   text: ["alphabet", "longest", "cut", "levels"],
   other: [],
 };
-const OF_ALL = ["question", "help", "importance", "missing", "only_if", "answered", "known", "labels"];
+const OF_ALL = [
+  "question",
+  "help",
+  "importance",
+  "missing",
+  "only_if",
+  "answered",
+  "known",
+  "repeat",
+  "labels",
+];
 const FIRST: Readonly<Record<Exclude<Kind, "other">, Keys>> = {
   choice: { values: [] },
   yesno: { yes_no: true },
@@ -276,13 +286,25 @@ function changePages(
     .filter((page) => page.length > 0);
 }
 
+/** Whether people are asked once, again and again, or some questions again and others once. */
+export function howOften({
+  study,
+  questions,
+}: Pick<Draft, "study" | "questions">): "once" | "again" | "some" {
+  if (questions.some(({ keys }) => "repeat" in keys)) return "some";
+  return "repeat" in study ? "again" : "once";
+}
+
 /** As the file has it: a study all of whose questions have epsilons of their own has none. */
 export function written({ study, questions }: Draft, budget: number): Written {
   const { epsilon: _, ...rest } = study;
   const isSilent = ({ keys }: Question): boolean =>
     ["value", true].includes((keys.missing ?? study.missing) as string);
   const hasOwn = (question: Question): boolean => isMetric(question) && !isSilent(question); // whether one answers shares epsilon
-  const isShared = !("repeat" in study) && !(questions.length > 0 && questions.every(hasOwn));
+  const once = questions.filter(({ keys }) => !("repeat" in keys) && keys.known !== true);
+  const asked = howOften({ study, questions }) === "some" ? once : questions;
+  const isShared =
+    howOften({ study, questions }) !== "again" && !(questions.length > 0 && asked.every(hasOwn));
   const entries = Object.entries(study).map(([key, value]) => [key, key === "epsilon" ? budget : value]);
   const whole = "epsilon" in study ? Object.fromEntries(entries) : { ...study, epsilon: budget };
   return {

@@ -2,7 +2,7 @@
 
 import { h, quoted } from "../kit/dom.js";
 import { several } from "../kit/phrases.js";
-import { showAnswered, showCondition, showKnown, showMissing } from "./asking.js";
+import { showAnswered, showCondition, showKnown, showMissing, showRepeat } from "./asking.js";
 import {
   addToPages,
   asValue,
@@ -188,6 +188,7 @@ function fields(
       showCondition(editing.draft, question, i, changed),
       showAnswered(editing.draft, question, changed),
       showKnown(question, changed),
+      showRepeat(editing.draft, question, changed),
     ),
     hidden.length > 0 && keptAside(question, hidden),
     h("p", { class: "complaint wide", id: `${at}-complaint` }),
@@ -276,6 +277,9 @@ function figureOf(
   });
 }
 
+const OTHER =
+  "The last answer is “other”: it stands for all that are not listed. People may note what theirs is; the note is never sent";
+
 function flag({ id, keys }: Question, key: string, label: string, changed: () => void): HTMLElement {
   return tick(`q${id}-${key}`, label, keys[key] === true, (on) => {
     if (on) keys[key] = true;
@@ -300,6 +304,7 @@ function ofKind(
     const key = kind === "several" ? "several" : "values";
     return [
       listOf(question, key, "Answers, one per line", changed),
+      ...(kind === "yesno" ? [] : [flag(question, "other", OTHER, changed)]),
       ...(kind === "several"
         ? [
             field("exactly", "Everybody chooses exactly", "A limit makes reports more precise."),

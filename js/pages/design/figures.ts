@@ -52,6 +52,8 @@ interface Table {
 
 export interface Forecast {
   readonly plan: string;
+  /** The plan of what is asked once and that of what is asked again, or the one of all questions. */
+  readonly plans: readonly string[];
   readonly people: number;
   readonly choice: string;
   readonly choice_words: string;

@@ -2,9 +2,11 @@
 
 import { h } from "../kit/dom.js";
 import { count } from "../kit/phrases.js";
+import { FOLLOWS } from "./asking.js";
 import {
   asValue,
   type Draft,
+  howOften,
   type Keys,
   type Language,
   readField,
@@ -73,11 +75,31 @@ export interface Settings {
   changed(): void;
 }
 
+/**
+ * How often people are asked. Where some questions are asked again, the study has epsilons for them, and the section
+ * follows when the first of them is so, or the last one is no more.
+ */
+function settleRepeat(section: HTMLElement, settings: Settings): ReturnType<typeof howOften> {
+  const { draft } = settings;
+  if (section.dataset.often === "some" && howOften(draft) === "again") delete draft.study.repeat;
+  const often = howOften(draft);
+  if (often === "some" && !("repeat" in draft.study))
+    draft.study.repeat = { epsilon_first: settings.budget / 2, epsilon_forever: settings.budget };
+  section.dataset.often = often;
+  if (!section.classList.contains(FOLLOWS)) {
+    section.classList.add(FOLLOWS);
+    section.addEventListener("refresh", () => {
+      if (section.dataset.often !== howOften(draft)) showBudget(section, settings);
+    });
+  }
+  return often;
+}
+
 /** People and budget. */
 export function showBudget(section: HTMLElement, settings: Settings): void {
   const { draft, changed } = settings;
   const { study } = draft;
-  const isRepeated = "repeat" in study;
+  const often = settleRepeat(section, settings);
   const set = (keys: Keys, key: string, text: string): void => {
     const value = asValue(text, undefined);
     if (value === undefined) delete keys[key];
@@ -86,6 +108,9 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
   };
   const repeat = tableOf(study, "repeat");
   const again = (value: string): void => {
+    if (value === "some") return;
+    section.dataset.often = value;
+    for (const { keys } of draft.questions) delete keys.repeat;
     if (value === "once") delete study.repeat;
     else {
       study.repeat = { epsilon_first: settings.budget, epsilon_forever: 2 * settings.budget, rounds: 10 };
@@ -109,24 +134,41 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
       draft.people = value;
       changed();
     }),
-    ...(isRepeated
-      ? [
-          several("epsilon_first", "Epsilon of one report", ""),
+    ...(often === "again"
+      ? []
+      : [
+          slider(
+            "epsilon",
+            often === "some" ? "Epsilon of what is asked once" : "Epsilon of one report",
+            "Smaller hides more, and errs more.",
+            settings.budget,
+            (value) => {
+              settings.budget = value;
+              changed();
+            },
+          ),
+        ]),
+    ...(often === "once"
+      ? []
+      : [
+          several(
+            "epsilon_first",
+            `Epsilon of one report${often === "some" ? " of what is asked again" : ""}`,
+            "",
+          ),
           several(
             "epsilon_forever",
             "Epsilon of any number of reports",
             "Of an answer that does not change.",
           ),
-          several("rounds", "Rounds", ""),
-        ]
-      : [
-          slider(
-            "epsilon",
-            "Epsilon of one report",
-            "Smaller hides more, and errs more.",
-            settings.budget,
-            (value) => {
-              settings.budget = value;
+          ...(often === "again" ? [several("rounds", "Rounds", "")] : []),
+          tick(
+            "linked",
+            "Link the reports of each person: changes are known better, and you see in which rounds a person answered",
+            repeat.linked === true,
+            (on) => {
+              if (on) repeat.linked = true;
+              else delete repeat.linked;
               changed();
             },
           ),
@@ -140,8 +182,12 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
         { class: "fields" },
         select(
           { id: "asked", label: "People are asked" },
-          { once: "Once", again: "Again and again" },
-          isRepeated ? "again" : "once",
+          {
+            once: "Once",
+            again: "Again and again",
+            ...(often === "some" ? { some: "Some questions again, others once" } : {}),
+          },
+          often,
           again,
         ),
         option(

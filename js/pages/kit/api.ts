@@ -72,13 +72,19 @@ export interface Changed {
   readonly round: number;
   readonly since: number;
   readonly level: number;
-  /** Whose change it is: of the population that people are drawn from, of the very people who reported, or of the population if other people answered each time. */
-  readonly people: "others" | "population" | "same";
+  /** Whose change it is: of the population that people are drawn from, of the very people who reported, of the population if other people answered each time, or of those who answered both rounds, where reports are linked. */
+  readonly people: "linked" | "others" | "population" | "same";
   /** Whose change it is, in words. */
   readonly validity: string;
   /** What is not known where the rounds are of different people; else empty. */
   readonly caveat: string;
   readonly rows: readonly Difference[];
+  /** People who answered both rounds, where that is known. */
+  readonly both?: number | null;
+  /** People who answered the earlier round only. */
+  readonly dropped?: number | null;
+  /** People who answered the later round only. */
+  readonly joined?: number | null;
 }
 
 /** How much larger a share or a mean is in the later round. */
@@ -182,8 +188,8 @@ export interface CrossChange {
   /** Reports that hold both answers: in the earlier round, and in the later. */
   readonly n: readonly number[];
   readonly level: number;
-  /** Whose change it is: of the population that people are drawn from, of the very people who reported, or of the population if other people answered each time. */
-  readonly people: "others" | "population" | "same";
+  /** Whose change it is: of the population that people are drawn from, of the very people who reported, of the population if other people answered each time, or of those who answered both rounds, where reports are linked. */
+  readonly people: "linked" | "others" | "population" | "same";
   /** Whose change it is, in words. */
   readonly validity: string;
   /** The population that it is of; empty where no weights were given. */
@@ -426,6 +432,23 @@ export interface History {
   readonly snapshots: readonly Estimates[];
 }
 
+/** How many people answered a round and the one before it, in a linked plan. */
+export interface Participation {
+  readonly since: number;
+  readonly round: number;
+  readonly both: number;
+  /** People who answered the earlier round only. */
+  readonly dropped: number;
+  /** People who answered the later round only. */
+  readonly joined: number;
+}
+
+/** Who answered again, round by round; empty unless the plan is linked. */
+export interface Participations {
+  readonly plan: string;
+  readonly rounds: readonly Participation[];
+}
+
 /** The plans that are collected here. */
 export interface Plans {
   readonly plans: readonly Summary[];
@@ -444,6 +467,8 @@ export interface Summary {
   readonly round: number | null;
   /** All rounds that are open now, in order. */
   readonly open: readonly number[];
+  /** How often people are asked; null where they are asked once. */
+  readonly rounds: number | null;
 }
 
 /** Why something was refused. */

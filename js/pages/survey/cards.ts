@@ -2,7 +2,7 @@
 
 import type { Attribute, Plan, Report, Said } from "../../src/index.js";
 import { perUnit } from "../kit/distances.js";
-import { type Child, h } from "../kit/dom.js";
+import { type Child, h, quoted } from "../kit/dom.js";
 import { count, rich, t } from "../kit/messages.js";
 import { localized } from "./labels.js";
 import { asking } from "./language.js";
@@ -44,7 +44,7 @@ function stays(plan: Plan, replies: readonly Reply[] | null, key: string): HTMLE
 
 /** The answers next to their questions. */
 export function answersOf(plan: Plan, replies: readonly Reply[], edit?: (name: string) => void): HTMLElement {
-  const line = ({ name, shown, isKnown }: Reply): HTMLElement[] => {
+  const line = ({ name, shown, isKnown, note }: Reply): HTMLElement[] => {
     const question = asking(plan, name);
     const label = `${t("change_one")}: ${question.textContent}`;
     const back =
@@ -55,7 +55,10 @@ export function answersOf(plan: Plan, replies: readonly Reply[], edit?: (name: s
         { type: "button", class: "link", "aria-label": label, click: () => edit(name) },
         t("change_one"),
       );
-    return [h("dt", {}, question, back), h("dd", {}, h("bdi", {}, shown))];
+    return [
+      h("dt", {}, question, back),
+      h("dd", {}, h("bdi", {}, shown), note && [" ", soft("other_noted", { note: quoted(note) })]),
+    ];
   };
   return h("dl", {}, replies.map(line));
 }

@@ -37,13 +37,29 @@ type Changed = (isForgotten: boolean) => unknown;
 export function showDevice(ledger: Ledger, changed: Changed): void {
   const section = find("device");
   const open = section.querySelector<HTMLDetailsElement>("details.ledger")?.open ?? false;
+  const isFolded = foldOf(section)?.open === false;
   section.hidden = false;
   section.replaceChildren(
     h("h2", { id: "device-title" }, t("device")),
     ...inside(ledger, open, changed),
     forgetting(ledger, changed),
   );
+  foldDevice(isFolded);
   void warn(section);
+}
+
+const foldOf = (section: HTMLElement): HTMLDetailsElement | null =>
+  section.querySelector("details.remembered");
+
+/** Fold the section to its title, or show all of it. */
+export function foldDevice(isFolded: boolean): void {
+  const section = find("device");
+  const fold = foldOf(section);
+  const title = section.querySelector("#device-title");
+  if (!title || isFolded === (fold !== null)) return;
+  const [first, ...rest] = (fold ?? section).children;
+  if (fold) section.replaceChildren(title, ...rest);
+  else section.append(h("details", { class: "remembered" }, h("summary", {}, first), ...rest));
 }
 
 /** Say that the browser may delete what is stored here, unless it promised not to. */

@@ -38,10 +38,12 @@ function guessed(plan: Plan, name: string): Guessed {
   const isDrawn = guess.wholeReport !== guess.oneReport;
   const isAgain = plan.rounds !== null;
   const all = { rounds: allRounds(plan.rounds), all: often(guess.allRounds), same: often(guess.allReports) };
-  const once = t(isDrawn ? "guess_headline_known" : "guess_headline", values);
-  const headline = isAgain ? t("guess_rounds", { ...values, ...all }) : once;
+  const promise = isAgain ? t("guess_rounds", { ...values, ...all }) : t("guess_headline", values);
+  const reading = [...(isDrawn && !isAgain ? [t("guess_known", values)] : []), t("guess_blind", values)].join(
+    " ",
+  );
   const again = isAgain ? t("guess_again", { ...values, ...all }) : null;
-  return { ...guess, name, kind: domain.kind, headline, again };
+  return { ...guess, name, kind: domain.kind, promise, reading, headline: `${promise} ${reading}`, again };
 }
 
 /** What is guessed: half of a number, a text out of two, or a group of values; empty where it is the answer itself. */
@@ -56,7 +58,11 @@ export interface Guessed {
   readonly kind: string;
   readonly allRounds: number;
   readonly blind: number;
-  /** How often it is guessed from all reports, in a sentence. */
+  /** How often it is guessed from all reports, in one short sentence. */
+  readonly promise: string;
+  /** How often it is guessed by others: those who know more, and those who know nothing. */
+  readonly reading: string;
+  /** Both. */
   readonly headline: string;
   /** Where there are several rounds: from one report, and from all if no answer changes. */
   readonly again: string | null;
@@ -83,10 +89,11 @@ export function promise(plan: Plan, key = ""): HTMLElement {
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": `promise-title${key}${key && ` part${key}`}` },
     rated(level, `promise-title${key}`),
-    h("p", { class: "headline" }, easiest.headline),
+    headline(easiest),
     bars(easiest.allRounds, easiest.blind, t("picture")),
     plan.attributes.some(({ onlyIf }) => onlyIf !== null) && h("p", { class: "again" }, t("guess_related")),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    plan.linked && h("p", { class: "again" }, t("linked")),
     h("p", { class: "again" }, t("picks", { n: percent })),
     exceptKnown(plan),
     distant
@@ -118,6 +125,11 @@ export const CLASSES: Readonly<Record<Level, string>> = {
 };
 const RATINGS = { well: "rate_well", "a little": "rate_little", hardly: "rate_hardly" } as const;
 
+/** The promise in one short sentence, and how to read it. */
+export function headline({ promise, reading }: Guessed): HTMLElement {
+  return h("p", { class: "headline" }, promise, " ", h("small", {}, reading));
+}
+
 /** What a box begins with: how well answers are protected, and that this device computed it. */
 export function rated(level: Level, id: string): HTMLElement {
   return h(
@@ -138,6 +150,7 @@ export function promiseAgain(plan: Plan, key = "-again"): HTMLElement {
     rated(level, `promise-title${key}`),
     h("p", { class: "again" }, easiest.headline),
     easiest.again && h("p", { class: "again" }, easiest.again),
+    plan.linked && h("p", { class: "again" }, t("linked")),
     h("p", { class: "again" }, t("picks", { n: percent })),
   );
 }

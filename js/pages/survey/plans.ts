@@ -15,8 +15,8 @@ import { titleOf } from "../kit/phrases.js";
 import { askedBy, byOperator, drawnFirst } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { inLanguage, paragraphs, settle } from "./language.js";
-import { keptFor, type Linked } from "./plans_link.js";
-import { joined, type Part, promises } from "./plans_parts.js";
+import { isOneStudy, keptFor, type Linked } from "./plans_link.js";
+import { introducing, joined, type Part, promises } from "./plans_parts.js";
 import { reviewAll, sendMade } from "./plans_review.js";
 import type { Reply } from "./question.js";
 import { type QuestionForm, questions } from "./questions.js";
@@ -24,6 +24,7 @@ import { isReceived } from "./receipts.js";
 import { drawQuestions } from "./report.js";
 import { put } from "./stage.js";
 import { explanation, isKept, prepareTickets } from "./tickets.js";
+import { turning } from "./top.js";
 import type { Visit } from "./visit.js";
 
 /** What the page does for one plan as for several. */
@@ -45,7 +46,7 @@ export async function showPlans(
   tools: Tools,
 ): Promise<void> {
   const left: HTMLElement[] = []; // why some plans are not asked
-  const parts: Part[] = [];
+  const offers: { plan: Plan; summary: Summary }[] = [];
   const cap = count(visit.ledger.cap);
   const seen = new Set<string>(); // a link may name a plan in two ways
   for (const { plan: wanted } of links) {
@@ -59,15 +60,22 @@ export async function showPlans(
     if (seen.has(summary.id)) continue;
     seen.add(summary.id);
     const plan = await tools.verified(summary.id);
-    if (!parts.length && plan.texts !== null) await settle(plan, tools.again);
-    const part = await offered(visit, plan, summary, parts, tools);
-    if ("left" in part)
-      left.push(note(rich(part.left, { title: quoted(nameOf(plan)), when: part.when, cap })));
+    if (!offers.length && plan.texts !== null) await settle(plan, tools.again);
+    offers.push({ plan, summary });
+  }
+  const parts: Part[] = [];
+  for (const { plan, summary } of offers) {
+    const title = nameOf(
+      plan,
+      offers.map(({ plan }) => plan),
+    );
+    const part = await offered(visit, { plan, summary, title }, parts, tools);
+    if ("left" in part) left.push(note(rich(part.left, { title: quoted(title), when: part.when, cap })));
     else parts.push(part);
   }
   await prepareTickets(parts.map(({ plan }) => plan));
   if (!tools.isCurrent()) return;
-  const titles = parts.map(({ title }) => title);
+  const titles = parts.map(({ study }) => study);
   document.title = `${[...new Set(titles)].join(" · ") || t("surveys")} · Deniable`;
   const head = h(
     "div",
@@ -77,7 +85,7 @@ export async function showPlans(
     parts.length > 0 &&
       byOperator(
         h("h1", { tabindex: -1 }, joined(titles)),
-        ...parts.map(({ plan }) => {
+        ...introducing(parts).map(({ plan }) => {
           const [first, ...more] = paragraphs(plan, plan.texts?.introduction);
           return [first, tools.about(plan, more)];
         }),
@@ -86,6 +94,9 @@ export async function showPlans(
   if (!parts.length) return put(head);
   const replies = new Map<Part, readonly Reply[]>();
   const open = parts.filter(({ made }) => made === null);
+  const box = promises(parts);
+  const turn = turning(head, box);
+  let isFirstPage = true; // of the first part
   const forms = open.map(askPart);
   const missing = listUninvited(visit, parts);
   const isInvited = parts.some(({ summary }) => summary.invited);
@@ -93,13 +104,13 @@ export async function showPlans(
   const hasKnown = parts.some(({ plan }) => plan.known !== null);
   const notices = isInvited ? [hasTickets ? explanation(hasKnown) : tools.sentAlong()] : [];
   if (open.length && missing.length) {
-    put(head, promises(parts), ...notices, askInvitation(visit, missing));
+    put(head, box, ...notices, askInvitation(visit, missing));
   } else if (open.length) show(0);
   else sendMade(visit, head, parts, replies, missing);
 
   /** The questions of one part, and then those of the next. */
   function askPart(part: Part, i: number): QuestionForm {
-    const form = questions(part.plan, part.questionNames, async () => {
+    const next = async (): Promise<void> => {
       if (i + 1 < open.length) return show(i + 1);
       // all of them: in another language, a number of an earlier part may have to be asked back
       for (const [j, each] of open.entries()) {
@@ -113,6 +124,10 @@ export async function showPlans(
         return;
       }
       reviewAll(visit, head, parts, replies, goBack);
+    };
+    const form = questions(part.plan, part.questionNames, next, (isFirst) => {
+      if (i === 0) isFirstPage = isFirst;
+      turn(i === 0 && isFirst);
     });
     const button = form.element.querySelector<HTMLButtonElement>(".act .main");
     if (button && i + 1 < open.length) button.dataset.end = button.textContent = t("next");
@@ -141,19 +156,26 @@ export async function showPlans(
     };
     put(
       head,
-      ...(i ? [] : [promises(parts), ...notices]),
+      ...(i ? [] : [box, ...notices]),
       h("div", { class: "part" }, where, title, drawn),
       askedBy(),
       (forms[i] as QuestionForm).element,
     );
+    turn(i === 0 && isFirstPage);
     if (i) title.focus();
   }
 }
 
 const note = (text: Child): HTMLElement => h("p", { class: "notice" }, text);
 
-const nameOf = (plan: Plan): string =>
+const studyOf = (plan: Plan): string =>
   inLanguage(plan, plan.texts?.title)?.words ?? titleOf(plan.title, plan.id);
+
+/** What a plan is called: the title of its study, or how often its questions are asked, if both kinds are here. */
+function nameOf(plan: Plan, plans: readonly Plan[]): string {
+  if (!plans.some((other) => isOneStudy(plan, other))) return studyOf(plan);
+  return plan.rounds === null ? t("part_once") : t("part_again", { n: plan.rounds });
+}
 
 /** Why a plan is not asked now, and when it is. */
 interface LeftOut {
@@ -171,8 +193,7 @@ function askedAgain(plan: Plan, round: number, rounds: readonly Round[]): LeftOu
 /** A plan as a part of the survey, or why it is none. */
 async function offered(
   visit: Visit,
-  plan: Plan,
-  summary: Summary,
+  { plan, summary, title }: { readonly plan: Plan; readonly summary: Summary; readonly title: string },
   before: readonly Part[],
   tools: Tools,
 ): Promise<Part | LeftOut> {
@@ -182,7 +203,7 @@ async function offered(
   const { ledger } = visit;
   const stored = ledger.find(plan, round);
   if (stored && isReceived({ plan: plan.id, round })) return askedAgain(plan, round, rounds);
-  const offer = { plan, summary, round, title: nameOf(plan) };
+  const offer = { plan, summary, round, title, study: studyOf(plan) };
   if (stored) return { ...offer, questionNames: [], made: decode(plan, stored) };
   try {
     refuseAboveCap(ledger, [...before.map((part) => part.plan), plan]);

@@ -36,6 +36,15 @@ export function followPlans(): Linked[] | null {
   return linked.map(({ plan }) => ({ plan, invitation: keptFor(plan) }));
 }
 
+/** Whether two plans are one study, of which some questions are asked once and the others again. */
+export const isOneStudy = (a: Titled, b: Titled): boolean =>
+  a.title !== "" && a.title === b.title && (a.rounds === null) !== (b.rounds === null);
+
+interface Titled {
+  readonly title: string;
+  readonly rounds: number | null;
+}
+
 /** Whether two ids, or how they begin, are of one plan. */
 export const isSamePlan = (a: string, b: string): boolean => a.startsWith(b) || b.startsWith(a);
 

@@ -6,14 +6,16 @@ import { rateLoss } from "../../src/losses/protection.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { rich, t } from "../kit/messages.js";
 import { likelier } from "../kit/phrases.js";
-import { CLASSES, largest, listGuesses, promise, promiseAgain, rated } from "./guarantee.js";
+import { CLASSES, headline, largest, listGuesses, promise, promiseAgain, rated } from "./guarantee.js";
 import { asking } from "./language.js";
 import type { Reply } from "./question.js";
 import type { Offer } from "./visit.js";
 
 /** One plan of the survey: what is asked of it, and the report, where it is made already. */
 export interface Part extends Offer {
+  /** What the part is called, and the title of the study that it is of. */
   readonly title: string;
+  readonly study: string;
   readonly questionNames: readonly string[];
   readonly made: Report | null;
 }
@@ -27,6 +29,21 @@ export function joined(titles: readonly string[]): Child {
   return each.map((title, i) => [i > 0 && (i === each.length - 1 ? t("and") : ", "), quoted(title)]);
 }
 
+/** The parts without those that say just what others before them say. */
+export function distinct(parts: readonly Part[], words: (part: Part) => unknown): Part[] {
+  const said = parts.map((part) => JSON.stringify(words(part) ?? null));
+  return parts.filter((_, i) => said.indexOf(said[i] as string) === i);
+}
+
+/** One part for each text that introduces a study and says who asks. */
+export const introducing = (parts: readonly Part[]): Part[] =>
+  distinct(parts, ({ plan: { texts } }) => [
+    texts?.introduction,
+    texts?.responsible,
+    texts?.contact,
+    texts?.privacy_notice,
+  ]);
+
 /** The promise of all parts: the sum of what they give away, and each promise below it. */
 export function promises(parts: readonly Part[], isShort = false): HTMLElement {
   const losses = parts.map(({ plan }) => lossOfAll(plan.stated).counted);
@@ -39,14 +56,21 @@ export function promises(parts: readonly Part[], isShort = false): HTMLElement {
   const guesses = parts.flatMap(({ plan }) => listGuesses(plan).map((guess) => ({ ...guess, plan })));
   const easiest = largest(guesses);
   const { level, percent } = rateLoss(total);
+  const isOne = new Set(parts.map(({ study }) => study)).size === 1;
+  const times = likelier(total);
   return h(
     "section",
     { class: `promise ${CLASSES[level]}`, "aria-labelledby": "together" },
     rated(level, "together"),
-    h("p", { class: "headline" }, easiest.headline),
+    headline(easiest),
     h("p", { class: "soft" }, rich("easiest", { name: asking(easiest.plan, easiest.name) })),
     easiest.again && h("p", { class: "again" }, easiest.again),
-    h("p", { class: "again" }, t("plans_together", { n: parts.length, times: likelier(total) })),
+    parts.some(({ plan }) => plan.linked) && h("p", { class: "again" }, t("linked")),
+    h(
+      "p",
+      { class: "again" },
+      isOne ? t("parts_together", { times }) : t("plans_together", { n: parts.length, times }),
+    ),
     h("p", { class: "again" }, t("picks", { n: percent })),
     !isShort &&
       parts.map(({ plan, title }, i) =>

@@ -7,11 +7,12 @@ import { answersOf, cards } from "./cards.js";
 import { persist, showDevice } from "./device.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
-import { joined, type Part, promises, type Replies } from "./plans_parts.js";
+import { distinct, joined, type Part, promises, type Replies } from "./plans_parts.js";
 import { sendAll } from "./plans_send.js";
 import type { Reply } from "./question.js";
 import { consenting } from "./report.js";
 import { put, refuse } from "./stage.js";
+import { shorten } from "./top.js";
 import type { Visit } from "./visit.js";
 
 /** All answers, one consent, and the button that makes the reports. */
@@ -23,6 +24,7 @@ export function reviewAll(
   goBack: (part?: Part, name?: string) => void,
 ): void {
   const open = parts.filter(({ made }) => made === null);
+  shorten(head, true);
   const title = h("h2", { tabindex: -1 }, t("review_title"));
   const tick = consentTo(open);
   const go = async (): Promise<void> => {
@@ -56,13 +58,14 @@ export function reviewAll(
  * without a text of their own, too: they are sent together.
  */
 function consentTo(parts: readonly Part[]): ReturnType<typeof consenting> | null {
-  const asking = parts.filter(({ plan }) => plan.texts?.consent);
+  const withText = parts.filter(({ plan }) => plan.texts?.consent);
+  const asking = distinct(withText, ({ plan }) => plan.texts?.consent);
   if (!asking.length) return null;
   const texts = asking.map(({ plan, title }) => [
-    parts.length > 1 && h("h4", {}, quoted(title)),
+    (asking.length > 1 || withText.length < parts.length) && h("h4", {}, quoted(title)),
     paragraphs(plan, plan.texts?.consent),
   ]);
-  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ title }) => title)) }));
+  return consenting(texts, rich("plans_agree", { titles: joined(parts.map(({ study }) => study)) }));
 }
 
 /** Draw all reports, each once, and show them before they leave. */

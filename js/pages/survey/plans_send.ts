@@ -10,7 +10,7 @@ import { byOperator, check } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
 import { keepFor, keptFor } from "./plans_link.js";
-import type { Part } from "./plans_parts.js";
+import { distinct, type Part } from "./plans_parts.js";
 import { isReceived, markReceived } from "./receipts.js";
 import { why } from "./report.js";
 import { put } from "./stage.js";
@@ -120,6 +120,8 @@ export function sendAll(visit: Visit, head: HTMLElement, parts: readonly Part[])
 const isSent = ({ plan, round }: Part): boolean => isReceived({ plan: plan.id, round });
 
 function receipts(parts: readonly Part[]): HTMLElement[] {
+  const thanking = parts.filter(({ plan }) => plan.texts?.thanks).reverse(); // thanks are below all that they are for
+  const last = new Set(distinct(thanking, ({ plan }) => plan.texts?.thanks).map(({ plan }) => plan));
   return [
     h(
       "section",
@@ -133,7 +135,7 @@ function receipts(parts: readonly Part[]): HTMLElement[] {
           " · ",
           rich("report", { id: h("code", { title: made?.id ?? "" }, `${made?.id.slice(0, 12)}…`) }),
         ),
-        plan.texts?.thanks && byOperator(...paragraphs(plan, plan.texts.thanks)),
+        last.has(plan) && byOperator(...paragraphs(plan, plan.texts?.thanks)),
       ]),
     ),
   ];

@@ -9,6 +9,8 @@ export interface Reply {
   readonly shown: string;
   /** Whether the link named it, so that it was not asked. */
   readonly isKnown?: boolean;
+  /** What the person noted beside it, which is never sent. */
+  readonly note?: string;
 }
 
 /** One question: its fields, what they say now, and where to complain. */
@@ -24,6 +26,8 @@ export interface Question {
   say?(answer: string): string;
   /** What to ask back, where what was written can be read in two ways. */
   doubt?(): Child;
+  /** What is noted beside an answer that is not listed. */
+  note?(): string;
   readonly complaint: HTMLElement;
   readonly fields: readonly (HTMLInputElement | HTMLSelectElement)[];
 }

@@ -15,12 +15,16 @@ export interface Pages {
   update(): void;
 }
 
-/** Lay out elements on pages above the buttons, of which `button` goes on and ends; `before` is before the first. */
+/**
+ * Lay out elements on pages above the buttons, of which `button` goes on and ends; `before` is before the first.
+ * `turned` hears whether the first page is shown, whenever one is.
+ */
 export function paginate(
   form: HTMLFormElement,
   pages: readonly (readonly HTMLElement[])[],
   button: HTMLButtonElement,
   before: () => (() => void) | undefined,
+  turned: (isFirst: boolean) => void,
 ): Pages {
   let at = 0;
   const end = button.textContent ?? "";
@@ -44,13 +48,14 @@ export function paginate(
     progress.value = number;
     progress.textContent = heading.textContent;
     back.hidden = neighbor(-1) === undefined && !before();
+    turned(neighbor(-1) === undefined);
     button.textContent = neighbor(1) === undefined ? (button.dataset.end ?? end) : t("next");
   };
   const go = (page: number): void => {
     at = page;
     update();
     heading.focus();
-    heading.scrollIntoView({ block: "start" });
+    (form.parentElement ?? heading).scrollIntoView({ block: "start" });
   };
   const goBack = (): void => {
     const page = neighbor(-1);

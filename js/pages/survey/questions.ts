@@ -9,6 +9,8 @@ import { hintKnown, knownReplies, showKnown } from "./known_group.js";
 import { localized } from "./labels.js";
 import { asking, endsOf, labelsOf, optionOf, paragraphs } from "./language.js";
 import { askLocation } from "./location.js";
+import { joinScales } from "./matrix.js";
+import { noted } from "./noted.js";
 import { readNumber } from "./numbers.js";
 import { type About, described, framed, type Question, type Reply } from "./question.js";
 import { follow } from "./question_conditions.js";
@@ -16,6 +18,7 @@ import { type Item, pagesOf } from "./question_items.js";
 import { askDate, askScale, askSeveral } from "./question_kinds.js";
 import { paginate } from "./question_pages.js";
 import { askText } from "./question_text.js";
+import type { Turned } from "./top.js";
 
 const MOST_BUTTONS = 7;
 const MOST_STEPS = 11; // of a scale
@@ -38,6 +41,7 @@ export function questions(
   plan: Plan,
   names: readonly string[],
   done: (replies: readonly Reply[]) => Promise<void>,
+  turned: Turned = () => undefined,
 ): QuestionForm {
   const known = knownReplies(plan);
   const isFixed = new Set(known.map(({ name }) => name));
@@ -59,7 +63,8 @@ export function questions(
     h("div", { class: "act" }, h("p", { class: "soft", id: "once" }, t("nothing_sent")), button),
   );
   const elements = pages.map((page) => page.map(({ element }) => element));
-  const paged = pages.length > 1 ? paginate(form, elements, button, () => before) : undefined;
+  const paged = pages.length > 1 ? paginate(form, elements, button, () => before, turned) : undefined;
+  for (const page of pages) joinScales(plan, page);
   follow(form, items, () => paged?.update());
   return {
     element: form,
@@ -125,7 +130,7 @@ function forgiving(question: Question): Question {
 /** The answer to a question, or null where it is wrong, which is said. */
 function replyTo(
   plan: Plan,
-  { name, attributes, read, complaint, fields, wanted, suspect, say, doubt }: Item & Question,
+  { name, attributes, read, complaint, fields, wanted, suspect, say, doubt, note }: Item & Question,
 ): Reply | null {
   const attribute = attributes[0] as Attribute;
   const answer = read();
@@ -145,7 +150,7 @@ function replyTo(
   }
   complaint.replaceChildren(...(problem === null ? [] : [h("span", {}, problem)]));
   for (const field of fields) field.setAttribute("aria-invalid", String(problem !== null));
-  return problem === null ? { name, answer: answer ?? null, shown } : null;
+  return problem === null ? { name, answer: answer ?? null, shown, note: note?.() ?? "" } : null;
 }
 
 /** An answer as it stays: with the bin that it is in, where that is not the answer itself. */
@@ -168,10 +173,12 @@ function question(plan: Plan, { name, attributes, j, optional }: Item): Question
   const complaint = h("div", { class: "complaint", id: `complaint-${j}`, role: "alert" });
   const none = t("no_answer");
   const about = { j, optional, none, complaint, title: asking(plan, name), help: helping(plan, name, j) };
+  const hasOther = plan.texts?.attributes?.[name]?.other;
   if (several !== null) {
     const options = attributes.map(({ option }) => option);
     const shown = options.map((option) => optionOf(plan, name, option));
-    return askSeveral(options, shown, limit, about);
+    const boxes = askSeveral(options, shown, limit, about);
+    return hasOther ? noted(boxes, options.at(-1) as string, j) : boxes;
   }
   if (domain.kind === "grid") return askLocation(domain, plan.maps[name], sentence(allowed(domain)), about);
   if (domain.kind === "text" || domain.kind === "code") return askText(domain, about);
@@ -182,7 +189,8 @@ function question(plan: Plan, { name, attributes, j, optional }: Item): Question
   if (domain.kind !== "categories") return number(domain, about);
   const { labels } = domain;
   const shown = labelsOf(plan, name) ?? labels;
-  return labels.length > MOST_BUTTONS ? list(labels, shown, about) : buttons(labels, shown, about);
+  const listed = labels.length > MOST_BUTTONS ? list(labels, shown, about) : buttons(labels, shown, about);
+  return hasOther ? noted(listed, labels.at(-1) as string, j) : listed;
 }
 
 /** The operator's help with a question. */

@@ -13,7 +13,7 @@ import { type Child, find, h } from "../kit/dom.js";
 import { count, plural, rich, t } from "../kit/messages.js";
 import { loss, moment, sentence } from "../kit/phrases.js";
 import { answersOf, cards } from "./cards.js";
-import { persist, showDevice } from "./device.js";
+import { foldDevice, persist, showDevice } from "./device.js";
 import { byOperator, check, promiseAgain } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { paragraphs } from "./language.js";
@@ -22,6 +22,7 @@ import type { Reply } from "./question.js";
 import { isReceived, markReceived } from "./receipts.js";
 import { current, put, refusal, refuse } from "./stage.js";
 import { hint, isDue, isKept, obtain } from "./tickets.js";
+import { shorten } from "./top.js";
 import type { Offer, Visit } from "./visit.js";
 
 const ATTEMPTS = 6;
@@ -50,6 +51,7 @@ export function closed(visit: Visit, plan: Plan, rounds: readonly Round[]): HTML
 export function limited({ ledger }: Visit, plan: Plan): HTMLElement {
   const toLimit = (event: Event): void => {
     event.preventDefault();
+    foldDevice(false);
     find("cap").focus();
   };
   const to = h("a", { href: "#cap", click: toLimit }, t("change_limit"));
@@ -88,6 +90,8 @@ export function review(
   showQuestion: (name: string) => void,
 ): void {
   const before = current();
+  const wasShort = head.classList.contains("short");
+  shorten(head, true);
   const title = h("h2", { tabindex: -1 }, t("review_title"));
   const { plan } = offer;
   const consent = plan.texts?.consent;
@@ -96,6 +100,7 @@ export function review(
   const back = h("button", { type: "button", click: () => goBack() }, t("change"));
   const goBack = (name?: string): void => {
     put(...before);
+    shorten(head, wasShort);
     if (name === undefined) head.querySelector("h1")?.focus();
     else showQuestion(name);
   };

@@ -22,14 +22,16 @@ import { askedBy, byOperator, drawnFirst, promise } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { inLanguage, operatorText, paragraphs, settle, titleIn } from "./language.js";
 import { showPlans } from "./plans.js";
-import { followPlans, forgetPlans, keptFor } from "./plans_link.js";
+import { followPlans, forgetPlans, isOneStudy, keptFor, type Linked } from "./plans_link.js";
 import { preparePreview } from "./preview.js";
+import type { Reply } from "./question.js";
 import { pagesOf } from "./question_items.js";
 import { questions } from "./questions.js";
 import { isReceived, received } from "./receipts.js";
 import { answered, closed, drawQuestions, limited, review } from "./report.js";
 import { hold, put, refuse } from "./stage.js";
 import { explanation, isKept, prepareTickets } from "./tickets.js";
+import { turning } from "./top.js";
 import { Visit } from "./visit.js";
 
 async function start(visit: Visit, isForgotten: boolean): Promise<void> {
@@ -63,16 +65,15 @@ async function start(visit: Visit, isForgotten: boolean): Promise<void> {
     if (!isSecureContext) throw new Refused("insecure", t("insecure"));
     const { plans, url } = await askJson<Plans>("plans");
     if (url && new URL(`${url}/`).href !== HERE) return elsewhere(visit, `${url}/`);
-    if (several) {
+    const isInvited = plans.some(({ invited }) => invited);
+    const linked = several ?? (location.hash === "" && !isInvited ? oneStudy(plans) : null);
+    if (linked) {
       const choose = (plan: Plan, rounds: readonly Round[]): number | null => pick(visit, plan, rounds);
       const tools = { verified, pick: choose, about, sentAlong, isCurrent, again: speakAgain };
-      return await showPlans(visit, several, plans, tools);
+      return await showPlans(visit, linked, plans, tools);
     }
     const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
-    if (wanted === undefined) {
-      const isInvited = plans.some(({ invited }) => invited);
-      return choose(plans, isInvited ? askInvitation(visit, []) : null);
-    }
+    if (wanted === undefined) return choose(plans, isInvited ? askInvitation(visit, []) : null);
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", t("no_such_study"));
     const plan = await verified(summary.id);
@@ -149,21 +150,36 @@ async function verified(id: string): Promise<Plan> {
   return plan;
 }
 
+/** The plans of a collector that has a single study, of which some questions are asked once and others again. */
+function oneStudy([first, second, ...others]: readonly Summary[]): Linked[] | null {
+  if (!first || !second || others.length || !isOneStudy(first, second)) return null;
+  return [first, second].map(({ id }) => ({ plan: id, invitation: null }));
+}
+
 /** All studies, and a field for the code of a letter, which leads to its own. */
 function choose(plans: readonly Summary[], field: HTMLElement | null): void {
   document.title = `${t("surveys")} · Deniable`;
   if (plans.length === 0) return put(h("h1", {}, t("no_study")));
-  const item = ({ id, title, titles, round }: Summary): HTMLElement =>
-    h(
+  const item = (summary: Summary): HTMLElement => {
+    const { id, title, titles } = summary;
+    const parts = [summary, ...plans.filter((other) => isOneStudy(summary, other))];
+    return h(
       "li",
       {},
-      h("a", { href: `#plan=${id}` }, quoted(titleIn(titles) ?? titleOf(title, id))),
-      h("span", { class: "soft" }, t(round === null ? "closed" : "open")),
+      h(
+        "a",
+        { href: `#${parts.map(({ id }) => `plan=${id}`).join("&")}` },
+        quoted(titleIn(titles) ?? titleOf(title, id)),
+      ),
+      h("span", { class: "soft" }, t(parts.every(({ round }) => round === null) ? "closed" : "open")),
     );
+  };
+  const isFirst = (summary: Summary, i: number): boolean =>
+    !plans.slice(0, i).some((other) => isOneStudy(summary, other));
   put(
     h("h1", {}, t("choose_study")),
     ...(field ? [field] : []),
-    h("ul", { class: "choices" }, plans.map(item)),
+    h("ul", { class: "choices" }, plans.filter(isFirst).map(item)),
   );
 }
 
@@ -224,13 +240,14 @@ async function offer(
   const isAll = plan.ask === "all";
   const names = isAll ? plan.asked.map(({ name }) => name) : await drawQuestions(visit, plan);
   if (mine !== visit.turn) return;
-  const form = questions(plan, names, async (replies) =>
-    review(visit, head, study, replies, (name) => form.show(name)),
-  );
+  const box = promise(plan);
+  const toReview = async (replies: readonly Reply[]): Promise<void> =>
+    review(visit, head, study, replies, (name) => form.show(name));
+  const form = questions(plan, names, toReview, turning(head, box));
   visit.answering = { forms: [form.element], part: 0, show: () => undefined };
   put(
     head,
-    promise(plan),
+    box,
     ...(isAll ? [] : [drawnFirst(names.length, plan.asked.length)]),
     ...notices,
     askedBy(),

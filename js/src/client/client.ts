@@ -161,7 +161,7 @@ export class Client {
       answers,
       round,
       new Row(new Uint32Array(), memory, 0, round),
-      (body) => memory(["id", round, body], 0, 2),
+      (body) => memory(plan.linked ? ["linked"] : ["id", round, body], 0, 2),
     );
     // forgotten meanwhile, by a page without locks
     if (`${secretBefore}` !== `${ledger.secret}`) return this.drawOnce(answers, round, change);
@@ -246,7 +246,7 @@ const drawAttributes = async ({ ask, attributes, mechanism }: Plan, row: Row): P
   return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
 };
 
-/** @internal Makes a report from these words; its id comes from its body. */
+/** @internal Makes a report from these words; its id comes from its body, or is its person's pseudonym. */
 export async function makeReport(
   plan: Plan,
   answers: Answers,

@@ -61,6 +61,8 @@ export class Plan implements Recipe {
   readonly texts: Texts | null;
   /** Which questions a device asks: all, or only those that it has drawn for the report. */
   readonly ask: "all" | "sampled";
+  /** Whether a report's id is its person's pseudonym, the same in every round of this plan and of no other. */
+  readonly linked: boolean;
   /** What a survey draws under the cells of grids, by attribute. */
   readonly maps: Readonly<Record<string, PlanMap>>;
   /** What the collector knows anyway: a report names it as it is, outside of all losses; else null. */
@@ -90,7 +92,7 @@ export class Plan implements Recipe {
       "missing",
       "people",
       "rounds",
-      ...["ask", "known", "maps", "texts", "ticket_key"].filter((name) => name in data),
+      ...["ask", "known", "linked", "maps", "texts", "ticket_key"].filter((name) => name in data),
       "title",
       "version",
     ]);
@@ -121,6 +123,7 @@ export class Plan implements Recipe {
     must(!again || again === many, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    this.linked = "linked" in data && checkedLinked(data.linked, this.rounds);
     checkViews(this.attributes, this.mechanism.groups);
     if (this.hasQuestions) checkQuestions(this.attributes);
     checkNear(this.attributes, this.mechanism.groups);
@@ -250,6 +253,14 @@ export class Plan implements Recipe {
     must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
   }
 }
+
+/** Only reports of several rounds can be linked. */
+const checkedLinked = (linked: unknown, rounds: number | null): true => {
+  must(typeof linked === "boolean", "linked", () => `${shown(linked)} is not whether reports are linked`);
+  must(linked, "canonical", () => `the plan ${NOT_CANONICAL}: reports are not linked anyway`);
+  must(rounds !== null, "linked", () => "only reports of several rounds are linked");
+  return true;
+};
 
 /** Only what a report names, and does not hold anyway, can be left out. */
 const checkedAsk = (ask: unknown, groups: readonly Group[], isTied: boolean): "sampled" => {

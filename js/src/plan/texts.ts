@@ -17,6 +17,8 @@ export interface AttributeTexts {
   readonly labels?: Readonly<Record<string, readonly string[]>>;
   /** What the two ends of a scale mean. */
   readonly ends?: Readonly<Record<string, readonly string[]>>;
+  /** The last answer stands for all that are not listed. */
+  readonly other?: true;
 }
 
 /** What a survey says in the operator's own words: plain text, never HTML. */
@@ -51,7 +53,7 @@ const LONGEST: Readonly<Record<string, number>> = {
   ends: 200,
 };
 const OF_SURVEY = Object.keys(LONGEST).slice(0, 7);
-const OF_ATTRIBUTE = Object.keys(LONGEST).slice(7);
+const OF_ATTRIBUTE = [...Object.keys(LONGEST).slice(7), "other"];
 const ONE_LINE = ["title", "contact", "privacy_notice", "question", "labels", "ends"];
 const TAG = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$/;
 const LINK = /^(https:\/\/|mailto:)[!-~]+$/;
@@ -93,6 +95,12 @@ export const readTexts = (data: unknown, title: string, attributes: readonly Ask
         for (const tag of readLabels(texts[kind], kind, many, name)) languages.add(checkedLanguage(tag));
     const { ends } = texts;
     must(!ends || language in Object(ends), "language", () => `ends are not given in ${language}`);
+    if ("other" in texts) {
+      must(typeof texts.other === "boolean", "type", () => "other is true, or left out");
+      must(texts.other, "canonical", () => `the plan ${NOT_CANONICAL}: other is not true`);
+      const isList = domain ? domain.kind === "categories" : options.length;
+      must(isList, "texts", () => `${shown(name)} has no last answer that stands for others`);
+    }
   }
   if ("pages" in fields) readPages(fields.pages, attributes);
   must(

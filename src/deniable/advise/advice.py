@@ -317,6 +317,10 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
         return self.wants.use if not self.wants.questions else "as it is wanted"
 
     def __str__(self) -> str:
+        return self.describe()
+
+    def describe(self, first: int = 1) -> str:
+        """All of it in words, with proposals numbered from `first`."""
         headers = ["", "what is read", "known to within", "people it takes"]
         rows = [
             [
@@ -339,9 +343,9 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
             )
             return "\n".join(lines)
         lines += ["", "What makes all of it so, the gentlest first:"]
-        for number, proposal in enumerate(self.proposals, 1):
-            first, *rest = str(proposal).split("\n")
-            lines += [f"{number:3}  {first}", *(f"{_INDENT}{line}" for line in rest)]
+        for number, proposal in enumerate(self.proposals, first):
+            head, *rest = str(proposal).split("\n")
+            lines += [f"{number:3}  {head}", *(f"{_INDENT}{line}" for line in rest)]
         if not any(_keeps_both(proposal) for proposal in self.proposals):
             lines += [
                 "",

@@ -346,7 +346,10 @@ def apply_change(study: S, change: Change) -> S:
 
 
 def _change_texts(texts: Texts, changed: Collection[str], change: Change) -> Texts:
-    """The texts, with labels joined as values are; a number has no labels and no ends."""
+    """The texts, with labels joined as values are; a number has no labels and no ends.
+
+    What is joined with the last answer is listed, so that it stands for others no more.
+    """
     if change.kind == "mean":
         return replace(texts, ends=_leave_out(texts.ends, changed))
     labels = {
@@ -355,7 +358,7 @@ def _change_texts(texts: Texts, changed: Collection[str], change: Change) -> Tex
         else by_language
         for name, by_language in texts.labels.items()
     }
-    return replace(texts, labels=labels)
+    return replace(texts, labels=labels, other=[name for name in texts.other if name not in changed])
 
 
 def _know(study: S, names: Collection[str]) -> S:

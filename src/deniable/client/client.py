@@ -163,6 +163,8 @@ class Client:
             reports = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(reports)
             name = report_id(secret, self.plan.id, round, body)
+            if reports.people is not None:
+                name = reports.people.tobytes()
             return Report(self._wire.prefix, round, name, body).to_bytes()
 
         answer = self._ledger.change if change else self._ledger.once

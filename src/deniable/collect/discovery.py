@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,9 @@ from deniable.discovery import Discovery, Query
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.explain.text_questions import UnlistedQuestion, list_unlisted
 from deniable.formatting import format_count
-from deniable.reports import Reports, Tallies
+from deniable.reports import Tallies
 from deniable.results.discoveries import discover_values, find_question, read_query
 from deniable.study import Plan
-from deniable.wire import Wire
 
 if TYPE_CHECKING:
     from deniable.frames import Show
@@ -42,7 +41,7 @@ def find_values(
         store.access.log(by, "looked for values", plan.id, f"{where}{what}: refused")
         raise
     store.access.log(by, "looked for values", plan.id, where + what)
-    discovered = discover_values(plan.document, read_blocks(store, plan, number), query, show=show)
+    discovered = discover_values(plan.document, store.reports(plan.id, number), query, show=show)
     if _is_search(question, query, discovered):
         store.access.log(by, "found values", plan.id, f"{where}, in {format_count(counted, 'report')}")
     if not scrubbed:
@@ -61,12 +60,6 @@ def _is_search(question: UnlistedQuestion, query: Query, discovered: Discovery) 
     is_whole = query.words is None or not question.is_searchable
     is_open = query.least <= usual.least or not discovered.hidden
     return is_whole and is_open and query.alpha >= usual.alpha
-
-
-def read_blocks(store: Store, plan: Plan, number: int) -> Iterator[Reports]:
-    """The reports of a round that are not scrubbed, in blocks."""
-    wire = Wire(plan.document)
-    return (wire.reports(bodies, number) for bodies in store.bodies(plan.id, number))
 
 
 def list_limits(plan: Plan, tallies: Tallies) -> list[TextLimit]:
@@ -93,7 +86,7 @@ def list_unfound(store: Store, plan: Plan, number: int | None = None) -> list[st
         if _count_searched(logged, question.name, round_number) >= unscrubbed[round_number]:
             return False
         # mostly the first block has a report of the question
-        blocks = (reports.records.columns for reports in read_blocks(store, plan, round_number))
+        blocks = (reports.records.columns for reports in store.reports(plan.id, round_number))
         return any(len(columns[place]) for columns in blocks for place in question.places)
 
     questions = list_unlisted(plan.document).items()

@@ -7,7 +7,7 @@ import hmac
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -84,7 +84,7 @@ class Handlers:
         self._queue = runtime.queue
         self._check_readiness = runtime.check_readiness
         self._files = read_files()
-        self._exporting = asyncio.Lock()
+        self._exporting, self._pairing = asyncio.Lock(), asyncio.Lock()
         self._finding = asyncio.Lock()
         self._signatures = Signatures()
         self._looks = Looks(store, served, minimum, runtime.minutes)
@@ -123,10 +123,12 @@ class Handlers:
     async def list_plans(self, _: Request) -> Response:
         offers, now, summaries = await self._read(self._store.offers), time.time(), []
         for plan_id, served in self._served.items():
-            offer, title = offers[plan_id], served.plan.document.title
+            offer, document = offers[plan_id], served.plan.document
             opened = [times.number for times in offer.rounds if times.is_open(now)]
             newest = max(opened, default=None)
-            summary = messages.Summary(plan_id, title, served.titles, offer.invited, newest, opened)
+            summary = messages.Summary(
+                plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds
+            )
             summaries.append(summary)
         return _respond(messages.Plans(summaries, self._url))
 
@@ -228,14 +230,25 @@ class Handlers:
     async def _compare(self, request: Request) -> tuple[Served, results.Comparison]:
         """The plan of a request about a change, and the tallies of both rounds."""
         served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
-        people = cast("People", _read_choice(request, "people", get_args(People)))
+        asked = _read_choice(request, "people", ("", *get_args(People)))
+        people = cast("People", asked) if asked else None
         since = _read_whole(request.query_params.get("since", ""), "since")
         if not since < number:
             raise Refusal("parameter", f"since names a round before {number}, got {since}.")
         earlier, later = [(await self._tallies(served, wave))[1] for wave in (since, number)]
-        return served, results.Comparison(
-            since, earlier, number, later, level, people, _read_weights(request)
-        )
+        comparison = results.Comparison(since, earlier, number, later, level, people, _read_weights(request))
+        if served.plan.document.linked and comparison.may_pair:
+            async with self._pairing:  # one at a time: it holds the reports of two rounds
+                pairs = await self._read(results.pair_rounds, self._store, served.plan, comparison)
+            if pairs is not None:
+                results.enough_people(pairs, self._minimum)
+            comparison = replace(comparison, pairs=pairs)
+        return served, comparison
+
+    async def show_participation(self, request: Request) -> Response:
+        plan = self._plan(request).plan
+        rows = await self._read(results.list_participation, self._store, plan) if plan.document.linked else []
+        return _respond(messages.Participations(plan.id, rows))
 
     async def show_history(self, request: Request) -> Response:
         served, number, level = self._plan(request), _read_round(request) or 1, _read_level(request)
@@ -275,7 +288,7 @@ class Handlers:
         await self._read(self._store.access.log, _actor(request), *action)
         folder = tempfile.TemporaryDirectory(prefix="deniable-export-")
         path = Path(folder.name) / "reports.parquet"
-        blocks = discovery.read_blocks(self._store, served.plan, number)
+        blocks = self._store.reports(served.plan.id, number)
         try:
             async with self._exporting:  # one at a time: an export holds as much disk as the reports
                 await self._read(served.plan.write_reports, path, blocks)
@@ -333,6 +346,13 @@ class Handlers:
                 for stored in self._store.rounds(plan_id)
             ]
 
+        def invitations() -> dict[str, int]:
+            return {
+                plan_id: self._store.invitations_left(plan_id)
+                for plan_id, offer in self._store.offers().items()
+                if offer.invited and plan_id in self._served
+            }
+
         def tickets() -> dict[str, tuple[int, int]]:
             return {
                 plan_id: (self._store.exchanged(plan_id), self._store.tickets_used(plan_id))
@@ -341,7 +361,8 @@ class Handlers:
             }
 
         counts = await self._read(reports)
-        text = self._metrics.text(self._queue(), counts, await self._read(tickets), self._looks.last)
+        unused, exchanged = await self._read(invitations), await self._read(tickets)
+        text = self._metrics.text(self._queue(), counts, unused, exchanged, self._looks.last)
         self._looks.catch_up(counts)
         return Response(text, headers=_UNSTORED, media_type=metrics.CONTENT_TYPE)
 

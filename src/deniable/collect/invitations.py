@@ -1,18 +1,15 @@
-"""Draws invitations, writes the links that carry them, and reads a list of them back.
+"""Draws invitations, and writes and reads the links that carry them.
 
 A store keeps hashes of invitations that nobody used yet, and forgets those that were used.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from deniable.collect.intake import hash_invitation
-from deniable.errors import FileMissing, InvalidParameter
 from deniable.store.counting import bind_group
 from deniable.study import Plan
 from deniable.tickets import derive_invitation, draw_code
@@ -44,7 +41,7 @@ def format_link(url: str, invited: Sequence[Invited]) -> str:
     return f"{url.rstrip('/')}/#{'&'.join(parts)}"
 
 
-def _read_link(link: str) -> list[Invited]:
+def read_link(link: str) -> list[Invited]:
     """What `format_link` wrote."""
     invited: list[Invited] = []
     for name, value in parse_qsl(urlsplit(link).fragment):
@@ -64,31 +61,7 @@ def hash_invited(plan: Plan, invited: Invited) -> bytes:
     """
     plain = hash_invitation(invited.token.encode())
     known = plan.document.known
-    if known is None or not invited.answers or plan.ticket_key is not None:
+    if known is None or len(invited.answers) != len(known.names) or plan.ticket_key is not None:
         return plain
     columns = {name: [answer] for name, answer in zip(known.names, invited.answers, strict=True)}
     return bind_group(plain, int(known.codes(columns)[0]))
-
-
-def read_invitations(path: Path, plans: Sequence[Plan]) -> list[list[Invited]]:
-    """The invitations of a CSV file with links, one for each plan of a person; those of other plans are
-    refused.
-    """
-    if not path.is_file():
-        raise FileMissing(f"there is no file {path}; it is a list of invitations, in CSV")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or "link" not in rows[0]:
-        raise InvalidParameter(
-            f"{path} is no list of invitations with links: it has a row for each person and a column 'link', "
-            "as deniable tokens -o or the design page writes it"
-        )
-    people = [_read_link(row["link"] or "") for row in rows]
-    ids = [plan.id for plan in plans]
-    for number, invited in enumerate(people, 1):
-        if [invitation.plan_id for invitation in invited] != ids or not all(part.token for part in invited):
-            raise InvalidParameter(
-                f"row {number} of {path} does not invite to {', '.join(plan_id[:12] for plan_id in ids)}; "
-                "name the plans that the list was made for, in its order"
-            )
-    return people

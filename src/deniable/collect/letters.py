@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, final
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
 from deniable.messages import LANGUAGES, read_messages
-from deniable.plan.losses import Level
+from deniable.plan.losses import Level, Protection
 from deniable.plan.texts import Text
 from deniable.store.schedule import Times
 from deniable.study import Plan
@@ -46,8 +46,11 @@ class LetterText(NamedTuple):
     salutation: str
     invited: str
     text: str
+    reminder: str
     again: str
     """Where a plan is asked in several rounds: what the device keeps is in one browser."""
+    linked: str
+    """Where the reports of a person in all rounds carry one pseudonym."""
     round: str
     until: str
     opening: str
@@ -121,18 +124,25 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
         if when
     ]
     again = [TEXTS[language].again] if any(announced.is_repeated for announced in plans) else []
-    return ["\n".join(lines), *again] if lines else again
+    linked = [TEXTS[language].linked] if any(announced.plan.document.linked for announced in plans) else []
+    return ["\n".join(lines)] * bool(lines) + again + linked
 
 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:
-    """The paragraph of a letter about how well each plan protects answers, counting answers that change."""
+    """The paragraph of a letter about how well each study protects answers, counting answers that change.
+
+    Plans of one title are one study, of which all reports count together.
+    """
     said_on_pages = read_messages(language, "pages")
-    lines = []
+    studies: dict[str, list[Announced]] = {}
     for announced in plans:
-        protection = announced.plan.protection
+        studies.setdefault(announced.title(language) or announced.plan.id, []).append(announced)
+    lines = []
+    for members in studies.values():
+        protection = Protection.together(announced.plan.stated for announced in members)
         rating = said_on_pages[_RATINGS[protection.level]]
-        title = announced.title(language)
-        said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(plans) > 1 and title else rating
+        title = members[0].title(language)
+        said = f"{title}: {rating[0].lower()}{rating[1:]}" if len(studies) > 1 and title else rating
         lines.append(f"{said}. {said_on_pages['picks'].format(n=protection.percent)}")
     return "\n".join(lines)
 
@@ -170,35 +180,32 @@ class Addresses:
     @staticmethod
     def read(path: Path) -> Addresses:
         """Reads a CSV file, whose first line names the columns; commas, semicolons or tabs part its cells."""
-        if not path.is_file():
-            raise FileMissing(f"there is no file {path}; it is the address list, in CSV")
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InvalidParameter(f"{path} is not in UTF-8; save the address list as CSV UTF-8") from None
-        first = text.partition("\n")[0]
-        separator = max(",;\t", key=first.count)
-        read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        lines = [[cell.strip() for cell in row] for row in read]
-        columns, *rows = [row for row in lines if any(row)] or [[]]
-        if not rows:
-            raise InvalidParameter(
-                f"{path} names nobody: its first line has the names of columns, the others people"
-            )
+        columns, rows = _read_table(path)
         reserved = dict.fromkeys([*_OWN, *_GIVEN])
-        taken = [name for name in columns if name in reserved]
-        if taken or "" in columns or len(set(columns)) < len(columns):
+        if any(name in reserved for name in columns):
+            raise _refuse_columns(path, columns, f", and none is called {', '.join(reserved)}")
+        return Addresses(columns, rows)
+
+    @staticmethod
+    def read_invited(path: Path) -> tuple[Addresses, list[tuple[str, ...]]]:
+        """Reads what `merge` wrote: the people, and what each got: invitation, code and link."""
+        columns, rows = _read_table(path)
+        absent = [name for name in _OWN if name not in columns]
+        if absent:
             raise InvalidParameter(
-                f"every column of {path} has a name of its own, and none is called "
-                f"{', '.join(reserved)}; got {', '.join(map(repr, columns))}"
+                f"{path} has no column {absent[0]!r}; it is the file that deniable tokens --url wrote with -o"
             )
-        for number, row in enumerate(rows, 1):
-            if len(row) != len(columns):
-                raise InvalidParameter(
-                    f"person {number} of {path} has {format_count(len(row), 'cell')}, and there are "
-                    f"{format_count(len(columns), 'column')}; put text with a comma in it between quotes"
-                )
-        return Addresses(tuple(columns), tuple(map(tuple, rows)))
+        places = [columns.index(name) for name in _OWN]
+        others = [place for place in range(len(columns)) if place not in places]
+        people = Addresses(
+            tuple(columns[place] for place in others),
+            tuple(tuple(row[place] for place in others) for row in rows),
+        )
+        return people, [tuple(row[place] for place in places) for row in rows]
+
+    def some(self, positions: Sequence[int]) -> Addresses:
+        """A few of the people."""
+        return Addresses(self.columns, tuple(self.rows[position] for position in positions))
 
     def merge(self, tokens: Sequence[str], codes: Sequence[str] = (), links: Sequence[str] = ()) -> str:
         """A CSV table with a row a person: the columns of the list as they are, then what each one gets.
@@ -227,6 +234,40 @@ class Addresses:
     def person(self, position: int) -> Mapping[str, str]:
         """The cells of one person, by their columns."""
         return dict(zip(self.columns, self.rows[position], strict=True)) if self.rows else {}
+
+
+def _read_table(path: Path) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The columns and the rows of a CSV file of people."""
+    if not path.is_file():
+        raise FileMissing(f"there is no file {path}; it is the address list, in CSV")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidParameter(f"{path} is not in UTF-8; save the address list as CSV UTF-8") from None
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    lines = [[cell.strip() for cell in row] for row in read]
+    columns, *rows = [row for row in lines if any(row)] or [[]]
+    if not rows:
+        raise InvalidParameter(
+            f"{path} names nobody: its first line has the names of columns, the others people"
+        )
+    if "" in columns or len(set(columns)) < len(columns):
+        raise _refuse_columns(path, columns)
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(columns):
+            raise InvalidParameter(
+                f"person {number} of {path} has {format_count(len(row), 'cell')}, and there are "
+                f"{format_count(len(columns), 'column')}; put text with a comma in it between quotes"
+            )
+    return tuple(columns), tuple(map(tuple, rows))
+
+
+def _refuse_columns(path: Path, columns: Sequence[str], allowed: str = "") -> InvalidParameter:
+    return InvalidParameter(
+        f"every column of {path} has a name of its own{allowed}; got {', '.join(map(repr, columns))}"
+    )
 
 
 @final
@@ -307,11 +348,14 @@ class Letter:
         return "".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs)
 
 
-def compose_letter(columns: Sequence[str], plans: Sequence[Announced], language: str) -> Letter:
+def compose_letter(
+    columns: Sequence[str], plans: Sequence[Announced], language: str, is_reminder: bool = False
+) -> Letter:
     """The usual letter of plans: what they are called, who sends it, when they are open, how they protect."""
     titles = [title for plan in plans if (title := plan.title(language))]
     senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))
-    when = [*announce_plans(plans, language, time.time()), rate_plans(plans, language)]
+    reminder = [TEXTS[language].reminder] if is_reminder else []
+    when = [*reminder, *announce_plans(plans, language, time.time()), rate_plans(plans, language)]
     return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 
@@ -349,7 +393,9 @@ def write_page(
         letter = letters[position] if len(letters) > 1 else letters[0]
         values = dict(people.person(position)) | {"link": link, "code": token, "survey": address}
         content = f"{letter.fill(values)}{picture}"
-        parts.append(f'<article class="one" lang="{letter.language}">{content}</article>')
+        modules, _ = code.symbol_size(border=4)
+        start = f'<article class="one" lang="{letter.language}" style="--modules: {modules}">'
+        parts.append(f"{start}{content}</article>")
         if progress is not None:
             progress(position + 1, len(tokens))
     return _PAGE.substitute(

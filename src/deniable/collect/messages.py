@@ -104,6 +104,7 @@ class Summary(Message, frozen=True):
     invited: Annotated[bool, explain("Whether a report needs an invitation.")]
     round: Annotated[int | None, explain("The newest round that is open now; null where none is.")]
     open: Annotated[list[int], explain("All rounds that are open now, in order.")]
+    rounds: Annotated[int | None, explain("How often people are asked; null where they are asked once.")]
 
 
 class Plans(Message, frozen=True):
@@ -575,10 +576,11 @@ class CellChange(Message, frozen=True):
 
 
 _People = Annotated[
-    Literal["population", "same", "others"],
+    Literal["population", "same", "others", "linked"],
     explain(
         "Whose change it is: of the population that people are drawn from, of the very people who reported, "
-        "or of the population if other people answered each time."
+        "of the population if other people answered each time, or of those who answered both rounds, where "
+        "reports are linked."
     ),
 ]
 _Validity = Annotated[str, explain("Whose change it is, in words.")]
@@ -615,6 +617,26 @@ class Changed(Message, frozen=True):
     validity: _Validity
     caveat: Annotated[str, explain("What is not known where the rounds are of different people; else empty.")]
     rows: list[Difference]
+    both: Annotated[int | None, explain("People who answered both rounds, where that is known.")] = None
+    dropped: Annotated[int | None, explain("People who answered the earlier round only.")] = None
+    joined: Annotated[int | None, explain("People who answered the later round only.")] = None
+
+
+class Participation(Message, frozen=True):
+    """How many people answered a round and the one before it, in a linked plan."""
+
+    since: int
+    round: int
+    both: int
+    dropped: Annotated[int, explain("People who answered the earlier round only.")]
+    joined: Annotated[int, explain("People who answered the later round only.")]
+
+
+class Participations(Message, frozen=True):
+    """Who answered again, round by round; empty unless the plan is linked."""
+
+    plan: str
+    rounds: list[Participation]
 
 
 class CrossChange(Message, frozen=True):

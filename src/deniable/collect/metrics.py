@@ -38,11 +38,13 @@ class Metrics:
         self,
         queue: int,
         reports: Iterable[tuple[str, int, int]],
+        invitations: Mapping[str, int],
         tickets: Mapping[str, tuple[int, int]],
         looks: Mapping[Key, Look] | None = None,
     ) -> str:
         """All counters as text; `reports` has the counted reports, by plan and round, `looks` the last ones
-        at their health; `tickets` has the exchanges and the used tickets, by plan.
+        at their health; `invitations` has the unused ones, and `tickets` the exchanges and the used tickets,
+        by plan.
         """
         lines = [
             *_head(
@@ -74,6 +76,8 @@ class Metrics:
             *self._histogram("deniable_commit_seconds"),
             *_head("deniable_reports", "gauge", "Reports in the store, by plan and round."),
             *(f"deniable_reports{_labels(plan=plan, round=number)} {n}" for plan, number, n in reports),
+            *_head("deniable_invitations_unused", "gauge", "Invitations that are still to be used, by plan."),
+            *(f"deniable_invitations_unused{_labels(plan=plan)} {n}" for plan, n in invitations.items()),
             *_head("deniable_exchanges", "gauge", "Invitations that were exchanged for a ticket, by plan."),
             *(f"deniable_exchanges{_labels(plan=plan)} {n}" for plan, (n, _) in tickets.items()),
             *_head("deniable_tickets_used", "gauge", "Tickets that let in a report, by plan."),

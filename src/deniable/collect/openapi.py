@@ -84,7 +84,11 @@ _FIRST_ROUND = {**ROUND, "default": 1}
 _CHANGE: Mapping[str, Mapping[str, Any]] = {
     "round": _FIRST_ROUND,
     "since": ROUND,
-    "people": {"enum": ["population", "same", "others"], "default": "population"},
+    "people": {
+        "enum": ["population", "same", "others", "linked"],
+        "description": "Whose change is meant: of those who answered both rounds, where reports are linked "
+        "and none is scrubbed, else of the population.",
+    },
     "level": _LEVEL,
     "weights": _WEIGHTS,
 }
@@ -194,6 +198,14 @@ OPERATIONS = (
         _READ,
         _READERS,
         query=_CHANGE,
+    ),
+    Operation(
+        "show_participation",
+        "GET /plans/{id}/participation",
+        "How many people answered each round and the one before it, where reports are linked",
+        messages.Participations,
+        ("plan", "store"),
+        _READERS,
     ),
     Operation(
         "show_cross_change",

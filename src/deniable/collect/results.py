@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeVar, final
@@ -20,10 +20,12 @@ from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
 from deniable.results.change import Change, compare_estimates
 from deniable.results.findings import AMONG, Findings, FindingsRequest, tabulate
+from deniable.results.linked import Pairs, compare_pairs, count_participation, pair_reports
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.results.smoothed import list_smoothable
 from deniable.results.unbiased import estimate_tallies
 from deniable.rounds.differences import People
+from deniable.store.store import Store
 from deniable.study import Plan, Result
 
 _MOST_KEPT = 10_000  # values: results of more would fill the memory, and take no longer than others
@@ -168,11 +170,24 @@ class Comparison:
     round: int
     later: Tallies
     level: float
-    people: People
+    people: People | None
+    """None: of those who answered both where their reports are linked, else of the population."""
     weights: str = ""
+    pairs: Pairs | None = None
+
+    @property
+    def may_pair(self) -> bool:
+        """Whether linked reports are to be compared person by person."""
+        return self.people == "linked" or (self.people is None and not self.weights)
 
     def read(self, plan: Plan) -> Change:
         """The change of all attributes but grids, by the code of `--change-from`."""
+        if self.pairs is not None:
+            return compare_pairs(self.pairs, self.level)
+        if self.people == "linked":
+            raise InvalidParameter(
+                "people=linked is about reports that are linked and not scrubbed; ask for another change"
+            )
         before, now = (
             weigh(result_of(plan, tallies), self.weights).numbers for tallies in (self.earlier, self.later)
         )
@@ -181,6 +196,33 @@ class Comparison:
     def about(self, plan: Plan) -> dict[str, Any]:
         """Which rounds these are."""
         return {"plan": plan.id, "round": self.round, "since": self.since}
+
+
+def pair_rounds(store: Store, plan: Plan, comparison: Comparison) -> Pairs | None:
+    """The reports of those who answered both rounds; None where some are scrubbed."""
+    numbers = comparison.since, comparison.round
+    if any(stored.scrubbed for stored in store.rounds(plan.id) if stored.number in numbers):
+        return None
+    if comparison.weights:
+        raise InvalidParameter("people=linked is about those who answered both, and weights about others")
+    return pair_reports(plan.document, *(store.reports(plan.id, number) for number in numbers))
+
+
+def enough_people(pairs: Pairs, minimum: int) -> None:
+    """Refuse to compare too few people."""
+    both = pairs.rounds[0].n
+    if both < minimum:
+        raise Refusal(
+            "few", f"{format_count(both, 'person')} answered both rounds; results appear from {minimum:,} on."
+        )
+
+
+def list_participation(store: Store, plan: Plan) -> list[messages.Participation]:
+    """Who answered each round and the one before it, as far as both have reports."""
+    return [
+        messages.Participation(since, number, **asdict(shown))
+        for (since, number), shown in count_participation(store, plan.id).items()
+    ]
 
 
 def changed(plan: Plan, comparison: Comparison) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,12 @@ def give_advice(
         console.refuse_ending(out, [".toml"], "a study")
         console.refuse_existing([out], force)
     known = [name.strip() for name in (may_know or "").split(",") if name.strip()]
+    from deniable.advise.parts import advise_parts
+
     asked = reading.read_study(study)
     with console.progress("planning") as show:
         try:
-            advice = asked.advise(people, read_want(want), known, show)
+            advice = advise_parts(asked, people, read_want(want), known, show)
         except InvalidParameter as problem:
             raise DeniableError(f"{study.name}: {problem}") from None
     if numbers is None or out is None:
@@ -75,13 +78,15 @@ def give_advice(
                 *_repeat(study, people, want, may_know), "--apply", 1, "-o", console.free_name("better.toml")
             )
         return
-    proposal = advice.combine(_read_numbers(numbers))
-    _write(study, out, proposal, force)
+    changed = advice.combine(_read_numbers(numbers))
+    people = max(proposal.people for _, proposal in changed)
+    _write(study, out, changed, people, force)
     if as_json:
-        console.print_json(proposal.to_dict())
+        facts = [proposal.to_dict() for _, proposal in changed]
+        console.print_json(facts[0] if len(facts) == 1 else facts)
     else:
-        click.echo(proposal)
-    console.say_next("plan", out, "--people", proposal.people, "-o", console.free_name("plan.json"))
+        click.echo("\n\n".join(str(proposal) for _, proposal in changed))
+    console.say_next("plan", out, "--people", people, "-o", console.free_name("plan.json"))
 
 
 def read_want(wants: tuple[str, ...]) -> Any:
@@ -119,21 +124,25 @@ def _repeat(study: Path, people: int, want: tuple[str, ...], may_know: str | Non
     return words if may_know is None else [*words, "--may-know", may_know]
 
 
-def _write(study: Path, out: Path, proposal: Proposal[Study], force: bool) -> None:
+def _write(
+    study: Path, out: Path, changed: Sequence[tuple[Study, Proposal[Study]]], people: int, force: bool
+) -> None:
     """Write the changed study, and that of questions that are asked of other people."""
     with suggest_extra():
         from deniable.design.draft import Draft, note_people
-        from deniable.design.rewrite import rewrite_draft
+        from deniable.design.rewrite import keep_part, rewrite_draft
     text = study.read_text(encoding="utf-8")
-    before = reading.read_study(study)
-    studies = [(out, proposal.study, proposal.people)]
-    if proposal.apart is not None:
-        apart = out.with_stem(f"{out.stem}-apart")
-        console.refuse_existing([apart], force)
-        studies.append((apart, proposal.apart.study, proposal.people_apart))
-    for file, changed, people in studies:
-        draft = rewrite_draft(Draft.read(text), before, changed, study.parent)
+    draft = Draft.read(text)
+    drafts = [(out, draft, people)]
+    for before, proposal in changed:
+        drafts[0] = (out, rewrite_draft(drafts[0][1], before, proposal.study, study.parent), people)
+        if proposal.apart is not None:
+            apart = out.with_stem(f"{out.stem}-apart" if len(drafts) == 1 else f"{out.stem}-apart-repeated")
+            console.refuse_existing([apart], force)
+            alone = rewrite_draft(keep_part(draft, before), before, proposal.apart.study, study.parent)
+            drafts.append((apart, alone, proposal.people_apart))
+    for file, rewritten, expected in drafts:
         with console.writing(file) as temporary:
             temporary.write_text(
-                note_people(draft.write(text), people, file.name), encoding="utf-8", newline=""
+                note_people(rewritten.write(text), expected, file.name), encoding="utf-8", newline=""
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.frames import Show
+    from deniable.reports import Reports, Tallies
     from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
     from deniable.rounds.differences import People
@@ -54,10 +55,11 @@ class EstimateRequest:
     )
     people: People | None = option(
         "--people",
-        type=click.Choice(["same", "population", "others"]),
+        type=click.Choice(["same", "population", "others", "linked"]),
         help="Whose change is meant: that of the population that people are drawn from, or of the very "
-        "people who reported (same). If other people answered each time: others.  [default: others for a "
-        "plan that asks once, else population]",
+        "people who reported (same). If other people answered each time: others. Of those who answered both "
+        "rounds: linked.  [default: linked if the plan is, and its reports are at hand; others for a plan "
+        "that asks once; else population]",
     )
     token_file: Path | None = taken(options.token_file)
     out: Sequence[Path] = taken(writing.out)
@@ -222,18 +224,25 @@ def _estimate_change(
     else:
         token = reading.find_token(source, request.token_file)
         number, tallies = sources.fetch_tallies(plan, source, request.table, number, token)
+    rounds: tuple[int | Path, ...] = ()
     if request.reports is not None:
         before = sources.tally_file(plan, Path(since))
+        rounds = () if reports is None else (Path(since), reports)
     else:
         assert source is not None
         earlier = earlier_round(since)
         if earlier == number:
             raise InvalidParameter(f"a change is from one round to another, got round {earlier} twice")
         since = str(earlier)
+        rounds = (earlier, 1 if number is None else number)
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
-    sizes = reading.read_sizes(request.weights)
-    now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
-    change = now.change(earlier_result, request.level, request.people)
+    linked = _read_linked(plan, source, dict(zip(rounds, (before, tallies), strict=False)), request, token)
+    if linked is not None:
+        change = plan.compare_rounds(*linked, level=request.level)
+    else:
+        sizes = reading.read_sizes(request.weights)
+        now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
+        change = now.change(earlier_result, request.level, request.people)
     heading = {"since": since, "round": number}
     about = heading | change.about()
     rows = [{**row, "level": change.level, **heading} for row in about["rows"]]
@@ -245,13 +254,57 @@ def _estimate_change(
         click.echo(change.text(request.bins))
 
 
+def _read_linked(
+    plan: Plan,
+    source: sources.Source | None,
+    rounds: Mapping[int | Path, Tallies],
+    request: EstimateRequest,
+    token: str | None,
+) -> list[list[Reports]] | None:
+    """The reports of rounds or files that are compared person by person; None where another change is wanted,
+    or where tallies are all that is left.
+    """
+    is_wanted = request.people == "linked"
+    if is_wanted and request.weights is not None:
+        raise InvalidParameter(
+            "--people linked is about the people who answered both, and --weights about a population; leave "
+            "one of them out"
+        )
+    if is_wanted and source is not None and not plan.document.linked:
+        raise InvalidParameter(
+            "a collector does not know who sent what, as this plan is not linked; leave out --people linked"
+        )
+    if not is_wanted and (request.people, request.weights, plan.document.linked) != (None, None, True):
+        return None
+    blocks = [
+        list(plan.read_reports(place))
+        if isinstance(place, Path)
+        else sources.fetch_reports(plan, source or "", request.table, place, token)
+        for place in rounds
+    ]
+    there = [sum(block.n for block in of_round) for of_round in blocks]
+    if rounds and all(n >= tallies.n for n, tallies in zip(there, rounds.values(), strict=True)):
+        return blocks
+    gone = "reports are scrubbed, or in a table that is counted where it is"
+    if is_wanted:
+        raise InvalidParameter(f"--people linked takes the reports of both rounds, and {gone}; leave it out")
+    console.note(f"{gone}: so this is not the change of those who answered both rounds")
+    return None
+
+
 def _estimate_series(plan: Plan, source: sources.Source | None, since: str, request: EstimateRequest) -> None:
     """Estimates the change since an earlier round in every later one; writes, draws and prints it."""
+    from deniable.results.linked import follow_pairs
+
     assert source is not None
     token = reading.find_token(source, request.token_file)
     tallies = sources.fetch_rounds(plan, source, request.table, earlier_round(since), token)
-    rounds = {number: plan.estimate(tallies_of) for number, tallies_of in tallies.items()}
-    series = plan.follow(rounds, request.level, request.people)
+    linked = _read_linked(plan, source, dict(tallies), request, token)
+    if linked is not None:
+        series = follow_pairs(plan.document, dict(zip(tallies, linked, strict=True)), request.level)
+    else:
+        rounds = {number: plan.estimate(tallies_of) for number, tallies_of in tallies.items()}
+        series = plan.follow(rounds, request.level, request.people)
     rows = [{**row, "level": request.level, "since": series.since} for row in series.rows()]
     about = series.about()
     writing.write_tables(request.out, rows, about)

@@ -57,8 +57,9 @@ def export_reports(
 
     Reports are written to Parquet. A folder gets plan=ID/round=NUMBER/part-0.parquet for each round of PLAN,
     or of all plans of the store. To export again writes these files again, each wholly or not at all, so that
-    it may be repeated at any time. Reports are in the order of their random ids, which are not written. The
-    file of reports that were scrubbed since is left as it is; what came after them goes to a file beside it.
+    it may be repeated at any time. Reports are in the order of their random ids, which are written only where
+    the plan is linked: there they are people's pseudonyms. The file of reports that were scrubbed since is
+    left as it is; what came after them goes to a file beside it.
     """
     if codebook:
         _export_codebook(plan_file, number, out, as_json, force)
@@ -223,14 +224,8 @@ def _read_reports(
     """The reports of a round, in blocks that are worth a group of rows."""
     from deniable.wire import Wire
 
-    wire, waiting, size, done = Wire(plan.document), list[bytes](), 0, before
-    for bodies in store.bodies(plan.id, number):
-        waiting += bodies
-        size += sum(map(len, bodies))
-        done += len(bodies)
-        if len(waiting) >= _AT_ONCE or size >= _BYTES:
-            yield wire.reports(waiting, number)
-            waiting, size = [], 0
+    done = before
+    for reports in store.reports(plan.id, number, min(_AT_ONCE, _BYTES // Wire(plan.document).lengths[-1])):
+        yield reports
+        done += reports.n
         show(min(done, total), total)
-    if waiting:
-        yield wire.reports(waiting, number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -137,17 +138,31 @@ def _refuse_conflicts(request: PeopleRequest) -> None:
 def _tell_study(request: PeopleRequest) -> None:
     """How many people a margin takes, or what so many people give, question by question."""
     study, error = request.study, request.error
-    plan = reading.plan_study(study, request.people or 1)
-    if error is not None:  # the plan of so many people may be another one
-        plan = reading.plan_study(study, _count_enough(_list_read(plan), error))
-    precisions = _list_read(plan)
-    people = plan.document.people if error is None else _count_enough(precisions, error)
+    plans = reading.plan_study(study, request.people or 1)
+    if error is not None:  # the plans of so many people may be others
+        enough = max(_count_enough(_list_read(plan), error) for plan in plans)
+        plans = reading.plan_study(study, enough)
+    precisions = [_list_read(plan) for plan in plans]
+    people = plans[0].document.people
+    if error is not None:
+        people = max(_count_enough(read, error) for read in precisions)
     if request.as_json:
-        console.print_json(_facts(plan, precisions, error, people))
+        ids = {"plan": plans[0].id} if len(plans) == 1 else {"plans": [plan.id for plan in plans]}
+        console.print_json(ids | _facts(list(chain.from_iterable(precisions)), error, people))
         return
-    lines = (
-        _tell_margins(plan, precisions) if error is None else _tell_needed(plan, precisions, error, people)
-    )
+    lines: list[str] = []
+    for plan, read in zip(plans, precisions, strict=True):
+        lines += [""] if lines else []
+        lines += (
+            _tell_margins(plan, read, len(plans) > 1)
+            if error is None
+            else _tell_needed(plan, read, error, len(plans) > 1)
+        )
+    if len(plans) > 1 and error is not None:
+        lines += [
+            "",
+            f"enough for what is asked once and what is asked again: {format_count(people, 'person')}",
+        ]
     click.echo("\n".join(lines))
     expected = "with as many people as you expect to answer: "
     console.say_next("plan", study, "--people", people, "-o", console.free_name("plan.json"), before=expected)
@@ -162,7 +177,7 @@ def _tell_difference(request: PeopleRequest, difference: float, share: float) ->
     study, of, by = request.study, request.of, request.by
     assert of is not None
     assert by is not None
-    plans = reading.plan_epsilons(study, _EPSILONS)
+    plans = reading.plan_epsilons(study, _EPSILONS, of, by)
     needed = {
         epsilon: count_people(plan.document, of, by, difference / 100, share / 100)
         for epsilon, plan in plans.items()
@@ -188,7 +203,7 @@ def _tell_change(request: PeopleRequest, change: float) -> None:
 
     of = request.of
     assert of is not None
-    plans = reading.plan_firsts(request.study, request.rounds)
+    plans = reading.plan_firsts(request.study, request.rounds, of)
     needed = {
         first: count_people_for_change(plan.document, of, change / 100) for first, plan in plans.items()
     }
@@ -206,7 +221,7 @@ def _tell_change(request: PeopleRequest, change: float) -> None:
         console.print_json({"of": of, "change": change, "rounds": rounds, "epsilons": rows})
         return
     click.echo("\n".join(_write_change(of, change, plans, needed)))
-    enough = max(count.population for count in next(iter(needed.values())))
+    enough = _count_enough_for_change(next(iter(needed.values())))
     console.say_next("plan", request.study, "--people", enough, "-o", console.free_name("plan.json"))
 
 
@@ -216,6 +231,7 @@ def _write_change(
     plans: Mapping[float, Plan],
     needed: Mapping[float, Sequence[PeopleForChange]],
 ) -> list[str]:
+    is_linked = all(plan.document.linked for plan in plans.values())
     rows = [
         [
             f"{first:g}",
@@ -223,11 +239,13 @@ def _write_change(
             f"{count.population:,}",
             "not known" if count.same is None else f"{count.same:,}",
             f"{count.others:,}",
+            *(["not known" if count.linked is None else f"{count.linked:,}"] if is_linked else []),
         ]
         for first, counts in needed.items()
         for count in counts
     ]
     headers = ["epsilon_first", "what changes", "the population", "these very people", "others each time"]
+    headers += ["who answer both"] if is_linked else []
     lines = [
         f"{of}: people who find a change of {change:g} points from one round to another, in four studies of "
         "five (5 % test)",
@@ -235,7 +253,14 @@ def _write_change(
     ]
     if any(count.what == "mean" for counts in needed.values() for count in counts):
         lines.append("Of a mean, a point is a hundredth of the range.")
+    if is_linked:
+        lines.append("Those who answer both: if nine in ten of them keep their answers, by linked reports.")
     return [*lines, *_weigh_first(plans, needed), *_explain_rounds(plans)]
+
+
+def _count_enough_for_change(counts: Sequence[PeopleForChange]) -> int:
+    """People who are enough for all that changes: linked ones where reports are linked."""
+    return max(count.population if count.linked is None else count.linked for count in counts)
 
 
 def _weigh_first(plans: Mapping[float, Plan], needed: Mapping[float, Sequence[PeopleForChange]]) -> list[str]:
@@ -246,7 +271,7 @@ def _weigh_first(plans: Mapping[float, Plan], needed: Mapping[float, Sequence[Pe
     now, then = (plan.loss.repeated for plan in plans.values())
     assert now is not None
     assert then is not None
-    people, fewer = (max(count.population for count in counts) for counts in needed.values())
+    people, fewer = (_count_enough_for_change(counts) for counts in needed.values())
     return [
         f"epsilon_first {near:g} would find it with {fewer:,} people in place of {people:,}: noise that "
         "people keep cancels, fresh noise does not.",
@@ -279,14 +304,14 @@ def _list_read(plan: Plan) -> list[Precision]:
     return [*plan.precisions(), *(table.share for table in tables if {table.of, table.by} & set(known))]
 
 
-def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float, needed: int) -> list[str]:
-    rows = []
+def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float, is_part: bool) -> list[str]:
+    rows, needed = [], _count_enough(precisions, error)
     for precision in precisions:
         about = precision.describe() + (f" from {error:g} % on" if precision.what == FOUND else "")
         rows.append([precision.attribute, about, f"{precision.people_needed(error / 100):,}"])
     noisiest = max(precisions, key=lambda precision: precision.people_enough())
     return [
-        f"{_name(plan)}: people for a margin of {error:g} points either way (95 %)",
+        f"{_name(plan, is_part)}: people for a margin of {error:g} points either way (95 %)",
         *format_table(["question", "what is read", "people"], rows, ["question", "what is read"]),
         f"enough for all of it: {format_count(needed, 'person')}",
         f"enough for a plan to call all of it useful: {noisiest.format_people()} people",
@@ -296,15 +321,15 @@ def _tell_needed(plan: Plan, precisions: Sequence[Precision], error: float, need
     ]
 
 
-def _tell_margins(plan: Plan, precisions: Sequence[Precision]) -> list[str]:
+def _tell_margins(plan: Plan, precisions: Sequence[Precision], is_part: bool) -> list[str]:
     headers = ["question", "what is read", "known to within", "worth"]
     rows = [
         [precision.attribute, precision.describe(), precision.format_margin(), precision.judge()]
         for precision in precisions
     ]
     return [
-        f"{_name(plan)}: what is known from {format_count(plan.document.people, 'person')} (95 %, either "
-        "way)",
+        f"{_name(plan, is_part)}: what is known from {format_count(plan.document.people, 'person')} (95 %, "
+        "either way)",
         *format_table(headers, rows, ["question", "what is read", "worth"]),
         *_explain_turnout(plan),
         *_explain_choice(plan),
@@ -336,8 +361,11 @@ def _explain_turnout(plan: Plan) -> list[str]:
     return [] if sentence is None else [sentence]
 
 
-def _name(plan: Plan) -> str:
-    return f"{plan.document.title or 'This study'} ({plan.considered[0].name})"
+def _name(plan: Plan, is_part: bool) -> str:
+    """The title, with how often its questions are asked where others are asked otherwise."""
+    rounds = plan.document.rounds
+    often = f", asked {'once' if rounds is None else f'in {rounds} rounds'}" if is_part else ""
+    return f"{plan.document.title or 'This study'}{often} ({plan.considered[0].name})"
 
 
 def _explain_choice(plan: Plan) -> list[str]:
@@ -350,7 +378,7 @@ def _explain_choice(plan: Plan) -> list[str]:
     return [words if words.startswith(f"{name}:") else f"{name}: {words}"] if words else []
 
 
-def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None, people: int) -> dict[str, Any]:
+def _facts(precisions: Sequence[Precision], error: float | None, people: int) -> dict[str, Any]:
     rows = []
     for precision in precisions:
         row = precision.to_dict()
@@ -358,4 +386,4 @@ def _facts(plan: Plan, precisions: Sequence[Precision], error: float | None, peo
             row = {key: row[key] for key in ("attribute", "what", "count", "width")}
             row["people"] = precision.people_needed(error / 100)
         rows.append(row)
-    return {"plan": plan.id, "error": error, "people": people, "questions": rows}
+    return {"error": error, "people": people, "questions": rows}

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE, people_expected
 from deniable.errors import InvalidParameter
+from deniable.formatting import format_nanos, format_up
+
+if TYPE_CHECKING:
+    from deniable.study import Plan
+
+_MOST_TOLD = math.log(1e6)  # beyond a million times likelier no number helps
 
 
 @click.command("plan")
@@ -39,28 +48,68 @@ def make_plan(
     """Make a plan of a study, and explain it.
 
     Deniable chooses protocols and the record mechanism by their exact expected error, unless the study names
-    them.
+    them. Where some questions are asked once and others again, both are plans: plan.json has a
+    plan-repeated.json beside it.
     """
     if cite and as_json:
         raise InvalidParameter("--cite and --json do not go together: BibTeX is not JSON")
     if out is not None:
         console.refuse_ending(out, [".json"], "a plan")
         console.refuse_existing([out], force)
-    plan = reading.plan_study(study, people, influence)
-    if ticket_key is not None:
+    plans = reading.plan_study(study, people, influence)
+    files, keys = _list_files(out, plans), _list_files(ticket_key, plans)
+    console.refuse_existing(files, force)
+    if keys:
         from deniable.commands.shared.ticket_keys import add_ticket_key
 
-        plan = add_ticket_key(plan, ticket_key)
-    if out is not None:
-        plan.write(out, overwrite=force)
-        console.note(f"wrote {out}")
-    click.echo(plan.to_json() if as_json else plan.explain())
-    if cite:
+        plans = tuple(add_ticket_key(plan, key) for plan, key in zip(plans, keys, strict=True))
+    for plan, file in zip(plans, files, strict=False):
+        plan.write(file, overwrite=force)
+        console.note(f"wrote {file}")
+    if as_json:
+        texts = [plan.to_json() for plan in plans]
+        click.echo(texts[0] if len(plans) == 1 else f"[{','.join(texts)}]")
+        return
+    click.echo("\n\n".join(plan.explain() for plan in plans))
+    if len(plans) > 1:
+        _explain_together(plans)
+    for plan in plans if cite else ():
         click.echo("\n" + plan.cite())
-    keyed = () if ticket_key is None else ("--ticket-key", ticket_key)
     capped = () if influence is None else ("--influence", influence)
-    if out is not None and not as_json:
-        console.say_next("serve", out, *keyed)
-    elif not as_json:
+    if files:
+        console.say_next("serve", *files, *(word for key in keys for word in ("--ticket-key", key)))
+    else:
         new = console.free_name("plan.json")
+        keyed = () if ticket_key is None else ("--ticket-key", ticket_key)
         console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", new)
+
+
+def _list_files(file: Path | None, plans: Sequence[Plan]) -> list[Path]:
+    """A file for each plan: of what is asked once, and beside it of what is asked again."""
+    if file is None:
+        return []
+    return [file, file.with_stem(f"{file.stem}-repeated")][: len(plans)]
+
+
+def _explain_together(plans: Sequence[Plan]) -> None:
+    """What the reports to both plans give away together, as the survey page says it."""
+    from deniable.explain.device_limit import warn_together
+    from deniable.plan.losses import NANO, Protection
+
+    stated = [plan.stated for plan in plans]
+    protection = Protection.together(stated)
+    rounds = max(plan.document.rounds or 1 for plan in plans)
+    click.echo(f"\nWhat all reports give away together, of what is asked once and in {rounds} rounds:")
+    if protection.loss is None:
+        click.echo("  no bound, if answers change from round to round")
+    else:
+        click.echo(f"  {format_nanos(protection.loss)} per record, even if answers change")
+        loss = protection.loss / NANO
+        times = "e^" + format_up(loss) if loss > _MOST_TOLD else format_up(math.exp(loss), 3)
+        click.echo(
+            f"  no reports of all rounds are more than {times} times likelier from one person than another"
+        )
+    click.echo(f"  the survey {protection}")
+    limit = warn_together(stated)
+    if limit is not None:
+        console.warn(limit)

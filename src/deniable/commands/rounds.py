@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import click
@@ -34,6 +35,7 @@ from deniable.errors import InvalidParameter
 from deniable.formatting import format_members, format_time
 
 if TYPE_CHECKING:
+    from deniable.results.change import Participation
     from deniable.store.schedule import Every, Times
     from deniable.study import Plan
 
@@ -56,6 +58,8 @@ class Time(Type):
 
 
 TIME = Time()
+_ANSWERED = {"both": "answered before", "dropped": "dropped out", "joined": "joined"}
+"""How many people answered a round and the one before it, or one of them."""
 
 
 @final
@@ -125,6 +129,7 @@ def show_rounds(request: RoundsRequest) -> None:
     if request.opens is None and (request.start, request.end) != (None, None):
         raise InvalidParameter("--from and --until say when a round is open; name it with --open")
     with suggest_extra():
+        from deniable.results.linked import count_participation
         from deniable.store.schedule import Times, no_round
 
     if request.opens is not None and request.opens > (read.document.rounds or 1):
@@ -146,11 +151,13 @@ def show_rounds(request: RoundsRequest) -> None:
         if changed:
             opened.set_rounds(read.id, changed, find_actor())
         rounds = opened.rounds(read.id)
+        answered = count_participation(opened, read.id) if read.document.linked else {}
     if request.opens is not None:
         _warn_of_open_rounds(
             [stored.number for stored in rounds if stored.is_open(now)], request.opens, request.plan
         )
-    _print_rounds(read, rounds, request.zone, request.as_json)
+    shown = {later: (since, counts) for (since, later), counts in answered.items()}
+    _print_rounds(read, rounds, request.zone, request.as_json, answered=shown)
 
 
 def _warn_of_open_rounds(numbers: Sequence[int], opened: int, plan: Path) -> None:
@@ -197,8 +204,14 @@ def _seconds(moment: datetime | None, zone: tzinfo | None) -> float | None:
 
 
 def _print_rounds(
-    plan: Plan, rounds: Sequence[Times], zone: tzinfo | None, as_json: bool, planned: bool = False
+    plan: Plan,
+    rounds: Sequence[Times],
+    zone: tzinfo | None,
+    as_json: bool,
+    planned: bool = False,
+    answered: Mapping[int, tuple[int, Participation]] = MappingProxyType({}),
 ) -> None:
+    """Prints the rounds; of a linked plan, how many people answered each and the one before it, too."""
     from deniable.store.schedule import Round
 
     now = time.time()
@@ -212,12 +225,17 @@ def _print_rounds(
         }
         for times in rounds
     ]
+    for fact in facts:
+        if fact["number"] in answered:
+            since, counts = answered[fact["number"]]
+            fact |= {"since": since} | asdict(counts)
     if as_json:
         console.print_json(facts)
         return
     if not facts:
         click.echo("no round was opened yet; deniable serve opens the first, or --open one now")
         return
+    shown = _ANSWERED if answered else {}
     rows = [
         [
             str(fact["number"]),
@@ -225,11 +243,15 @@ def _print_rounds(
             _format_local(times.opens, zone),
             _format_local(times.closes, zone),
             f"{fact['reports']:,}",
+            *(f"{fact[name]:,}" if name in fact else "" for name in shown),
         ]
         for fact, times in zip(facts, rounds, strict=True)
     ]
     title = f"rounds of plan {plan.id[:12]}{', of which nothing was stored' if planned else ''}"
-    console.print_table(title, ["round", "open", "from", "until", "reports"], rows)
+    headers = ["round", "open", "from", "until", "reports", *shown.values()]
+    console.print_table(title, headers, rows)
+    if shown:
+        click.echo("compared with the round before that has reports, person by person")
 
 
 def _format_local(seconds: float | None, zone: tzinfo | None) -> str:

@@ -21,12 +21,17 @@ def print_texts(study: Path, people: int, language: list[str], as_json: bool) ->
     It says what is sent and what that gives away, as the plan of the study has it. Edit it, and put it into
     the file of the study. With `consent = true` there, the plan has it as it is.
     """
-    from deniable.explain.consent import generate_consent
+    from deniable.explain.consent import generate_consent, generate_joint_consent
 
-    plan = reading.plan_study(study, people)
-    texts = plan.document.texts
+    documents = [plan.document for plan in reading.plan_study(study, people)]
+    texts = documents[0].texts
     languages = language or ([*texts.languages] if texts else ["en"])
-    consents = {code: generate_consent(plan.document, code) for code in languages}
+    consents = {
+        code: generate_consent(documents[0], code)
+        if len(documents) == 1
+        else generate_joint_consent(documents, code)
+        for code in languages
+    }
     if as_json:
         console.print_json({"consent": consents})
         return

@@ -1,4 +1,4 @@
-"""`deniable tokens`: makes invitations, or withdraws those that nobody used."""
+"""`deniable tokens`: makes invitations, and reminds of those that nobody used, or withdraws them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ from deniable.commands.shared.stores import (
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 
+_FEW = 10
+"""If fewer people than this took part, reminders go to all: else it was known whose reports the few are."""
+
 if TYPE_CHECKING:
     from deniable.collect.letters import Addresses, Announced
     from deniable.study import Plan
@@ -48,6 +51,12 @@ class TokensRequest:
     )
     withdraw: bool = option(
         "--withdraw", is_flag=True, help="Withdraw all unused invitations instead; their links stop working."
+    )
+    reminders: Path | None = option(
+        "--reminders",
+        metavar="INVITATIONS",
+        type=FILE,
+        help="Write letters to those who did not use their invitation, from the file that -o wrote.",
     )
     yes: bool = option("--yes", is_flag=True, help="Confirm --withdraw.")
     register: Path | None = option(
@@ -97,16 +106,22 @@ class TokensRequest:
 @click.command("tokens")
 @as_request(TokensRequest)
 def make_tokens(request: TokensRequest) -> None:
-    """Make invitations, or withdraw them.
+    """Make invitations, remind, or withdraw them.
 
     An invitation to PLAN is good for one report in any round. The store keeps only hashes of invitations, and
     never an address. Whoever has the list knows who was invited, but not what anybody reported. If PLAN was
     made with --ticket-key, devices exchange invitations for tickets; those that were exchanged cannot be
     withdrawn.
 
+    --reminders tells who did not answer, and so who did, but not what; it is logged. If fewer than 10 people
+    took part, everybody is reminded.
+
     With two or three plans, each person gets one link with an invitation to each of them: the survey asks
     all as one.
     """
+    if request.reminders is not None:
+        _remind(request, request.reminders)
+        return
     if request.withdraw or request.register is not None:
         made_with = (
             (request.count, request.url, request.out, request.addresses),
@@ -162,14 +177,10 @@ def make_tokens(request: TokensRequest) -> None:
     ]
     links = [] if request.url is None else [format_link(request.url, person) for person in invited]
     table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
-    page = _write_letters(read, people, codes, links, request)
+    page = None if request.url is None else _write_letters(read, people, codes, links, request.url, request)
     # the list is written before anything is let in by it, and kept only if it does
     with ExitStack() as files:
-        for file, text in ((request.out, table), (request.letters, page)):
-            if file is not None:
-                files.enter_context(console.writing(file, private=True)).write_text(
-                    text or "", encoding="utf-8"
-                )
+        _write_files(files, request, table, page)
         before: list[int] = []
         left: list[int] = []
         for i, plan in enumerate(read):
@@ -191,6 +202,66 @@ def make_tokens(request: TokensRequest) -> None:
         _note_unused(plan, unused, len(read))
 
 
+def _write_files(files: ExitStack, request: TokensRequest, table: str, page: str | None) -> None:
+    for file, text in ((request.out, table), (request.letters, page)):
+        if file is not None:
+            files.enter_context(console.writing(file, private=True)).write_text(text or "", encoding="utf-8")
+
+
+def _remind(request: TokensRequest, path: Path) -> None:
+    """Write letters, or a list, for the people of a list who did not use their invitation."""
+    made_with = (request.count, request.url, request.addresses, request.given_groups)
+    if made_with != (None, None, None, ()) or request.withdraw or request.yes:
+        raise InvalidParameter(
+            "--reminders makes no invitations; leave out --count, --url, --addresses, --group, --withdraw "
+            "and --yes"
+        )
+    if (request.out, request.letters) == (None, None):
+        raise InvalidParameter("name a file for the reminders with --letters or -o: they name people")
+    _refuse_files(request)
+    plans = [reading.read_plan(plan) for plan in request.plans]
+    with suggest_extra():
+        from deniable.collect.letters import Addresses
+    people, given = Addresses.read_invited(path)
+    waiting: set[int] = set()
+    for plan in plans:
+        hashes = [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)]
+        with open_store_of(request.store, plan, invited=None, create=False) as opened:
+            unused = opened.find_unused(plan.id, hashes, find_actor())
+        waiting |= {person for person, hashed in enumerate(hashes) if hashed in unused}
+    if not waiting:
+        click.echo("no invitation of this list is unused; there is nobody to remind")
+        return
+    is_few = 0 < len(given) - len(waiting) < _FEW
+    reminded = list(range(len(given))) if is_few else sorted(waiting)
+    tokens, codes, links = ([given[person][column] for person in reminded] for column in range(3))
+    chosen = people.some(reminded) if people.columns else Addresses()
+    page = _write_letters(plans, chosen, codes, links, links[0].partition("/#")[0], request)
+    with ExitStack() as files:
+        _write_files(files, request, chosen.merge(tokens, codes, links), page)
+    if is_few:
+        console.warn(
+            f"fewer than {_FEW} of these people have answered, and a list of the others would tell which "
+            "reports can be theirs: the reminders are for everybody"
+        )
+        return
+    console.note(f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people")
+    console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
+
+
+def _hash_linked(plan: Plan, link: str, number: int) -> bytes:
+    """The hash of the invitation to a plan in a link, bound to the group that the link names."""
+    from deniable.collect.invitations import hash_invited, read_link
+
+    invited = [part for part in read_link(link) if part.plan_id == plan.id and part.token]
+    if len(invited) != 1:
+        raise InvalidParameter(
+            f"the link of person {number} has no invitation to plan {plan.id[:12]}; name the plans that the "
+            "list was made for"
+        )
+    return hash_invited(plan, invited[0])
+
+
 def _refuse_conflicts(request: TokensRequest) -> None:
     """Refuse options that do not go together, and files that cannot be written."""
     if (request.count is None) is (request.addresses is None):
@@ -202,6 +273,17 @@ def _refuse_conflicts(request: TokensRequest) -> None:
         raise InvalidParameter("--group is written into links; give the survey's address with --url")
     if request.yes:
         raise InvalidParameter("--yes goes with --withdraw")
+    _refuse_files(request)
+    if request.letters is not None and request.url is None:
+        raise InvalidParameter("letters show a link to the survey; give its address with --url")
+    if request.addresses is not None and (request.out, request.letters) == (None, None):
+        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
+    if request.url is not None and not request.url.startswith(("http://", "https://")):
+        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {request.url!r}")
+
+
+def _refuse_files(request: TokensRequest) -> None:
+    """Refuse options of letters that do not go together, and files that cannot be written."""
     of_letters = (request.template, request.language, request.zone)
     if request.letters is None and (request.cards or of_letters != (None, None, None)):
         raise InvalidParameter(
@@ -211,18 +293,12 @@ def _refuse_conflicts(request: TokensRequest) -> None:
         raise InvalidParameter(
             "--language and --time-zone are of the usual letter, and --template is a letter of your own"
         )
-    if request.letters is not None and request.url is None:
-        raise InvalidParameter("letters show a link to the survey; give its address with --url")
-    if request.addresses is not None and (request.out, request.letters) == (None, None):
-        raise InvalidParameter("name a file for the invitations with -o or --letters: they name people")
     if request.out is not None:
         console.refuse_ending(request.out, [".csv"], "a list of invitations")
     if request.letters is not None:
         console.refuse_ending(request.letters, [".html"], "a page of letters")
     files = [file for file in (request.out, request.letters) if file is not None]
     console.refuse_existing(files, request.force)
-    if request.url is not None and not request.url.startswith(("http://", "https://")):
-        raise InvalidParameter(f"the survey's address begins with http:// or https://, got {request.url!r}")
 
 
 def _write_letters(
@@ -230,26 +306,32 @@ def _write_letters(
     people: Addresses,
     codes: Sequence[str],
     links: Sequence[str],
+    url: str,
     request: TokensRequest,
 ) -> str | None:
     """The page of letters or cards, if it is wanted."""
-    if request.letters is None or request.url is None:
+    if request.letters is None:
         return None
     with suggest_extra():
         from deniable.collect.letters import Announced, Letter, choose_language, compose_letter, write_page
 
     announced = [Announced(plan, find_rounds(plan, request.store), request.zone) for plan in plans]
     usual = choose_language(announced, request.language)
-    title = " · ".join(survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced)
+    titles = [survey.title(usual) or f"Plan {survey.plan.id[:12]}" for survey in announced]
+    title = " · ".join(dict.fromkeys(titles))
     if request.template is None:
         _warn_of_no_sender(announced, usual)
-        texts = {tag: compose_letter(people.columns, announced, tag) for tag in {*people.languages(usual)}}
+        is_reminder = request.reminders is not None
+        texts = {
+            tag: compose_letter(people.columns, announced, tag, is_reminder)
+            for tag in {*people.languages(usual)}
+        }
         written = [texts[tag] for tag in people.languages(usual)]
     else:
         written = [Letter.read(request.template)]
     with suggest_extra(), console.progress("writing letters") as show:
         return write_page(
-            title, request.url, codes, links, people, written, "cards" if request.cards else "letters", show
+            title, url, codes, links, people, written, "cards" if request.cards else "letters", show
         )
 
 
@@ -280,7 +362,9 @@ def _warn_of_address(url: str) -> None:
 
 def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
     """People throw away a letter of nobody."""
-    silent = [plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)]
+    silent = dict.fromkeys(
+        plan.title(language) or plan.plan.id[:12] for plan in plans if not plan.senders(language)
+    )
     if silent:
         console.warn(
             f"the letters do not say who asks: {', '.join(silent)} has nobody responsible; set "
@@ -297,11 +381,13 @@ def _note_unused(plan: Plan, unused: int, plans: int) -> None:
 def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> None:
     """Let in the invitations of a list that was made without this store."""
     with suggest_extra():
-        from deniable.collect.invitations import hash_invited, read_invitations
+        from deniable.collect.letters import Addresses
 
-    people = read_invitations(list_of_invitations, plans)
-    for i, plan in enumerate(plans):
-        hashes = [hash_invited(plan, invited[i]) for invited in people]
+    _, given = Addresses.read_invited(list_of_invitations)
+    all_hashes = [
+        [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)] for plan in plans
+    ]
+    for i, (plan, hashes) in enumerate(zip(plans, all_hashes, strict=True)):
         with open_store_of(url, plan, invited=True, warn=i == 0) as store:
             counted = sum(stored.counted for stored in store.rounds(plan.id))
             if counted or store.exchanged(plan.id):

@@ -117,6 +117,8 @@ def _print_texts(texts: Texts | None) -> None:
                 said = text[language]
                 words = ", ".join(said) if isinstance(said, list) else said
                 click.echo("  " + f"{name}: {words}".replace("\n", "\n    "))
+    for name in () if texts is None else texts.other:
+        click.echo(f"the last answer to {name!r} is for all that are not listed; a note of it is never sent")
 
 
 def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -126,6 +128,7 @@ def _flatten(texts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
                 (f"{kind} of {attribute!r}", said)
                 for attribute, kinds in text.items()
                 for kind, said in kinds.items()
+                if kind != "other"
             )
         elif name not in ("language", "pages"):
             yield name.replace("_", " "), text

@@ -56,7 +56,6 @@ from deniable.summaries.ratios import fieller_within, find_fieller_ends, ratio_e
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Asked = Literal[People, "linked"]
 _Product = tuple[float, Floats]
 Repeats = Literal["once", "fresh", "apart", "tied"]
 """How people report again: never, or with fresh noise in every report if they do, with noise that is
@@ -539,7 +538,7 @@ class CrossTable(Printed):
         error = ratio_error(top[0], bottom[0], variances, covariance)
         return Summary(value, error, low, high, is_ratio=True)
 
-    def change(self, earlier: CrossTable, people: Asked | None = None) -> TableChange:
+    def change(self, earlier: CrossTable, people: People | None = None) -> TableChange:
         """The change since an earlier round: of every share of a row's people, and of every cell.
 
         It is that of the population that people are drawn from, whether or not they answered twice. With
@@ -709,7 +708,7 @@ class TableChange(Printed):
 
     earlier: CrossTable
     later: CrossTable
-    people: Asked = "population"
+    people: People = "population"
     """Whose change it is."""
     between: Floats | None = None
     """The covariance of the earlier with the later cells, row by row, of linked reports."""
@@ -929,9 +928,9 @@ class TableChange(Printed):
         return np.asarray(error + times * drawn)
 
 
-def compare_tables(earlier: CrossTable, later: CrossTable, people: Asked | None) -> TableChange:
+def compare_tables(earlier: CrossTable, later: CrossTable, people: People | None) -> TableChange:
     """The change from one table to another, by the interval that is valid for who answered."""
-    if people not in (None, *get_args(People)):
+    if people not in (None, *get_args(People)) or people == "linked":
         raise InvalidParameter(
             f"people is 'same', 'population', 'others' or None, got {people!r}; for linked reports ask "
             "plan.cross_rounds(earlier, later, of, by)"

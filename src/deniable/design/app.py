@@ -204,9 +204,17 @@ class Designer:
         return Response(packed, media_type="application/zip", headers=_HEADERS)
 
     async def _list_plans(self, request: Request) -> Response:
-        plan = self._workshop.plan(request.path_params["plan"])
-        summary = {"id": plan.id, "title": plan.document.title, "invited": False, "round": 1}
-        return _json({"plans": [summary]})
+        summaries = [
+            {
+                "id": plan.id,
+                "title": plan.document.title,
+                "invited": False,
+                "round": 1,
+                "rounds": plan.document.rounds,
+            }
+            for plan in self._workshop.plans(request.path_params["plan"])
+        ]
+        return _json({"plans": summaries})
 
     async def _show_plan(self, request: Request) -> Response:
         plan = self._workshop.plan(request.path_params["id"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 
 from deniable.collect.invitations import Invited, draw_invitation, format_link
 from deniable.collect.letters import (
@@ -20,14 +21,17 @@ from deniable.exact import whole_number
 from deniable.study import Plan
 
 
-def pack(plan: Plan, folder: str, url: str, letters: object) -> bytes:
+def pack(plans: Sequence[Plan], folder: str, url: str, letters: object) -> bytes:
     """A zip file with one folder. Without an address there are no letters, which would lead nowhere.
 
     Invitations in letters let nobody in until `deniable tokens --register` reads their list.
     """
-    files = {"plan.json": plan.to_json(), "study.ipynb": write_notebook(plan)}
+    files = {}
+    for plan, end in zip(plans, ("", "-repeated"), strict=False):  # as deniable plan names them
+        files[f"plan{end}.json"] = plan.to_json()
+        files[f"study{end}.ipynb"] = write_notebook(plan, f"plan{end}.json")
     if url:
-        files |= _write_letters(plan, url, whole_number("the number of letters", letters, 1, MOST))
+        files |= _write_letters(plans, url, whole_number("the number of letters", letters, 1, MOST))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -35,17 +39,20 @@ def pack(plan: Plan, folder: str, url: str, letters: object) -> bytes:
     return packed.getvalue()
 
 
-def _write_letters(plan: Plan, url: str, number: int) -> dict[str, str]:
+def _write_letters(plans: Sequence[Plan], url: str, number: int) -> dict[str, str]:
     if not url.startswith(("http://", "https://")):
         raise InvalidParameter(f"the survey's address begins with http:// or https://, got {url!r}")
-    people, announced = Addresses(), [Announced(plan)]
-    invitations = [draw_invitation([plan]) for _ in range(number)]
-    codes, tokens = [code for code, _ in invitations], [tokens[0] for _, tokens in invitations]
-    links = [format_link(url, [Invited(plan.id, token)]) for token in tokens]
+    people, announced = Addresses(), [Announced(plan) for plan in plans]
+    invitations = [draw_invitation(plans) for _ in range(number)]
+    codes = [code for code, _ in invitations]
+    links = [
+        format_link(url, [Invited(plan.id, token) for plan, token in zip(plans, tokens, strict=True)])
+        for _, tokens in invitations
+    ]
     language = choose_language(announced, None)
-    title = announced[0].title(language) or f"Plan {plan.id[:12]}"
+    title = announced[0].title(language) or f"Plan {plans[0].id[:12]}"
     letter = compose_letter(people.columns, announced, language)
     return {
         "letters.html": write_page(title, url, codes, links, people, [letter]),
-        "invitations.csv": people.merge(tokens, codes, links),
+        "invitations.csv": people.merge([" ".join(tokens) for _, tokens in invitations], codes, links),
     }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from deniable.explain.choice_reasons import explain_choice, explain_kinds, explain_name, name_use
+from deniable.explain.device_limit import warn_together
 from deniable.explain.explain import list_warnings, reconsider
 from deniable.explain.guesses import guess_questions
 from deniable.explain.table_precision import ExpectedTable, expect_tables
 from deniable.explain.turnout import explain_turnout
+from deniable.plan.losses import NANO, Protection
 from deniable.study import Plan
 
 
@@ -25,6 +28,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
     facts: dict[str, Any] = _finite(
         {
             "plan": plan.id,
+            "plans": [plan.id],
             "people": plan.document.people,
             "choice": plan.considered[0].name if plan.considered else plan.mechanism.acronym,
             "choice_words": explain_name(plan.considered[0]) if plan.considered else "",
@@ -57,6 +61,44 @@ def forecast(plan: Plan) -> dict[str, Any]:
         }
     )
     return facts
+
+
+def forecast_study(plans: Sequence[Plan]) -> dict[str, Any]:
+    """All figures of the plans of a study: of what is asked once, of what is asked again, and of both."""
+    forecasts = [forecast(plan) for plan in plans]
+    if len(plans) == 1:
+        return forecasts[0]
+    stated = [plan.stated for plan in plans]
+    protection, limit = Protection.together(stated), warn_together(stated)
+    rounds = [plan.document.rounds for plan in plans]
+    often = ["once" if number is None else f"in {number} rounds" for number in rounds]
+    named = [
+        f"asked {words}: {facts['choice_words'] or 'the only question'}"
+        for words, facts in zip(often, forecasts, strict=True)
+    ]
+    together = {
+        key: list(chain.from_iterable(facts[key] for facts in forecasts))
+        for key in ("plans", "kinds", "precisions", "tables", "guesses", "warnings")
+    }
+    joined = {
+        key: separator.join(facts[key] for facts in forecasts if facts[key])
+        for key, separator in {"choice": ", ", "why": " ", "describe": "\n", "text": "\n\n"}.items()
+    }
+    return (
+        forecasts[0]
+        | together
+        | joined
+        | {
+            "choice_words": "; ".join(named),
+            "report_bytes": max(facts["report_bytes"] for facts in forecasts),
+            "loss": None if protection.loss is None else protection.loss / NANO,
+            "rounds": max(number or 1 for number in rounds),
+            "protection": str(protection),
+            "level": protection.level,
+            "turnout": " ".join(facts["turnout"] for facts in forecasts if facts["turnout"]) or None,
+            "warnings": [*together["warnings"], *([] if limit is None else [limit])],
+        }
+    )
 
 
 def _describe_table(table: ExpectedTable) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from deniable.domain import Categories, Code, Domain, Range, Text, Unlisted
 from deniable.domain.grid import Grid
@@ -28,7 +29,7 @@ import numpy as np
 
 import deniable as dn
 
-plan = dn.Plan.read("plan.json")
+plan = dn.Plan.read("{file}")
 print(plan)"""
 _STORE = """\
 SOURCE = "sqlite:///reports.db"  # or postgresql://...
@@ -51,9 +52,9 @@ if len(results) > 1:
     print(result.change(results[min(results)]))"""
 
 
-def write_notebook(plan: Plan) -> str:
-    """The notebook, in format 4 and without outputs; it stands beside plan.json."""
-    cells = [
+def write_notebook(plan: Plan, file: str = "plan.json") -> str:
+    """The notebook, in format 4 and without outputs; it stands beside the plan's file."""
+    cells: list[dict[str, Any]] = [
         {
             "cell_type": "markdown",
             "id": f"study-{i}",
@@ -61,7 +62,7 @@ def write_notebook(plan: Plan) -> str:
             "source": text.splitlines(keepends=True),
         }
         | ({} if kind == "markdown" else {"cell_type": "code", "execution_count": None, "outputs": []})
-        for i, (kind, text) in enumerate(_list_cells(plan), 1)
+        for i, (kind, text) in enumerate(_list_cells(plan, file), 1)
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
@@ -69,12 +70,12 @@ def write_notebook(plan: Plan) -> str:
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
-def _list_cells(plan: Plan) -> Iterator[tuple[str, str]]:
+def _list_cells(plan: Plan, file: str) -> Iterator[tuple[str, str]]:
     """Each cell's kind and text."""
     document = plan.document
     repeated = document.rounds is not None
-    yield "markdown", _introduce(document)
-    yield "code", _READ
+    yield "markdown", _introduce(document, file)
+    yield "code", _READ.format(file=file)
     yield "markdown", "## What will be known\n\nA plan knows its errors before anybody has answered."
     yield "code", "plan.plot()"
     yield (
@@ -93,14 +94,14 @@ def _list_cells(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "code", f"print(plan.discover(reports, name={name!r}{words}))"
 
 
-def _introduce(document: PlanDocument) -> str:
+def _introduce(document: PlanDocument, file: str) -> str:
     """The title, and what is asked under which name."""
     lines = [f"# {document.title or 'A study'}", "", "| name | question |", "|---|---|"]
     for name in _list_names(document):
         text = " ".join(document.question_texts.get(name, "").split()).replace("|", "\\|")
         lines.append(f"| `{name}` | {text} |")
     needs = "`pip install 'deniable[frames,plot]'`, and a program that opens notebooks"
-    return "\n".join([*lines, "", f"This notebook stands in one folder with `plan.json`. It needs {needs}."])
+    return "\n".join([*lines, "", f"This notebook stands in one folder with `{file}`. It needs {needs}."])
 
 
 def _list_names(document: PlanDocument) -> list[str]:

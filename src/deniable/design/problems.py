@@ -26,6 +26,7 @@ _FIELDS = (
 """What a question of numbers, places or text may lack; others name a field only where the question has it."""
 _LISTED = ("values", "several", "scale", "dates", "yes_no")
 _BUDGET = ("epsilon_first", "epsilon_forever", "rounds", "epsilon")
+_TWO_EPSILONS = {"epsilon_first": 0.5, "epsilon_forever": 1.0}
 _CONDITION, _ANSWERED = "only_if", "answered"
 _TABLES = ("together", "whole", "target")
 _PAIR = 2
@@ -183,7 +184,8 @@ def _check_alone(question: Question, i: int, folder: Path) -> Problem | None:
         domain = list_options(data, folder)["attributes"][alone.name]
     except _REFUSALS as problem:
         return _locate(str(problem), i, question)
-    shared, separate = (_make_study(Draft(budget, (alone,)), folder) for budget in ({"epsilon": 1.0}, {}))
+    budget = {"repeat": _TWO_EPSILONS} if "repeat" in question.keys else {"epsilon": 1.0}
+    shared, separate = (_make_study(Draft(keys, (alone,)), folder) for keys in (budget, {}))
     if isinstance(shared, Study) or isinstance(separate, Study):
         return None
     return _locate(separate if getattr(domain, "privacy", "equal") == "metric" else shared, i, question)
@@ -206,6 +208,12 @@ def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
         ]
     if study.get("target") in all_names - names or len(names) < _PAIR:
         study.pop("target", None)
+    if any("repeat" in question.keys for question in draft.questions):
+        secret = [question for question in questions if question.keys.get("known") is not True]
+        if not any("repeat" in question.keys for question in secret):
+            study.pop("repeat", None)
+        if all("repeat" in question.keys for question in secret):
+            study.pop("epsilon", None)
     return Draft(study, tuple(questions))
 
 

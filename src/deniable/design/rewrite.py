@@ -27,19 +27,24 @@ _BUDGET = ("epsilon", "epsilon_first", "epsilon_forever")
 def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Draft:
     """The draft of one study as that of another one, of which everything is read again.
 
-    Questions that are not complete, and are in neither study, stay.
+    Both may be a part of the draft's study: what is asked once, or what is asked again. Questions that are
+    not complete, and are in neither study, stay.
     """
     study = dict(draft.study)
     budget = {key: getattr(after, key) for key in _BUDGET if getattr(after, key) != getattr(before, key)}
-    if "repeat" in study:
+    if after.repeated and "repeat" in study:
         study["repeat"] = {**study["repeat"], **budget}
     else:
         study |= budget
     if after.together != before.together:
-        study["together"] = [list(table) for table in after.together]
-    for key in ("together", "whole", "target"):
-        if not getattr(after, key):
-            study.pop(key, None)
+        others = [table for table in study.get("together", []) if tuple(table) not in before.together]
+        study["together"] = [*others, *(list(table) for table in after.together)]
+    if not study.get("together"):
+        study.pop("together", None)
+    if not study.get("together") or (after.together and not after.whole):
+        study.pop("whole", None)
+    if after.target is None:
+        study.pop("target", None)
     gone = before.attributes.keys() - after.attributes.keys()
     questions = [
         _rewrite_question(question, before, after)
@@ -47,21 +52,38 @@ def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Dr
         if question.name not in gone
     ]
     if after.importance != before.importance:
-        study["importance"] = dict(after.importance)
-        if not after.importance:
-            del study["importance"]
-        questions = [_without(question, "importance") for question in questions]
+        listed = study.pop("importance", {})
+        kept = {name: weight for name, weight in listed.items() if name not in before.importance}
+        if kept or after.importance:
+            study["importance"] = {**kept, **after.importance}
+        questions = [
+            _without(question, "importance") if question.name in before.attributes else question
+            for question in questions
+        ]
     survey = study.get("survey")
     if gone and isinstance(survey, Mapping) and "pages" in survey:
         pages = [[name for name in page if name not in gone] for page in survey["pages"]]
         study["survey"] = {**survey, "pages": [page for page in pages if page]}
     rewritten = Draft(study, tuple(questions))
-    if check(rewritten, folder).study != after:
+    written = check(rewritten, folder).study
+    if written is None or after not in written.divide():
         raise InvalidParameter(
             "these changes cannot be written into this file, since what it would say is another study; make "
             f"them by hand, or in Python: {', '.join(sorted(gone)) or 'its questions'}"
         )
     return rewritten
+
+
+def keep_part(draft: Draft, part: Study) -> Draft:
+    """The draft of a part of its study alone."""
+    study = dict(draft.study)
+    if "epsilon" in study and "repeat" in study:
+        del study["epsilon" if part.repeated else "repeat"]
+    survey = study.get("survey")
+    if isinstance(survey, Mapping) and "pages" in survey:
+        pages = [[name for name in page if name in part.attributes] for page in survey["pages"]]
+        study["survey"] = {**survey, "pages": [page for page in pages if page]}
+    return Draft(study, tuple(question for question in draft.questions if question.name in part.attributes))
 
 
 def _without(question: Question, *keys: str) -> Question:
@@ -87,6 +109,8 @@ def _rewrite_question(question: Question, before: Study, after: Study) -> Questi
             del keys[kind]
         elif kind in keys:
             keys[kind] = {language: list(texts) for language, texts in stated.items()}
+    if name not in getattr(after.survey, "other", ()):
+        keys.pop("other", None)
     return replace(question, keys=keys)
 
 

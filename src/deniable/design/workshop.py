@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, final
 
-from deniable.advise import Advice
+from deniable.advise.parts import AdviceOnParts, advise_parts
 from deniable.design.download import pack
 from deniable.design.draft import Draft, note_people, read_people
-from deniable.design.forecast import forecast
+from deniable.design.forecast import forecast_study
 from deniable.design.preview import preview
 from deniable.design.problems import Checked, Problem, check
 from deniable.design.rewrite import rewrite_draft
@@ -53,10 +53,10 @@ class Workshop:
     def __init__(self, file: Path, people: int | None = None) -> None:
         self.file = file
         self._people = people
-        self._plans: OrderedDict[str, Plan] = OrderedDict()  # by the draft
-        self._forecasts: dict[str, dict[str, Any]] = {}  # by the plan's id
+        self._plans: OrderedDict[str, tuple[Plan, ...]] = OrderedDict()  # by the draft
+        self._forecasts: dict[str, dict[str, Any]] = {}  # by the ids of the plans
         self._turns: dict[str, int] = {}
-        self._advice: OrderedDict[str, Advice[Study]] = OrderedDict()
+        self._advice: OrderedDict[str, AdviceOnParts[Study]] = OrderedDict()
         self._advising = threading.Lock()
         self._working = threading.Lock()  # one draft at a time: what waits may be stale when its turn comes
         self._simulating = threading.Lock()
@@ -92,15 +92,16 @@ class Workshop:
 
     def _forecast(self, study: Study, people: int, draft: Draft) -> dict[str, Any]:
         key = json.dumps([draft.to_json(), people], sort_keys=True)
-        plan = self._plans.get(key) or study.plan(people)
-        self._plans[key] = plan
+        plans = self._plans.get(key) or study.plans(people)
+        self._plans[key] = plans
         self._plans.move_to_end(key)
+        ids = " ".join(plan.id for plan in plans)
         while len(self._plans) > _MOST_PLANS:
             _, old = self._plans.popitem(last=False)
-            self._forecasts.pop(old.id, None)
-        if plan.id not in self._forecasts:
-            self._forecasts[plan.id] = forecast(plan)
-        return self._forecasts[plan.id]
+            self._forecasts.pop(" ".join(plan.id for plan in old), None)
+        if ids not in self._forecasts:
+            self._forecasts[ids] = forecast_study(plans)
+        return self._forecasts[ids]
 
     def advise(
         self, draft: Draft, people: object, want: object, may_know: object, page: str = "", turn: int = 0
@@ -110,7 +111,7 @@ class Workshop:
 
     def _advise(
         self, draft: Draft, people: object, want: object, may_know: object, page: str = "", turn: int = 0
-    ) -> Advice[Study]:
+    ) -> AdviceOnParts[Study]:
         key = json.dumps([draft.to_json(), people, want, may_know], sort_keys=True)
 
         def stop_stale(*_: int) -> None:
@@ -125,7 +126,7 @@ class Workshop:
                     raise Incomplete("there is no advice before one question is complete")
                 known = may_know if isinstance(may_know, list) else []
                 names = [name for name in known if name in study.attributes]
-                self._advice[key] = study.advise(_checked_people(people), str(want), names, stop_stale)
+                self._advice[key] = advise_parts(study, _checked_people(people), str(want), names, stop_stale)
             self._advice.move_to_end(key)
             while len(self._advice) > _MOST_ADVICE:
                 self._advice.popitem(last=False)
@@ -136,32 +137,42 @@ class Workshop:
     ) -> dict[str, Any]:
         """The draft with the changes of these proposals, and what they make."""
         advice = self._advise(draft, people, want, may_know)
-        proposal = advice.combine(numbers if isinstance(numbers, list) else [])
-        study = check(draft, self.file.parent).study
-        assert study is not None, "there is advice for it"
-        changed = rewrite_draft(draft, study, proposal.study, self.file.parent)
-        return changed.to_json() | {"people": proposal.people, "proposal": proposal.to_dict()}
+        changed = advice.combine(numbers if isinstance(numbers, list) else [])
+        for before, proposal in changed:
+            draft = rewrite_draft(draft, before, proposal.study, self.file.parent)
+        proposals = [proposal for _, proposal in changed]
+        return draft.to_json() | {
+            "people": max(proposal.people for proposal in proposals),
+            "proposals": [proposal.to_dict() for proposal in proposals],
+        }
 
     def plan(self, plan_id: str) -> Plan:
         """The plan of one of the latest drafts."""
-        for plan in list(self._plans.values()):
-            if plan.id == plan_id:
-                return plan
+        return next(plan for plan in self.plans(plan_id) if plan.id == plan_id)
+
+    def plans(self, plan_id: str) -> tuple[Plan, ...]:
+        """All plans of the latest draft that has this one."""
+        for plans in reversed(list(self._plans.values())):
+            if any(plan.id == plan_id for plan in plans):
+                return plans
         raise Stale(f"plan {plan_id[:12]} is not of the latest drafts")
 
     def preview(self, plan_id: str, truth: object, seed: object) -> dict[str, Any]:
         """What results would look like, on simulated answers."""
-        plan = self.plan(plan_id)
+        plans = self.plans(plan_id)
         with self._simulating:
-            return preview(plan, str(truth), whole_number("seed", seed, 0, 10**9))
+            drawn = whole_number("seed", seed, 0, 10**9)
+            previews = [preview(plan, str(truth), drawn) for plan in plans]
+        shown = {key: [row for result in previews for row in result[key]] for key in ("questions", "tables")}
+        return previews[0] | shown
 
     def download(self, draft: Draft, people: object, url: object, letters: object) -> bytes:
         """The plan of a complete draft with its letters and its notebook, as a zip file."""
         checked = check(draft, self.file.parent)
         _refuse_incomplete(checked, draft)
         assert checked.study is not None, "it is complete"
-        plan = checked.study.plan(_checked_people(people))
-        return pack(plan, self.file.stem, str(url or "").strip(), letters)
+        plans = checked.study.plans(_checked_people(people))
+        return pack(plans, self.file.stem, str(url or "").strip(), letters)
 
     def write(
         self, draft: Draft, version: object, people: object = None, force: bool = False

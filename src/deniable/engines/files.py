@@ -68,8 +68,9 @@ class FilesCount:
         """Read everything once; twice the ids, where there are any."""
         if ID not in self.extra:
             return self._finish(self._run(lambda batch: batch, show))
-        with Repeats(sum(piece.rows for piece in self.pieces)) as repeats:
-            repeats.find(batch.column(ID) for piece in self.pieces for batch in piece.read([ID]))
+        names = (ID, *(self.extra & {self.form.round_column}))
+        with Repeats(sum(piece.rows for piece in self.pieces), names) as repeats:
+            repeats.find(batch for piece in self.pieces for batch in piece.read(list(repeats.names)))
             counted = self._run(repeats.part, show)
             for batch in repeats.read():
                 merge_counted(counted, self._count_repeated(batch))
@@ -139,11 +140,16 @@ class FilesCount:
         return {key: rows.count(self.form, is_key) for key, is_key in _split(batch, self.keys)}
 
     def _count_repeated(self, batch: pa.RecordBatch) -> dict[Key, Counted]:
-        """Count the first of rows with one id and one state, ordered by their numbers, as engines do."""
+        """Count the first of rows with one id, one round and one state, ordered by their numbers, as engines
+        do.
+        """
         rows = self._reader.read(batch)
         counted = np.flatnonzero(rows.states == COUNTED)
         sound = batch.take(counted)
         ids, _ = _code(sound.column(ID))
+        if self.form.round_column in self.extra:
+            numbers, labels = _code(sound.column(self.form.round_column))
+            ids = ids.astype(np.int64) * len(labels) + numbers
         order = np.lexsort([*self._rank(sound)[::-1], ids])
         again = np.concatenate([[False], ids[order][1:] == ids[order][:-1]]) if len(ids) else order
         rows.states[counted[order[again]]] = REPEATED
@@ -264,6 +270,8 @@ class Repeats:
 
     rows: int
     """About how many rows there are; 0 where that is not known."""
+    names: Sequence[str] = (ID,)
+    """The column of ids, and that of rounds where there is one."""
     _folder: TemporaryDirectory[str] = field(default_factory=lambda: TemporaryDirectory(prefix="deniable-"))
     _hashes: Hashes = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     _writers: dict[int, Any] = field(default_factory=dict)
@@ -281,13 +289,13 @@ class Repeats:
     def _buckets(self) -> int:
         return min(-(-self.rows // _IDS), _FILES) if self.rows else _UNKNOWN
 
-    def find(self, ids: Iterator[pa.Array]) -> None:
+    def find(self, ids: Iterator[pa.RecordBatch]) -> None:
         """Learn which hashes come more than once, from all ids; those without a value are left out."""
         paths = [Path(self._folder.name) / f"{bucket}.hashes" for bucket in range(self._buckets)]
         files = [path.open("wb") for path in paths]
         try:
             for block in ids:
-                hashes = _hash_ids(block.drop_null())
+                hashes = self._hash(block)[find_valid(block.column(ID))]
                 of = hashes % np.uint64(self._buckets)
                 for bucket, file in enumerate(files):
                     file.write(hashes[of == bucket].tobytes())
@@ -305,7 +313,7 @@ class Repeats:
         """The rows whose id comes once; the others are put aside."""
         import pyarrow as pa
 
-        hashes = _hash_ids(batch.column(ID))
+        hashes = self._hash(batch)
         at = np.minimum(np.searchsorted(self._hashes, hashes), max(len(self._hashes) - 1, 0))
         twice = self._hashes[at] == hashes if len(self._hashes) else np.zeros(len(hashes), dtype=bool)
         if not twice.any():
@@ -315,6 +323,11 @@ class Repeats:
             for bucket in np.unique(of[twice]).tolist():
                 self._put(bucket, batch.filter(pa.array(twice & (of == bucket))))
         return batch.filter(pa.array(~twice))
+
+    def _hash(self, batch: pa.RecordBatch) -> Hashes:
+        """A number for each id, and for the round in which it is."""
+        first, *others = (_hash_ids(batch.column(name)) for name in self.names)
+        return _mix(first + others[0]) if others else first
 
     def _put(self, bucket: int, rows: pa.RecordBatch) -> None:
         import pyarrow as pa

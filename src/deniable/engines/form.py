@@ -27,7 +27,7 @@ OTHER_PLAN, OTHER_ROUND = "deniable.plan", "deniable.round"
 
 REASONS = ("counted", "plan", "round", "form", "repeated")
 """What becomes of a row: it is counted, or refused as of another plan, of a round that was not asked for, not
-in canonical form, or a second row with the same id."""
+in canonical form, or a second row with the same id in one round."""
 
 WORD_BYTES = 7
 """Bytes of a packed report that share an integer: 56 bits, so that no engine sees a negative number."""
@@ -61,6 +61,8 @@ class TableForm:
     """The column that numbers the known group, and how many groups there are."""
     rounds: int = 1
     """How many rounds the plan has, counted from 1."""
+    linked: bool = False
+    """Whether ids are pseudonyms of people, which files of reports have in a column."""
 
     def list_keys(self, keys: Sequence[str]) -> tuple[str, ...]:
         """What rows are counted by: these columns, then the known group."""
@@ -96,6 +98,11 @@ class TableForm:
     def round_column(self) -> str:
         """The column that says of which round a row is, whatever attributes are called."""
         return OTHER_ROUND if ROUND in self._taken else ROUND
+
+    @property
+    def has_people(self) -> bool:
+        """Whether files have the pseudonyms of people: in a linked plan without an attribute called `id`."""
+        return self.linked and ID in self.more_columns
 
     @cached_property
     def _taken(self) -> frozenset[str]:

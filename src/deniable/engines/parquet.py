@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deniable.arrays import Array
-from deniable.engines.form import Column, TableForm, check_beside, explain_no_round, integer_type, to_columns
+from deniable.engines.form import (
+    ID,
+    Column,
+    TableForm,
+    check_beside,
+    explain_no_round,
+    integer_type,
+    to_columns,
+)
 from deniable.engines.pieces import DamagedFile, check_footer, name_kind, plain_damage, read_folders
 from deniable.engines.rows import RowReader
 from deniable.errors import InvalidReport, InvalidValue
 from deniable.formatting import format_count
 from deniable.frames import PLAN_KEY, ROWS, Show, replacing, require_file, require_pyarrow
+from deniable.randomness.words import PSEUDONYM, Pseudonyms
 from deniable.records import Records
 
 if TYPE_CHECKING:
@@ -30,6 +39,8 @@ class Block(NamedTuple):
     records: Records
     round: int | None
     beside: pa.Table | None = None
+    people: Pseudonyms | None = None
+    """Whose they are, in a linked plan."""
 
 
 def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
@@ -56,7 +67,8 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
     }
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
         for block in chain(first, parts):
-            batch = _add_round(to_batch(block.records, form, reports_schema(form)), form, block.round)
+            batch = to_batch(block.records, form, reports_schema(form))
+            batch = _add_people(_add_round(batch, form, block.round), form, block.people)
             if block.beside is not None:
                 batch = _join_columns(batch, block.beside, schema)
             writer.write_batch(batch)
@@ -79,7 +91,22 @@ def _add_round(batch: pa.RecordBatch, form: TableForm, number: int | None) -> pa
     if not 1 <= number <= form.rounds:
         raise InvalidReport(f"reports are of round {number}, and this plan has rounds 1 to {form.rounds}")
     rounds = pa.array(np.full(batch.num_rows, number, dtype=np.int32))
-    return pa.RecordBatch.from_arrays([*batch.columns, rounds], schema=_file_schema(form))
+    return batch.append_column(form.round_column, rounds)
+
+
+def _add_people(batch: pa.RecordBatch, form: TableForm, people: Pseudonyms | None) -> pa.RecordBatch:
+    """The rows with whose they are, where the plan is linked."""
+    import pyarrow as pa
+
+    if not form.has_people:
+        return batch
+    if people is None and batch.num_rows:
+        raise InvalidReport(
+            "this plan is linked, and these reports do not say whose they are: make them with "
+            "dn.remembering(seed, round=1), or write them with deniable export"
+        )
+    digits = [] if people is None else people.tobytes().hex(" ", -people.itemsize).split()
+    return batch.append_column(ID, pa.array(digits, pa.string()))
 
 
 def _join_schemas(form: TableForm, schema: pa.Schema, beside: pa.Schema) -> pa.Schema:
@@ -116,17 +143,16 @@ def is_flat(path: Path, form: TableForm) -> bool:
         return False
     names = set(schema.names)
     if PLAN_KEY in (schema.metadata or {}):
-        return bool(names & (form.more_columns - {form.round_column}))
+        own = {form.round_column, *([ID] if form.has_people else [])}
+        return bool(names & (form.more_columns - own))
     return form.plan_column in names or any(
         part.startswith(f"{form.plan_column}=") for part in path.parent.parts
     )
 
 
-def read_reports(
-    path: Path, form: TableForm, show: Show | None = None
-) -> Iterator[tuple[Records, int | None]]:
-    """Blocks of reports from a Parquet file, and the round of each; a file that was not made for this plan is
-    refused at once.
+def read_reports(path: Path, form: TableForm, show: Show | None = None) -> Iterator[Block]:
+    """Blocks of reports from a Parquet file, the round of each, and whose they are in a linked plan; a file
+    that was not made for this plan is refused at once.
     """
     require_pyarrow()
     with _open_reports(path, form):
@@ -134,15 +160,17 @@ def read_reports(
     return _read_blocks(path, form, show)
 
 
-def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[tuple[Records, int | None]]:
+def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[Block]:
     reader = RowReader(form)
     with _open_reports(path, form) as file:
         total, done = file.metadata.num_rows, 0
         names = list(form.column_names)
         names += [form.round_column] if form.round_column in file.schema_arrow.names else []
+        names += [ID] if form.has_people and ID in file.schema_arrow.names else []
         for batch in _read_batches(file, names, path):
             for number, rows in _split_rounds(batch, form, path):
-                yield reader.read_records(rows), number
+                people = _read_people(rows, path) if ID in names else None
+                yield Block(reader.read_records(rows), number, people=people)
             done += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -178,6 +206,20 @@ def _split_rounds(
                 f"{path.name} has reports of round {number!r}, and this plan has rounds 1 to {form.rounds}"
             )
         yield number, batch.filter(compute.equal(rounds, number)) if in_rows else batch
+
+
+def _read_people(batch: pa.RecordBatch, path: Path) -> Pseudonyms:
+    """Whose reports these are, by the digits of their ids."""
+    digits = batch.column(ID).cast("large_string").to_pylist()
+    try:
+        names = [bytes.fromhex(text) for text in digits]
+        if any(len(name) != PSEUDONYM.itemsize for name in names):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InvalidReport(
+            f"{path.name} has an id that is not {2 * PSEUDONYM.itemsize} hexadecimal digits"
+        ) from None
+    return np.frombuffer(b"".join(names), PSEUDONYM)
 
 
 @contextmanager
@@ -234,7 +276,8 @@ def _file_schema(form: TableForm) -> pa.Schema:
     import pyarrow as pa
 
     schema = reports_schema(form)
-    return schema if form.rounds == 1 else schema.append(pa.field(form.round_column, pa.int32()))
+    schema = schema if form.rounds == 1 else schema.append(pa.field(form.round_column, pa.int32()))
+    return schema.append(pa.field(ID, pa.string())) if form.has_people else schema
 
 
 def _arrow_type(column: Column) -> pa.DataType:

@@ -184,7 +184,8 @@ class Query:
             # of equal reports in two windows any may count, but in every engine the same; collations differ
             order = [*columns, *(f"MD5(CAST({key} AS VARCHAR))" for key in keys)]
             ordered = ", ".join(f"{key} NULLS LAST" for key in order)
-            copy = f'ROW_NUMBER() OVER (PARTITION BY "id", "state" ORDER BY {ordered})'
+            of_id = f'"id", "state"{", " + quote(ROUND) if ROUND in more else ""}'
+            copy = f"ROW_NUMBER() OVER (PARTITION BY {of_id} ORDER BY {ordered})"
             state = 'CASE WHEN "state" = 0 AND "copy" > 1 THEN 4 ELSE "state" END'
             steps["numbered"] = f'SELECT *, {copy} AS "copy" FROM "judged"'
             steps["final"] = f'SELECT {", ".join([*columns, *kept])}, {state} AS "state" FROM "numbered"'

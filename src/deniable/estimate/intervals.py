@@ -72,6 +72,33 @@ def jeffreys(counts: Floats, n: Floats | int, tail: float) -> Ends:
     return low, np.where(misses > 0, 1 - betaincinv(misses + 0.5, counts + 0.5, tail), 1.0)
 
 
+def tango(came: Floats, went: Floats, n: Floats | int, tail: float) -> Ends:
+    """Tango's score ends of the difference of two shares of the same n people: so many came, so many went.
+
+    Each end is a difference d at which the observed one, (came - went) / n, is just as unlikely as the tail
+    says, by the most likely chances of who came and who went that differ by d.
+    """
+    reach = reach_of(tail)
+    observed = (came - went) / n
+
+    def is_inside(d: Floats) -> npt.NDArray[np.bool_]:
+        """Whether a difference is no further from the observed one than it reaches."""
+        middle = (2 * n - came + went) * d - came - went
+        root = np.sqrt(np.maximum(middle**2 + 8 * n * went * d * (1 - d), 0.0))
+        least = np.maximum((root - middle) / (4 * n), 0.0)
+        return np.asarray(n * (observed - d) ** 2 <= reach**2 * np.maximum(2 * least + d * (1 - d), 0.0))
+
+    def end(outermost: float) -> Floats:
+        near, far = observed, np.full_like(observed, outermost)
+        for _ in range(_HALVINGS):
+            tried = (near + far) / 2
+            inside = is_inside(tried)
+            near, far = np.where(inside, tried, near), np.where(inside, far, tried)
+        return near
+
+    return end(-1.0), end(1.0)
+
+
 def mover(weights: Floats, values: Floats, ends: Ends) -> Ends:
     """The ends of a weighted sum of independent numbers, one by row, from the ends of each.
 

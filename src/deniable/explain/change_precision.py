@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
 _TAIL = 0.025
+_STAYS = 0.9  # of answers, from one round to the next
 _KINDS: Mapping[str, Kind] = {"share": "value", "group": "group", "mean": "mean"}
 
 
@@ -39,6 +40,10 @@ class PeopleForChange:
     """People who find their own change; None where it cannot be read."""
     others: int
     """People who find a change of the population, if other people answer in each round."""
+    linked: int | None = None
+    """People who answer both rounds and find their own change, if nine in ten keep their answers; None where
+    reports are not linked, or where it is not known what of their noise is kept.
+    """
 
     def describe(self) -> str:
         """What changes, in words: "a share of 7 values"."""
@@ -65,6 +70,9 @@ def count_people_for_change(
     >>> [shares] = count_people_for_change(plan.document, "smokes", 0.05)
     >>> shares.population, shares.others, shares.same
     (8921, 7351, 5782)
+    >>> [shares] = count_people_for_change(plan.with_linked().document, "smokes", 0.05)
+    >>> shares.linked
+    5073
     """
     number("a change", change, 0.0, 1.0)
     names = [attribute.name for attribute in document.attributes]
@@ -90,7 +98,14 @@ def _count(document: PlanDocument, j: int, reading: Reading, people: float) -> P
     record, law = document.mechanism, document.mechanism.marginal(j)
     against = find_against(record, j, _KINDS[reading.what])
     noise, drawn = 2 * reading.noise(law) * (1 + against), reading.spread(law)
+    linked = None
+    if document.linked and record.fake(j) is None:
+        part = document.parts[j]
+        moved = reading.spread(law) * part.k / (part.k - 1)  # by who changes to any other value
+        kept = reading.noise(part.permanent.law)
+        linked = 2 * (reading.noise(law) - _STAYS * kept + (1 - _STAYS) * moved)
     return PeopleForChange(
+        linked=None if linked is None else math.ceil(people * linked),
         what=reading.what,
         count=reading.count(law),
         population=math.ceil(people * (noise + 4 * drawn)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deniable.errors import InvalidParameter
 from deniable.messages import LANGUAGES, read_messages
+from deniable.plan.losses import NANO, Protection
 from deniable.plan.texts import Texts
 
 if TYPE_CHECKING:
@@ -22,28 +23,61 @@ _ENOUGH = 1_000_000  # times likelier: beyond that no number helps
 
 def generate_consent(document: PlanDocument, language: str = "en") -> str:
     """A consent to this plan, for people to tick."""
+    words = _read_words(language)
+    lines = [words["start"], *_consent_to_reports(document, words, language)]
+    protection = document.protection
+    lines.append(words[protection.level].format(n=protection.percent))
+    return "\n".join([*lines, words["end"]])
+
+
+def generate_joint_consent(documents: Sequence[PlanDocument], language: str = "en") -> str:
+    """One consent to the plans of a study of which some questions are asked once and others again."""
+    words = _read_words(language)
+    lines = [words["start"]]
+    for document in documents:
+        lines += ["", words["once" if document.rounds is None else "repeated"]]
+        lines += _consent_to_reports(document, words, language)
+    lines.append("")  # which begins a paragraph
+    protection = Protection.together(document.stated for document in documents)
+    if protection.loss is not None and _is_useful(protection.loss / NANO):
+        other = _name_other(documents[0], words)
+        lines.append(words["together"].format(times=_times(protection.loss / NANO, language), other=other))
+    lines.append(words[protection.level].format(n=protection.percent))
+    return "\n".join([*lines, words["end"]])
+
+
+def _read_words(language: str) -> Mapping[str, str]:
     base = language.split("-")[0]
     if base not in LANGUAGES:
         raise InvalidParameter(
             f"a consent is generated in {', '.join(LANGUAGES)}; write the one in {language!r} yourself"
         )
-    words = read_messages(base, "consent")
+    return read_messages(base, "consent")
+
+
+def _name_other(document: PlanDocument, words: Mapping[str, str]) -> str:
+    return words["other" if document.known is None else "member"]
+
+
+def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], language: str) -> list[str]:
+    """What is sent, and what that gives away."""
     loss, known = document.verify(), document.known
     parts = document.mechanism.mechanisms
     is_sampled = any(document.mechanism.chance(j) < 1 for j in range(len(parts)))
     most_bytes = _HEADER + document.mechanism.lengths[-1] + (known is not None)
-    lines = [words["start"], words["some" if is_sampled else "all"].format(bytes=most_bytes)]
+    lines = [words["some" if is_sampled else "all"].format(bytes=most_bytes)]
     if known is not None:
         lines.append(words["known"].format(names=", ".join(known.names)))
-    other, times = words["other" if known is None else "member"], _times(loss.record, language)
+    other, times = _name_other(document, words), _times(loss.record, language)
     if any(part.metric for part in parts):
         lines.append(words["metric" if _is_useful(loss.record) else "plain"].format(times=times, other=other))
     elif loss.repeated is None:
         lines.append(words["loss"].format(times=times, other=other))
     if loss.repeated is not None:
         lines.append(_consent_to_rounds(document, words, other, language))
-    lines.append(words[document.protection.level].format(n=document.protection.percent))
-    return "\n".join([*lines, words["end"]])
+    if document.linked:
+        lines.append(words["linked"])
+    return lines
 
 
 def _consent_to_rounds(document: PlanDocument, words: Mapping[str, str], other: str, language: str) -> str:

@@ -62,10 +62,13 @@ def _explain_rounds(document: PlanDocument) -> str:
     """How well a change will be known, where people are asked again."""
     if document.rounds is None:
         return ""
-    return (
+    known = (
         "A change from one round to another is known to within twice these margins, whoever answers in each: "
         "answers are kept, so that rounds depend on each other."
     )
+    if document.linked:
+        known += " That of those who answered both is known better, person by person: reports are linked."
+    return known
 
 
 def _explain_dependence(document: PlanDocument) -> str:
@@ -113,6 +116,10 @@ def _opening(document: PlanDocument) -> str:
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
     if document.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
+    if document.linked:
+        how += " All reports of a person carry one pseudonym, which is in no other plan."
+    if document.linked and document.ticket_key is not None:
+        how += " So a report that is linked to its invitation after all links those of all rounds."
     return f"Plan {document.id[:12]}{title}\n{size}. {how}"
 
 

@@ -59,6 +59,12 @@ def explain_losses(document: PlanDocument) -> str:
                 "answers change may learn when they changed, and what they were. Ask rarely about what "
                 "changes often."
             )
+    if document.linked:
+        lines.append(
+            "  Reports of a person carry one pseudonym, so that the collector sees which reports are one "
+            "person's, and in which rounds a person answered. Beyond that, these figures say everything: "
+            "they are of all reports of a person together."
+        )
     if document.known is not None:
         lines.append(
             f"  All of this compares people of the same {document.known.name}: every report names it, so "
@@ -131,6 +137,8 @@ def shuffle_plan(document: PlanDocument, delta: float, people: int | None) -> Sh
 
 def explain_crowd(document: PlanDocument) -> str:
     """What a shuffler would add, in a paragraph; nothing where the worst case is not what is promised."""
+    if document.linked:
+        return f"A shuffler, which strips names and order, adds nothing here: {_explain_refusal(document)}."
     if document.rounds is not None or document.people < 2 or document.loss.units:
         return ""
     if document.known is not None:
@@ -149,6 +157,8 @@ def explain_crowd(document: PlanDocument) -> str:
 
 
 def _explain_refusal(document: PlanDocument) -> str:
+    if document.linked:
+        return "reports name a pseudonym, which links all reports of a person"
     if document.rounds is not None:
         return "a person reports in several rounds, and the bounds are for one report each"
     if document.loss.units:

@@ -93,6 +93,8 @@ class PlanDocument:
     """What the survey draws under the cells of grids, by attribute."""
     known: Known | None = None
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
+    linked: bool = False
+    """Whether a report's id is its person's pseudonym, the same in every round of this plan and no other."""
     claimed: Stated | None = None
     """Losses that a document states above the true ones; None where it states just these."""
 
@@ -176,6 +178,12 @@ class PlanDocument:
         elif self.rounds is not None:
             text = "rounds are for studies that ask again; these mechanisms answer once"
             raise InvalidParameter(text, "rounds")
+        if not isinstance(self.linked, bool) or (self.linked and self.rounds is None):
+            raise InvalidParameter(
+                f"linked is true where the reports of several rounds name one pseudonym, got {self.linked!r}"
+                + ("" if self.rounds else ", and this plan asks once"),
+                "linked",
+            )
 
     def _check_levels(self) -> None:
         if self.levels:
@@ -370,7 +378,7 @@ class PlanDocument:
     def table_form(self) -> TableForm:
         known = self.known
         group = None if known is None else (known.name, known.size)
-        return TableForm(self.id, self.names, self.mechanism, group, self.rounds or 1)
+        return TableForm(self.id, self.names, self.mechanism, group, self.rounds or 1, self.linked)
 
     def verify(self) -> Loss:
         self.stated.refuse_less(self.loss)
@@ -397,6 +405,8 @@ class PlanDocument:
             optional["maps"] = {name: drawing.to_dict() for name, drawing in self.maps}
         if self.known is not None:
             optional["known"] = factors_to_dict(self.known.factors)
+        if self.linked:
+            optional["linked"] = True
         return {
             "attributes": [
                 attribute.to_dict(domain_to_dict(attribute.domain)) for attribute in self.attributes
@@ -459,8 +469,9 @@ class PlanDocument:
     @staticmethod
     def _from_description(data: Mapping[str, Any]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
-        optional = [name for name in ("ask", "known", "maps", "texts", "ticket_key") if name in data]
-        names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version", *optional]
+        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key")
+        names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version"]
+        names += [name for name in optional if name in data]
         checked_fields(data, "the plan", names)
         attributes = []
         listed = checked_list(data["attributes"], "attributes")
@@ -480,6 +491,7 @@ class PlanDocument:
             ask=data.get("ask", "all"),
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
             known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
+            linked=data.get("linked", False),
         )
         if document._describe() != data:
             raise InvalidPlan(

@@ -9,7 +9,7 @@ e^L / (1 + e^L) at most, whatever answers change.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple, final
@@ -238,6 +238,14 @@ class Protection(Printed):
     @staticmethod
     def of(loss: Loss) -> Protection:
         nanos = to_nanos(loss.counted)
+        return Protection(rate_loss(nanos), nanos)
+
+    @staticmethod
+    def together(plans: Iterable[Stated]) -> Protection:
+        """The protection against whoever sees a person's reports to several plans: their losses add up."""
+        losses = [stated.counted for stated in plans]
+        total = sum(loss for loss in losses if loss is not None)
+        nanos = None if None in losses else total
         return Protection(rate_loss(nanos), nanos)
 
     @property

@@ -15,7 +15,14 @@ from deniable.domain import Categories, Domain, Range, checked_text
 from deniable.domain.imitation import refuse_imitation
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import Printed, format_count
-from deniable.plan.strict_json import Json, checked_fields, checked_list, checked_string
+from deniable.plan.strict_json import (
+    InvalidPlan,
+    Json,
+    checked_boolean,
+    checked_fields,
+    checked_list,
+    checked_string,
+)
 
 Text = str | Mapping[str, str]
 """A text, or the same text by language."""
@@ -38,7 +45,7 @@ LONGEST: Mapping[str, int] = MappingProxyType(
 """In characters."""
 ONE_LINE = ("title", "contact", "privacy_notice", "question")
 OF_SURVEY = ("title", "introduction", "consent", "responsible", "contact", "privacy_notice", "thanks")
-OF_ATTRIBUTE = ("question", "help", "labels", "ends")
+OF_ATTRIBUTE = ("question", "help", "labels", "ends", "other")
 _TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _LINK = re.compile(r"(https://|mailto:)[!-~]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
@@ -81,6 +88,10 @@ class Texts(Printed):
     """What the two ends of a scale mean, by attribute: two texts, or two by language."""
     pages: Sequence[Sequence[str]] = ()
     """The questions of each page, by name; left out, a long survey has pages of a few questions each."""
+    other: Collection[str] = ()
+    """The questions whose last answer stands for all that are not listed. People may note what theirs is; the
+    note stays on the page, and is never sent.
+    """
 
     def __post_init__(self) -> None:
         for name in ("questions", "help", "labels", "ends"):
@@ -111,6 +122,7 @@ class Texts(Printed):
         ends = {key: self._read_ends(texts, key) for key, texts in self.ends.items()}
         object.__setattr__(self, "ends", MappingProxyType(ends))
         object.__setattr__(self, "pages", _read_pages(self.pages))
+        object.__setattr__(self, "other", _read_other(self.other))
         if len(self.languages) > MOST_LANGUAGES:
             raise InvalidParameter(
                 f"texts are in at most {MOST_LANGUAGES} languages, got {len(self.languages)}", "language"
@@ -160,7 +172,7 @@ class Texts(Printed):
         return f"Texts in {', '.join(self.languages)}: {format_count(texts, 'text')}"
 
     def __bool__(self) -> bool:
-        return any(self._texts()) or bool(self.labels or self.ends or self.pages)
+        return any(self._texts()) or bool(self.labels or self.ends or self.pages or self.other)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -188,6 +200,7 @@ class Texts(Printed):
             labels=keep(self.labels),
             ends=keep(self.ends),
             pages=tuple(page for page in pages if page),
+            other=[name for name in self.other if name not in names],
         )
 
     def check(
@@ -202,7 +215,7 @@ class Texts(Printed):
                 f"the title in {self.language} is {title!r}, and not what the texts say", "texts"
             )
         questions = [*attributes, *several]
-        for name in (*self.questions, *self.help, *self.labels, *self.ends):
+        for name in (*self.questions, *self.help, *self.labels, *self.ends, *self.other):
             if name not in questions:
                 raise InvalidParameter(not_among(str(name), "an attribute with a text", questions), "texts")
         for name, by_language in self.labels.items():
@@ -221,6 +234,11 @@ class Texts(Printed):
             domain = attributes.get(name)
             if not isinstance(domain, Range) or domain.unit != "whole":
                 raise InvalidParameter(f"{name!r} has no ends to name: it is not a scale", "texts")
+        for name in self.other:
+            if name not in several and not isinstance(attributes.get(name), Categories):
+                raise InvalidParameter(
+                    f"{name!r} has no last answer that stands for others: it is not a list", "texts"
+                )
         paged = [name for page in self.pages for name in page]
         if paged and sorted(paged) != sorted(questions):
             members = [*paged, *(name for name in questions if name not in paged)]
@@ -243,6 +261,8 @@ class Texts(Printed):
             for name, by_language in by_attribute.items():
                 lists = {language: list(texts) for language, texts in by_language.items()}
                 attributes.setdefault(name, {})[kind] = lists
+        for name in self.other:
+            attributes.setdefault(name, {})["other"] = True
         if self.pages:
             fields["pages"] = [list(page) for page in self.pages]
         return fields | ({"attributes": attributes} if attributes else {})
@@ -257,6 +277,9 @@ class Texts(Printed):
             for kind, text in _checked_some(
                 about_name, "the texts of an attribute", (), OF_ATTRIBUTE
             ).items():
+                if kind == "other":
+                    texts[kind][name] = _other_from_dict(text)
+                    continue
                 read = _labels_from_dict if kind in ("labels", "ends") else _text_from_dict
                 texts[kind][name] = read(text, kind)
         return Texts(
@@ -269,11 +292,12 @@ class Texts(Printed):
                 [checked_string(name, "a question's name") for name in checked_list(page, "a page")]
                 for page in checked_list(stated.get("pages", []), "pages")
             ],
+            other=tuple(texts["other"]),
             **{name: _text_from_dict(stated[name], name) for name in OF_SURVEY if name in stated},
         )
 
     def __hash__(self) -> int:
-        return hash((self.language, self.languages, *self.questions, *self.labels, *self.pages))
+        return hash((self.language, self.languages, *self.questions, *self.labels, *self.pages, *self.other))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """So that texts can be copied and pickled, which the read-only view of a dictionary cannot."""
@@ -342,6 +366,15 @@ def _read_pages(stated: object) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, pages))
 
 
+def _read_other(stated: object) -> tuple[str, ...]:
+    """Sorted, since a plan has no order of them."""
+    if isinstance(stated, str | Mapping) or not isinstance(stated, Collection):
+        raise InvalidParameter(f"other is a list of questions, such as ['device'], got {stated!r}", "type")
+    if not all(isinstance(name, str) for name in stated):
+        raise InvalidParameter(f"other names questions, got {stated!r}", "type")
+    return tuple(sorted(set(stated)))
+
+
 def _checked_object(data: object, what: str) -> Json:
     """An object with any names, at least one."""
     names = tuple(data) if isinstance(data, dict) else ()
@@ -352,6 +385,12 @@ def _checked_some(data: object, what: str, needed: Sequence[str], allowed: Seque
     """An object with these fields, and some of the others."""
     names = [name for name in allowed if isinstance(data, dict) and name in data]
     return dict(checked_fields(data, what, (*needed, *names)))
+
+
+def _other_from_dict(data: object) -> bool:
+    if not checked_boolean(data, "other"):
+        raise InvalidPlan("other is true, or left out", "canonical")
+    return True
 
 
 def _text_from_dict(data: object, what: str) -> Json:

@@ -16,7 +16,17 @@ import numpy as np
 from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.randomness.draws import FULL, WordArray
-from deniable.randomness.words import FreshRows, Indices, KeepingWords, Rows, Words, encode_label, system
+from deniable.randomness.words import (
+    PSEUDONYM,
+    FreshRows,
+    Indices,
+    KeepingWords,
+    Pseudonyms,
+    Rows,
+    Words,
+    encode_label,
+    system,
+)
 
 if TYPE_CHECKING:
     from deniable.randomness.kernels import Address
@@ -100,6 +110,7 @@ class RememberingRows(FreshRows):
     """A row for every person and value, person after person."""
     starts: Indices
     """Where each row's person begins there."""
+    seed: int
 
     def columns(self, start: int, stop: int) -> RememberingRows:
         return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
@@ -115,6 +126,11 @@ class RememberingRows(FreshRows):
         digests = (hashlib.sha256(encode_label(person)).digest() for person in people)
         starts = (int.from_bytes(digest[:8], "little") >> 1 for digest in digests)
         return replace(self, starts=np.fromiter(starts, np.int64, len(people)))
+
+    def name_people(self, plan: str) -> Pseudonyms:
+        names = _seeded(b"deniable pseudonyms", self.seed, plan).rows(len(self.starts), 2)
+        words = replace(names, stride=3, index=self.starts).array()  # odd, as that of kept words
+        return np.ascontiguousarray(words).view(PSEUDONYM)[:, 0]
 
 
 @final
@@ -151,7 +167,8 @@ class _Remembering(KeepingWords):
     def rows(self, n: int, width: int) -> RememberingRows:
         # an odd stride, since people are 2^32 rows apart: an even one would bring them back to the same words
         kept = replace(_seeded(b"deniable kept words", self._seed).rows(n, width), stride=width | 1)
-        return RememberingRows(self._fresh.rows(n, width), kept, np.arange(n) * _VALUES_KEPT)
+        starts = np.arange(n) * _VALUES_KEPT
+        return RememberingRows(self._fresh.rows(n, width), kept, starts, self._seed)
 
 
 @final
@@ -179,8 +196,8 @@ def seeded(seed: int) -> Words:
     return _seeded(b"deniable seeded words", whole_number("seed", seed, 0))
 
 
-def _seeded(purpose: bytes, *numbers: int) -> Seeded:
-    digest = hashlib.sha256(purpose + b"".join(map(encode_label, numbers))).digest()
+def _seeded(purpose: bytes, *labels: int | str) -> Seeded:
+    digest = hashlib.sha256(purpose + b"".join(map(encode_label, labels))).digest()
     return Seeded(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little") | 1)
 
 

@@ -28,6 +28,9 @@ Indices = npt.NDArray[np.int64]
 _DIRECT_READ = (
     4096  # up to this many words come straight from the operating system; more, from a stream it keys
 )
+PSEUDONYM = np.dtype("S16")
+"""A pseudonym, or the id of a report; all of its 16 bytes count."""
+Pseudonyms = npt.NDArray[np.bytes_]
 _HASHED = 64  # bytes that SHA-256 takes at once: the length of a key of HMAC
 _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))  # its two keys
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
@@ -95,6 +98,10 @@ class Rows(ABC):
         raise InvalidParameter(
             "these words are not kept by person; simulate people with dn.remembering(seed)"
         )
+
+    def name_people(self, plan: str) -> Pseudonyms | None:
+        """The pseudonym of each row's person in a plan; None where nobody keeps one."""
+        return None
 
 
 @final
@@ -239,6 +246,9 @@ class DeviceRows(FreshRows):
             for record in columns.T.astype(np.uint8).tolist()
         ]
         return replace(self, fresh=DrawnRows(np.array(words, dtype=np.uint64).reshape(self.n, self.width)))
+
+    def name_people(self, plan: str) -> Pseudonyms:
+        return np.full(self.n, np.frombuffer(pseudonym(self.secret, plan), PSEUDONYM)[0])
 
     def _message_of_noise(self, *labels: int) -> bytes:
         return self.message + encode_label("noise") + b"".join(map(encode_label, labels))
@@ -437,6 +447,17 @@ def report_id(secret: bytes, plan: str, round: int, body: bytes) -> bytes:  # no
     True
     """
     return keyed(secret, plan, "id", round, body).take(2).astype("<u8").tobytes()
+
+
+def pseudonym(secret: bytes, plan: str) -> bytes:
+    """The id of all reports of a person in a linked plan: 16 bytes that look at no answer and no noise.
+
+    Whoever has no secret cannot link those in two plans.
+
+    >>> pseudonym(bytes(32), "study") == pseudonym(bytes(32), "study")
+    True
+    """
+    return keyed(secret, plan, "linked").take(2).astype("<u8").tobytes()
 
 
 def _check_secret(secret: bytes) -> bytes:

@@ -38,6 +38,19 @@ class Records:
         reporters = None if self.reporters is None else self.reporters[start:stop]
         return Records(self.n, self.columns[start:stop], reporters)
 
+    def pick(self, rows: Integers) -> Records:
+        """Some of the records, in this order."""
+        groups = None if self.groups is None else self.groups[rows]
+        if self.reporters is None:
+            return Records(len(rows), tuple(column[rows] for column in self.columns), None, groups)
+        columns, reporters = [], []
+        for column, who in zip(self.columns, self.reporters, strict=True):
+            place = np.searchsorted(who, rows)
+            is_there = np.append(who, -1)[place] == rows
+            columns.append(column[place[is_there]])
+            reporters.append(np.flatnonzero(is_there))
+        return Records(len(rows), tuple(columns), tuple(reporters), groups)
+
     @staticmethod
     def join(n: int, pieces: Sequence[Records]) -> Records:
         """The attributes of several pieces of the same n records, one after the other."""

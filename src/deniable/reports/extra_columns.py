@@ -41,7 +41,7 @@ def align_blocks(blocks: Iterable[Reports], beside: object) -> Iterator[Block]:
     start = 0
     for reports in blocks:
         rows = None if table is None else table.slice(start, reports.n)
-        yield Block(reports.records, reports.round, rows)
+        yield Block(reports.records, reports.round, rows, reports.people)
         start += reports.n
     if table is not None and table.num_rows != start:
         raise InvalidValue(
@@ -58,7 +58,7 @@ def write_blocks(
 ) -> int:
     """Write blocks of reports, each with the columns beside it, to a Parquet file; how many records."""
     refuse_existing(path, overwrite)
-    parts = (Block(reports.records, reports.round, beside) for reports, beside in blocks)
+    parts = (Block(reports.records, reports.round, beside, reports.people) for reports, beside in blocks)
     return parquet.write_reports(path, document.table_form, parts)
 
 

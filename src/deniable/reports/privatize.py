@@ -78,6 +78,7 @@ def make_reports(
     rows = checked_source(words).rows(n, document.words)
     if people is not None:
         rows = rows.of(people)
+    pseudonyms = rows.name_people(document.id) if document.linked else None
     if document.draws:
         codes = codes.copy()
         for j, attribute in enumerate(document.attributes):
@@ -89,7 +90,8 @@ def make_reports(
     rest = rows.columns(0, document.mechanism.words)
     encoded = document.mechanism.encode(np.ascontiguousarray(codes), rest)
     number = 1 if document.table_form.rounds == 1 else checked_source(words).round
-    return Reports(document.id, encoded if groups is None else replace(encoded, groups=groups), number)
+    records = encoded if groups is None else replace(encoded, groups=groups)
+    return Reports(document.id, records, number, pseudonyms)
 
 
 def choose_columns(

@@ -17,6 +17,7 @@ from deniable.formatting import Printed, format_count, format_members
 from deniable.mechanisms import Tally
 from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import add_groups
+from deniable.randomness.words import Pseudonyms
 from deniable.records import Records
 
 
@@ -29,6 +30,8 @@ class Reports:
     records: Records
     round: int | None = None
     """The round that they are of, 1 where the plan asks once; None where nobody said it."""
+    people: Pseudonyms | None = None
+    """The pseudonym of each record's person, in a linked plan; None where nobody said it."""
 
     @property
     def n(self) -> int:
@@ -210,12 +213,17 @@ def refuse_rounds(rounds: Iterable[int | None]) -> None:
 
 def records_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Records]:
     """What is in reports of a plan with so many rounds, or in blocks of them, which must all be of one."""
+    return (block.records for block in blocks_of_round(reports, plan_id, rounds))
+
+
+def blocks_of_round(reports: object, plan_id: str, rounds: int) -> Iterator[Reports]:
+    """Reports of a plan with so many rounds, or blocks of them, which must all be of one round."""
     before: Reports | None = None
     for block in blocks_of(reports, plan_id):
         if rounds > 1 and block.n:
             refuse_rounds([block.round] if before is None else [before.round, block.round])
             before = block
-        yield block.records
+        yield block
 
 
 def records_of(reports: object, plan_id: str) -> Iterator[Records]:

@@ -6,8 +6,8 @@ tallies does not know how. `rounds.differences` says how far it can be against a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final, get_args
 
@@ -16,28 +16,22 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.cross import TableChange
-from deniable.cross.counted import Counted
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate
-from deniable.explain.question_pairs import find_margins, sum_source
 from deniable.formatting import Printed, format_count, quote_question
 from deniable.frames import Backend, frame_of_rows
 from deniable.plan.attribute import list_several
-from deniable.records import Records
-from deniable.reports.reports import Reports, records_of_round, tally_reports
-from deniable.results.crossing import cross_estimates, list_sources
+from deniable.results.crossing import cross_estimates
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import Findings, add_question
 from deniable.results.possible_shares import possible_mean
 from deniable.results.respondents import has_mean
 from deniable.results.round_numbers import Numbers, find_against, read_groups, read_mean, read_shares
-from deniable.results.unbiased import estimate_tallies
 from deniable.rounds.differences import VALIDITY, Kind, People, combine_reaches, find_correlation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from deniable.plan.document import PlanDocument
 
 _TwoRounds = tuple[Findings, Findings]
 _COLUMNS = ("earlier", "later", "difference", "low", "high")
@@ -49,7 +43,27 @@ _WHICH = (
 )
 _WIDEST = 0.5  # of an interval of a difference: points of a share, or parts of a range
 NOISY = "too noisy to read"
-_BLOCK = 1 << 14  # people whose reports are in memory at once
+
+
+@final
+@dataclass(frozen=True)
+class Participation:
+    """How many people answered both of two rounds, or one of them."""
+
+    both: int
+    dropped: int
+    """Who answered the earlier round only."""
+    joined: int
+    """Who answered the later round only."""
+
+    @staticmethod
+    def of(both: int, earlier: int, later: int) -> Participation:
+        """How many answered, from the numbers of people in both rounds and in each."""
+        return Participation(both, earlier - both, later - both)
+
+    def __str__(self) -> str:
+        people = format_count(self.both, "person")
+        return f"{people}; {self.dropped:,} answered the earlier one only, {self.joined:,} the later one only"
 
 
 @final
@@ -141,8 +155,12 @@ class Change(Mapping[str, AttributeChange], Printed):
     level: float
     people: People
     """Whose change it is."""
+    participation: Participation | None = None
+    """Who answered which of both rounds, where that is known."""
     rounds: tuple[Estimates, Estimates] | None = field(default=None, repr=False)
     """What is compared: the earlier one and the later one."""
+    find_table: Callable[[str, str], TableChange] | None = field(default=None, repr=False)
+    """Finds the change of a table from linked reports."""
 
     def __getitem__(self, name: str) -> AttributeChange:
         if name not in self.attributes:
@@ -178,8 +196,14 @@ class Change(Mapping[str, AttributeChange], Printed):
     @property
     def caveat(self) -> str:
         """What is not known where other people answered than before; empty where as many did each time."""
-        if self.rounds is None or self.people == "others":
+        if self.rounds is None or self.people in ("others", "linked"):
             return ""
+        document = self.rounds[1].document
+        if document is not None and document.linked and self.people == "population":
+            return (
+                "this is from tallies; the change of those who answered both rounds takes their linked "
+                "reports: plan.compare_rounds(earlier, later)"
+            )
         sizes = [[part.n for part in estimates.parts.values()] for estimates in self.rounds]
         if sizes[0] == sizes[1]:
             return ""
@@ -191,6 +215,8 @@ class Change(Mapping[str, AttributeChange], Printed):
 
     def cross(self, of: str, by: str) -> TableChange:
         """The change of the table of two questions that were asked `together`."""
+        if self.find_table is not None:
+            return self.find_table(of, by)
         if self.rounds is None:
             raise InvalidParameter("this change does not know its results; make it by later.change(earlier)")
         earlier, later = (cross_estimates(estimates, of, by, self.level) for estimates in self.rounds)
@@ -199,7 +225,8 @@ class Change(Mapping[str, AttributeChange], Printed):
     def about(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         setting = {"level": self.level, "people": self.people, "validity": self.validity}
-        return setting | {"caveat": self.caveat, "rows": self.rows()}
+        answered = {} if self.participation is None else asdict(self.participation)
+        return setting | answered | {"caveat": self.caveat, "rows": self.rows()}
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
@@ -243,7 +270,10 @@ class Change(Mapping[str, AttributeChange], Printed):
 
     @property
     def _heading(self) -> str:
-        return f"{self.validity}; {100 * self.level:g} % intervals"
+        level = f"{100 * self.level:g} % intervals"
+        if self.participation is None:
+            return f"{self.validity}; {level}"
+        return f"{self.validity}: {self.participation}; {level}"
 
     def _by_question(self, bins: bool = False) -> dict[str, list[AttributeChange]]:
         """The changes of each question; where all that apply are chosen, who chose each option."""
@@ -316,7 +346,12 @@ def compare_estimates(
 ) -> Change:
     """The change from one result to another, by the interval that is valid for them; grids are slow."""
     if people not in (None, *get_args(People)):
-        raise InvalidParameter(f"people is 'same', 'population', 'others' or None, got {people!r}")
+        raise InvalidParameter(f"people is 'same', 'population', 'others', 'linked' or None, got {people!r}")
+    if people == "linked":
+        raise InvalidParameter(
+            "people='linked' takes the reports of both rounds, and these are their tallies: "
+            "plan.compare_rounds(earlier, later)"
+        )
     _refuse_different(earlier, later)
     _refuse_other_weights(earlier, later)
     if people == "same" and later.weighting is not None:
@@ -328,6 +363,13 @@ def compare_estimates(
         people = "others" if earlier.plan_id == later.plan_id and not later.kept else "population"
     if people == "same":
         _refuse_not_same(earlier, later)
+    return compare_findings(earlier, later, level, people, include_slow)
+
+
+def compare_findings(
+    earlier: Estimates, later: Estimates, level: float, people: People, include_slow: bool = True
+) -> Change:
+    """The change from one result to another that may be compared so."""
     rounds = (
         Findings(earlier, level, include_slow=include_slow),
         Findings(later, level, include_slow=include_slow),
@@ -445,80 +487,3 @@ def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
             "rounds on values, or that asks once and whose every report has a real answer to every "
             f"question{which}; leave it out for the change of the population"
         )
-
-
-def compare_linked(
-    document: PlanDocument,
-    earlier: Reports | Iterable[Reports],
-    later: Reports | Iterable[Reports],
-    of: str,
-    by: str,
-    level: float,
-) -> TableChange:
-    """The change of a table; row i of both rounds is person i."""
-    if document.known is not None and {of, by} & set(document.known.names):
-        raise InvalidParameter(
-            f"a table by {document.known.name!r}, which is known, is compared from round to round by its "
-            "results: later.change(earlier), in the shell without --people linked"
-        )
-    rounds = [
-        Records.stack(list(records_of_round(reports, document.id, document.table_form.rounds)))
-        for reports in (earlier, later)
-    ]
-    if rounds[0].n != rounds[1].n:
-        raise InvalidParameter(
-            f"row i of both rounds is person i, and there are {rounds[0].n:,} and {rounds[1].n:,} rows; "
-            "leave out who did not answer both times, or compare results: later.change(earlier), in the "
-            "shell without --people linked"
-        )
-    results = [
-        estimate_tallies(document, tally_reports(document, Reports(document.id, records)), smooth=False)
-        for records in rounds
-    ]
-    tables = [cross_estimates(estimates, of, by, level) for estimates in results]
-    size = tables[0].own.size
-    influences = [
-        _list_influences(estimates, records, of, by, table.own.ravel())
-        for estimates, records, table in zip(results, rounds, tables, strict=True)
-    ]
-    squares = np.zeros((2 * size, 2 * size))
-    for blocks in zip(*influences, strict=True):
-        moved = np.concatenate(blocks, axis=1)
-        squares += moved.T @ moved
-    before, after = (
-        replace(
-            table,
-            cells=table.own,
-            covariance=squares[start : start + size, start : start + size],
-            counted=Counted(),
-        )
-        for table, start in zip(tables, (0, size), strict=True)
-    )
-    return TableChange(before, after, "linked", squares[:size, size:])
-
-
-def _list_influences(
-    estimates: Estimates, records: Records, of: str, by: str, cells: Floats
-) -> Iterator[Floats]:
-    """How much each person's report moves the cells, in blocks of people; nothing, where it has neither."""
-    document = estimates.document
-    assert document is not None
-    margins = find_margins(document, of, by)
-    columns = [attribute.columns for attribute in document.attributes]
-    sources = []
-    for source in list_sources(estimates):
-        if {of, by} <= set(source.names):
-            j, sums = columns.index(source.names), sum_source(margins, source, of, by)
-            who = np.arange(records.n) if records.reporters is None else records.reporters[j]
-            sources.append((j, who, sums, estimates.shares[document.names[j]].law.gain))
-    n = sum(len(who) for _, who, _, _ in sources)
-    for start in range(0, records.n, _BLOCK):
-        influences = np.zeros((min(_BLOCK, records.n - start), cells.size))
-        for j, who, sums, gain in sources:
-            first, last = np.searchsorted(who, [start, start + _BLOCK])
-            support = document.mechanism.mechanisms[j].support(records.columns[j][first:last])
-            even = sums.mean(axis=1)
-            # a total that is fixed takes from all cells alike, so that a report's blind supports cancel
-            added = support.astype(np.float64) @ (sums - even[:, None]).T / gain
-            influences[who[first:last] - start] += (added + even - cells) / n
-        yield influences

@@ -67,13 +67,21 @@ def read_mean(findings: Findings, name: str) -> Numbers:
     domain, estimate = estimates.domains[name], estimates.shares.get(name)
     if estimate is None or not isinstance(domain, Range):
         return Numbers(*columns, _know_nothing(columns))
+    return Numbers(*columns, _split_sums(estimates, name, columns, [find_points(estimates, name, mean)]))
+
+
+def find_points(estimates: Estimates, name: str, mean: float) -> Floats:
+    """How much the share of each value moves the mean of a range: that of those who answered moves with the
+    others by their number alone.
+    """
+    domain, estimate = estimates.domains[name], estimates.shares[name]
+    assert isinstance(domain, Range)
     bins = bins_of(domain, domain.k)
     assert bins is not None
     answered = float(estimate.frequencies[: domain.k].sum())
-    # a mean of those who answered moves with the others by their number alone
     points = np.zeros(estimate.k)
     points[: domain.k] = (bins.middles - mean) / answered if answered > 0 else np.nan
-    return Numbers(*columns, _split_sums(estimates, name, columns, [points]))
+    return points
 
 
 def find_against(rounds: Sequence[Estimates], name: str, kind: Kind) -> float:

@@ -17,9 +17,9 @@ from deniable.arrays import Floats
 from deniable.records import RecordMechanism
 from deniable.rounds.memoized import HashedMemoized
 
-People = Literal["population", "same", "others"]
-"""Whose change is meant: of the population that people are drawn from, of the very people who reported, or of
-the population if other people answered each time.
+People = Literal["population", "same", "others", "linked"]
+"""Whose change is meant: of the population that people are drawn from, of the very people who reported, of
+the population if other people answered each time, or of those who answered both rounds, by linked reports.
 """
 Kind = Literal["value", "group", "mean"]
 """What is compared: the share of a value or of a group of them, or a mean."""
@@ -28,7 +28,7 @@ VALIDITY: Mapping[str, str] = {
     "same": "change from the very people who reported in the earlier round to those in the later one",
     "population": "change of the population that people are drawn from, whether or not they answered twice",
     "others": "change of the population that people are drawn from, if other people answered in each round",
-    "linked": "change of the people who answered both times, if row i of both rounds is one person",
+    "linked": "change of the people who answered both rounds",
 }
 """Whose change it is, in words."""
 

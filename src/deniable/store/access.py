@@ -23,6 +23,7 @@ What = Literal[
     "opened a round",
     "closed a round",
     "made invitations",
+    "made reminders",
     "withdrew invitations",
     "exported reports",
     "looked for values",

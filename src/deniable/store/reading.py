@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
 
@@ -17,7 +19,7 @@ from deniable.engines.sources import NAME_TABLE
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.formatting import format_members
 from deniable.plan.document import PlanDocument
-from deniable.reports import Tallies
+from deniable.reports import Reports, Tallies
 
 if TYPE_CHECKING:
     from deniable.store.store import Store
@@ -62,13 +64,25 @@ class Collector:
         body: bytes | None = None,
     ) -> Answer:
         """Read the JSON at a path; with a body, once the collector has worked on it."""
+        raw = self.fetch(path, parameters, body)
+        try:
+            return read(json.loads(raw))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise DeniableError(
+                f"what is at {self.address} is not a collector: it answered something else than {expected}"
+            ) from None
+
+    def fetch(
+        self, path: str, parameters: Mapping[str, str] = MappingProxyType({}), body: bytes | None = None
+    ) -> bytes:
+        """What a path answers; a refusal has the collector's reason."""
         suffix = "?" + urllib.parse.urlencode(parameters) if parameters else ""
         request = urllib.request.Request(f"{self.address}{path}{suffix}", body)
         if self.token is not None:
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         try:
             with urllib.request.urlopen(request, timeout=_SECONDS if body is None else _WORK) as answer:
-                raw = answer.read(_LONGEST)
+                return bytes(answer.read(_LONGEST))
         except urllib.error.HTTPError as refusal:
             with refusal:
                 why = _read_detail(refusal.read(10_000)) or str(refusal)
@@ -83,12 +97,6 @@ class Collector:
             raise DeniableError(f"the collector at {self.address} refused: {why}") from None
         except OSError as problem:  # also no answer in time, or no such address
             raise self._unreachable(problem) from None
-        try:
-            return read(json.loads(raw))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise DeniableError(
-                f"what is at {self.address} is not a collector: it answered something else than {expected}"
-            ) from None
 
     def ask_of(
         self,
@@ -162,6 +170,26 @@ def fetch_tallies(
         if number is None:
             _refuse_several(stored.number for stored in store.rounds(document.id) if stored.counted)
         return Collected(*store.tallied(document.id, number))
+
+
+def fetch_reports(
+    document: PlanDocument, source: str, number: int, token: str | None = None
+) -> list[Reports]:
+    """The reports of a round that are not scrubbed, from http://, sqlite:/// or postgresql://"""
+    if is_collector(source):
+        from deniable.engines import parquet
+
+        raw = Collector(source, token).fetch(f"/plans/{document.id}/reports", {"round": str(number)})
+        with tempfile.TemporaryDirectory(prefix="deniable-") as folder:
+            path = Path(folder) / "reports.parquet"
+            path.write_bytes(raw)
+            blocks = parquet.read_reports(path, document.table_form)
+            return [Reports(document.id, block.records, block.round, block.people) for block in blocks]
+    from deniable.store.store import open_store
+
+    with closing(open_store(source, create=False)) as store:
+        refuse_unknown(store, document)
+        return list(store.reports(document.id, number))
 
 
 def refuse_unknown(store: Store, document: PlanDocument) -> None:

@@ -35,6 +35,17 @@ def rows(
     return database.run(sql, *(key, number, after, block) * len(TABLES), block)
 
 
+def count_shared(database: Database, key: int, earlier: int, later: int) -> int:
+    """How many ids are in both of two rounds, whether or not their reports are scrubbed."""
+    first = " UNION ALL ".join(f"SELECT id FROM {table} WHERE plan = ? AND round = ?" for table in TABLES)
+    again = " OR ".join(
+        f"EXISTS (SELECT 1 FROM {table} WHERE plan = ? AND round = ? AND id = part.id)" for table in TABLES
+    )
+    sql = f"SELECT COUNT(*) FROM ({first}) AS part WHERE {again}"
+    [(count,)] = database.run(sql, *(key, earlier) * len(TABLES), *(key, later) * len(TABLES))
+    return int(count)
+
+
 def read_first_reports(database: Database, key: int, number: int) -> list[list[bytes]]:
     """The bodies of a few reports, of some more, and so on: those with the smallest ids, which are random."""
     blocks: list[list[bytes]] = []

@@ -5,7 +5,7 @@ Every method and function runs within a transaction of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, final
 
 from deniable.arrays import Integers
@@ -132,6 +132,10 @@ class Registry:
         """Let in one report for each of these: SHA-256 hashes of random tokens, in order."""
         sql = "INSERT INTO invitations (plan, hash) VALUES (?, ?) ON CONFLICT (plan, hash) DO NOTHING"
         self._database.many(sql, [(known.key, hashed) for hashed in hashes])
+
+    def find_unused(self, known: Known, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of these invitations that are still to be used."""
+        return self._database.present("invitations", {"plan": known.key}, "hash", hashes)
 
     def exchange_invitation(self, known: Known, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an unused invitation for one signature; return whether this was done."""

@@ -25,7 +25,7 @@ from typing import final
 
 from deniable.errors import DeniableError, InvalidParameter, suggest_install
 from deniable.plan.document import PlanDocument
-from deniable.reports import Tallies
+from deniable.reports import Reports, Tallies
 from deniable.store import counting, recount, sweeping
 from deniable.store.access import Accesses, Actor, log_action, log_round
 from deniable.store.counting import Arrival, Outcome
@@ -172,6 +172,15 @@ class Store:
             self._registry.add_invitations(self._registry.load(plan_id), ordered)
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
+    def find_unused(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> set[bytes]:
+        """Those of these invitations that are still to be used: so it tells who took part, and is logged."""
+        ordered = sorted(hashes)
+        refuse_other_hashes(ordered)
+        with self._database.transaction(write=True):
+            unused = self._registry.find_unused(self._registry.load(plan_id), ordered)
+            log_action(self._database, by, "made reminders", plan_id, f"of {len(ordered):,} invitations")
+        return unused
+
     def exchange(self, plan_id: str, invitation: bytes, blinded: bytes) -> bool:
         """Exchange an invitation for one signature; return whether it may be signed.
 
@@ -258,6 +267,27 @@ class Store:
                 return
             yield [body for _, body in rows]
             after = rows[-1][0]
+
+    def reports(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[Reports]:
+        """The reports that are not scrubbed, as `bodies` has them, ready to be read; in a linked plan with
+        whose they are.
+        """
+        after = b""
+        while True:
+            with self._database.transaction():
+                known = self._registry.load(plan_id)
+                rows = recount.rows(self._database, known.key, number, after, block)
+            if not rows:
+                return
+            ids, bodies = zip(*rows, strict=True)
+            yield known.wire.reports(bodies, number, list(map(bytes, ids)))
+            after = ids[-1]
+
+    def count_shared(self, plan_id: str, earlier: int, later: int) -> int:
+        """How many ids are in both rounds: of a linked plan, how many people answered both."""
+        with self._database.transaction():
+            key = self._registry.load(plan_id).key
+            return recount.count_shared(self._database, key, earlier, later)
 
     def scrub(self, plan_id: str, number: int | None = None, by: Actor | None = None) -> int:
         """Delete the bodies of reports, in one round or in all; return how many. Ids stay for duplicates."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from deniable.explain.change_precision import PeopleForChange
     from deniable.explain.codebook import Codebook
     from deniable.likelihood import Likelihood
+    from deniable.results.change import Change
     from deniable.results.change_series import ChangeSeries
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
@@ -205,6 +206,13 @@ class Plan(Printed):
     def with_ask(self, ask: Ask) -> Plan:
         """The plan where a device asks all questions, or only those that it has drawn ("sampled")."""
         return replace(self, document=replace(self.document, ask=ask))
+
+    def with_linked(self, linked: bool = True) -> Plan:
+        """The plan whose reports carry a pseudonym: the same in every round of this plan, and of no other.
+
+        It loses nothing beyond the stated losses of rounds, and shows which rounds a person answered.
+        """
+        return replace(self, document=replace(self.document, linked=linked))
 
     def with_known(self, known: Mapping[str, object]) -> Plan:
         """The plan with groups that the collector knows anyway, which each report names as they are.
@@ -414,12 +422,20 @@ class Plan(Printed):
         return Result(estimate_tallies(self.document, tallies, smooth))
 
     def follow(
-        self, rounds: Mapping[int, Result], level: float = 0.95, people: People | None = None
+        self,
+        rounds: Mapping[int, Result] | Mapping[int, Reports],
+        level: float = 0.95,
+        people: People | None = None,
     ) -> ChangeSeries:
         """The change from the first of some rounds, by their numbers, to each later one.
 
-        `people` says whose change, as in `Result.change`; every interval is valid by itself.
+        `people` says whose change, as in `Result.change`; every interval is valid by itself. Of reports in
+        place of results, it is that of those who answered both rounds, as `compare_rounds` has it.
         """
+        if people == "linked" or not all(isinstance(result, Result) for result in rounds.values()):
+            from deniable.results.linked import follow_pairs
+
+            return follow_pairs(self.document, rounds, level)
         from deniable.results.change_series import follow
 
         return follow({number: result.numbers for number, result in rounds.items()}, level, people)
@@ -517,14 +533,35 @@ class Plan(Printed):
         by: str,
         level: float = 0.95,
     ) -> TableChange:
-        """The change of a table between two rounds of the same people: row i of both is person i.
+        """The change of a table between two rounds of the same people: row i of both is person i, or in a
+        linked plan, whoever has the same pseudonym.
 
-        The variance is that of each person's own change, so that noise that is kept cancels. A collector does
-        not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the valid change.
+        The variance is that of each person's own change, so that noise that is kept cancels. A collector of
+        other plans does not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the
+        valid change.
         """
-        from deniable.results.change import compare_linked
+        from deniable.results.linked import cross_pairs, pair_reports
 
-        return compare_linked(self.document, earlier, later, of, by, level)
+        return cross_pairs(pair_reports(self.document, earlier, later), of, by, level)
+
+    def compare_rounds(
+        self, earlier: Reports | Iterable[Reports], later: Reports | Iterable[Reports], level: float = 0.95
+    ) -> Change:
+        """The change of those who answered both rounds, person by person: by their pseudonyms in a linked
+        plan, else row i of both is person i.
+
+        >>> import deniable as dn
+        >>> study = dn.Study({"smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, linked=True)
+        >>> plan, answers = study.plan(people=1000), {"smokes": ["yes", "no"] * 500}
+        >>> first = plan.privatize(answers, dn.remembering(1, round=1), people=range(1000))
+        >>> second = plan.privatize(answers, dn.remembering(1, round=2), people=range(200, 1200))
+        >>> change = plan.compare_rounds(first, second)
+        >>> change.participation
+        Participation(both=800, dropped=200, joined=200)
+        """
+        from deniable.results.linked import compare_pairs, pair_reports
+
+        return compare_pairs(pair_reports(self.document, earlier, later), level)
 
     def write_reports(
         self,
@@ -551,7 +588,7 @@ class Plan(Printed):
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
         blocks = parquet.read_reports(Path(path), self.table_form, show)
-        return (Reports(self.id, records, number) for records, number in blocks)
+        return (Reports(self.id, block.records, block.round, block.people) for block in blocks)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

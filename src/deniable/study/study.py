@@ -35,7 +35,7 @@ from deniable.domain.number import Number
 from deniable.domain.parsed import as_question
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import positive_epsilon, whole_number
-from deniable.explain.consent import complete_texts
+from deniable.explain.consent import complete_texts, generate_joint_consent
 from deniable.explain.level_precision import anticipate_levels
 from deniable.explain.references import name_protocol
 from deniable.explain.turnout import count_answered, infer_answered, read_answered
@@ -53,6 +53,7 @@ from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.base import Per
 from deniable.records.fakes import NOT_METRIC
 from deniable.records.sample import MOST_WEIGHT
+from deniable.study.division import divide_study, is_repeated_as_a_whole, read_repeat, read_rounds
 from deniable.study.importance import (
     check_weighed,
     read_importance,
@@ -110,7 +111,9 @@ class Study(Printed):
 
     Of the other options, `per` says whether epsilon is of a record or of an attribute. `missing`, `only_if`
     and `answered` are about people who give no answer, `together`, `known`, `target` and `importance` about
-    what is read, `ask`, `survey` and `maps` about what people see, and `rounds` about how often they answer.
+    what is read, `ask`, `survey` and `maps` about what people see, `rounds` about how often they answer,
+    `linked` about whether their reports of all rounds are known to be theirs, and `repeat` about questions
+    that are asked again beside others that are asked once.
     """
 
     attributes: Mapping[str, Any]
@@ -165,9 +168,18 @@ class Study(Printed):
     """Questions whose answers the collector knows anyway, such as the arm of an experiment. They are sent as
     they are, outside of all losses, and tables by them need far fewer people.
     """
+    linked: bool = False
+    """Whether a person's reports of all rounds carry one pseudonym, which no other plan has: then rounds are
+    compared person by person. It is for a study that asks again.
+    """
     target: str | None = None
     """The question that the others are to explain: its tables with each other question are asked, in place
     of `together`. `deniable_papers.people` simulates people from them.
+    """
+    repeat: Mapping[str, int] = field(default_factory=dict)
+    """In how many rounds questions are asked, where others are asked once: {"mood": 4}. Those take
+    epsilon_first and epsilon_forever, the others epsilon, with `per` and `mechanism`. `plans` makes a plan of
+    each kind.
     """
 
     def __post_init__(self) -> None:
@@ -198,6 +210,16 @@ class Study(Printed):
             raise InvalidParameter(
                 f"objective is an Objective, with caps on success and bytes, got {self.objective!r}"
             )
+        object.__setattr__(
+            self, "repeat", MappingProxyType(read_repeat(self.repeat, list(questions), self.known))
+        )
+        if is_repeated_as_a_whole(self):
+            object.__setattr__(self, "rounds", read_rounds(self))
+            object.__setattr__(self, "repeat", MappingProxyType({}))
+        if self.repeat:
+            # divided now, so that what is wrong with a part is said now
+            object.__setattr__(self, "title", self.divide()[0].title)
+            return
         len(self.inquiry.attributes)  # made now, so that what is wrong with a question is said now
         answered = read_answered(self.answered, list(questions), list(self.inquiry.attributes.values()))
         object.__setattr__(self, "answered", MappingProxyType(answered))
@@ -210,6 +232,10 @@ class Study(Printed):
 
     def _describe(self) -> list[tuple[str, str]]:
         """What each question asks for, in words."""
+        if self.repeat:
+            described = dict(row for part in self.divide() for row in part._describe())
+            often = {name: f", in {rounds} rounds" for name, rounds in self.repeat.items()}
+            return [(name, described[name] + often.get(name, "")) for name in self.attributes]
         more = dict.fromkeys(self.known, ", known and sent as it is")
         more |= {name: ", in levels" for name, question in self.inquiry.leveled.items() if question.divisors}
         return [(name, f"{question}{more.get(name, '')}") for name, question in self.attributes.items()]
@@ -281,6 +307,7 @@ class Study(Printed):
                 )
             raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
+        self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
         rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
@@ -294,11 +321,50 @@ class Study(Printed):
         usual = usual_policy(self.inquiry.attributes)
         plan = Plan.of(compiled, best.mechanism, people, self.title, usual, self.rounds, rows)
         _refuse_overspent(self, plan)
-        plan = plan.with_ask(self.ask).with_maps(self.maps)
+        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked)
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(compiled))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan.document))
+
+    def plans(self, people: int) -> tuple[Plan, ...]:
+        """The plan of what is asked once and that of what is asked again, of which either may be missing.
+
+        Where the survey's consent is generated, both have the same one, to all reports of a person.
+
+        >>> asked = {"smokes": ["yes", "no"], "mood": ["good", "bad"]}
+        >>> budgets = {"epsilon": 1.0, "epsilon_first": 0.5, "epsilon_forever": 1.0}
+        >>> once, weekly = Study(asked, **budgets, repeat={"mood": 4}).plans(people=2_000)
+        >>> once.names, weekly.names, weekly.document.rounds
+        (('smokes',), ('mood',), 4)
+        """
+        plans = tuple(part.plan(people) for part in self.divide())
+        if self.survey is None or self.survey.consent is not True or len(plans) == 1:
+            return plans
+        documents = [plan.document for plan in plans]
+        languages = self.survey.languages
+        consent = {language: generate_joint_consent(documents, language) for language in languages}
+        return tuple(
+            plan.with_texts(replace(plan.document.texts or Texts(), consent=consent)) for plan in plans
+        )
+
+    def divide(self) -> tuple[Study, ...]:
+        """The study of what is asked once and that of what is asked again, or the study itself if there is
+        no `repeat`. Known questions are in both.
+        """
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[Study, ...]:
+        return divide_study(self)
+
+    def _refuse_divided(self, remedy: str) -> None:
+        """Refuse what is done for one plan where there are two."""
+        if self.repeat:
+            raise InvalidParameter(
+                "this study has questions that are asked once and questions that are asked again, which are "
+                f"two plans: {remedy}"
+            )
 
     def _order_pages(self, names: list[str]) -> Texts | None:
         """The texts, with the order of the questions where a plan has another, in which one depends on one
@@ -332,6 +398,8 @@ class Study(Printed):
         >>> study.people_needed(0.01)
         31290
         """
+        if self.repeat:
+            return max(part.people_needed(error) for part in self.divide())
         if self.repeated or self.inquiry.leveled:
             rows = self._consider(1)
             return max(1, math.ceil(max(rows[0].errors) / _checked_error(error) ** 2))
@@ -361,6 +429,7 @@ class Study(Printed):
         """
         from deniable.advise import advise_study
 
+        self._refuse_divided("divide() gives the study of each, which has advice of its own")
         return advise_study(self, people, want, may_know, show)
 
     def _consider(self, people: int) -> list[Considered]:
@@ -782,6 +851,11 @@ def _check_budget(study: Study) -> None:
             )
         if study.epsilon is not None:
             _refuse_boundless(positive_epsilon(study.epsilon), "epsilon", len(study.inquiry.attributes))
+        if study.linked is not False:
+            raise InvalidParameter(
+                "linked is for asking again, where it links the reports of a person in several rounds, got "
+                f"{study.linked!r}: give epsilon_first and epsilon_forever, or leave it out"
+            )
         if study.rounds is not None:
             raise InvalidParameter(
                 "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
@@ -793,6 +867,8 @@ def _check_budget(study: Study) -> None:
         raise InvalidParameter(
             "all attributes are metric and have epsilons of their own; leave the study's epsilons out"
         )
+    if not isinstance(study.linked, bool):
+        raise InvalidParameter(f"linked is true or false, got {study.linked!r}")
     rounds = _ROUNDS if study.rounds is None else study.rounds
     rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
     object.__setattr__(study, "rounds", rounds)
@@ -816,7 +892,10 @@ def _refuse_boundless(epsilon: float, name: str, attributes: int) -> None:
 def _check_two_epsilons(study: Study) -> None:
     """Refuse two epsilons of which one is missing, or the first is not the smaller one."""
     if study.epsilon is not None:
-        raise InvalidParameter("give epsilon, or epsilon_first and epsilon_forever to ask again, not both")
+        raise InvalidParameter(
+            "give epsilon, or epsilon_first and epsilon_forever to ask again, not both; or say by repeat "
+            "which questions are asked again, such as repeat = 4 for four rounds"
+        )
     if study.epsilon_first is None or study.epsilon_forever is None:
         raise InvalidParameter(
             "epsilon_first, for one report, and epsilon_forever, for all of them, go together"

@@ -21,11 +21,11 @@ _SECTIONS: dict[str, tuple[str, ...] | None] = {
     "attributes": None,
     "survey": ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title")),
     "importance": None,
-    "repeat": ("epsilon_first", "epsilon_forever", "rounds"),
+    "repeat": ("epsilon_first", "epsilon_forever", "rounds", "linked"),
     "objective": tuple(limit.name for limit in fields(Objective)),
 }
 """The keys of each section of a study; names of attributes and tables are keys of two."""
-_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "protocol", "map", "towns")
+_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "repeat", "protocol", "map", "towns")
 """The keys of an attribute that say nothing about its values or its texts."""
 
 
@@ -45,6 +45,13 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for name, known in chosen["known"].items():
         if not isinstance(known, bool):
             raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
+    for name, other in chosen["other"].items():
+        if not isinstance(other, bool):
+            raise InvalidParameter(
+                f"attributes.{name}.other is true where the last answer stands for all that are not listed, "
+                f"got {other!r}"
+            )
+    chosen["other"] = {name: other for name, other in chosen["other"].items() if other}
     for name, protocol in chosen["protocol"].items():
         if not isinstance(protocol, str):
             raise InvalidParameter(f"attributes.{name}.protocol must be a protocol's name, got {protocol!r}")
@@ -65,6 +72,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         texts["title"] = options.pop("title")
     if texts or any(chosen[kind] for kind in OF_ATTRIBUTE):
         by_attribute: dict[str, Any] = {kind: chosen[kind] for kind in OF_ATTRIBUTE[1:]}
+        by_attribute["other"] = list(chosen["other"])
         options["survey"] = Texts(**texts, questions=chosen["question"], **by_attribute)
     return {
         "attributes": attributes,
@@ -74,6 +82,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "importance": chosen["importance"] | sections["importance"],
         "only_if": chosen["only_if"],
         "answered": chosen["answered"],
+        "repeat": chosen["repeat"],
         "known": [name for name, known in chosen["known"].items() if known],
         "maps": {
             name: _read_map(name, domain, chosen["map"].get(name), chosen["towns"].get(name), folder)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from deniable.plan import canonical
 from deniable.plan.document import PlanDocument
 from deniable.plan.known_groups import MOST_GROUPS
+from deniable.randomness.words import PSEUDONYM
 from deniable.reports import Reports
 from deniable.wire.json import (
     Refused,
@@ -148,8 +149,13 @@ class Wire:
             raise Refused("form", f"these reports do not say which {self.known.name!r} each is of")
         return [bytes((group,)) + body for group, body in zip(records.groups.tolist(), bodies, strict=True)]
 
-    def reports(self, bodies: Sequence[bytes], number: int | None = None) -> Reports:
-        """The reports of a round from the bodies that `bodies` made; one that is not canonical is refused."""
+    def reports(
+        self, bodies: Sequence[bytes], number: int | None = None, ids: Sequence[bytes] | None = None
+    ) -> Reports:
+        """The reports of a round from the bodies that `bodies` made; one that is not canonical is refused.
+
+        In a linked plan, their ids say whose they are.
+        """
         reports, sound = self.sound(bodies, number)
         if not sound.all():
             raise Refused(
@@ -157,7 +163,9 @@ class Wire:
                 f"report {int(np.argmin(sound))} is not in its canonical form; it was changed, or not made "
                 "here",
             )
-        return reports
+        if ids is None or not self.document.linked:
+            return reports
+        return replace(reports, people=np.frombuffer(b"".join(ids), PSEUDONYM))
 
     def sound(
         self, bodies: Sequence[bytes], number: int | None = None

@@ -49,13 +49,13 @@ def check_sent(wire: Wire, report: object) -> Report:
 
 
 def gather_sent(document: PlanDocument, reports: Iterable[object]) -> Iterator[Reports]:
-    """Blocks of reports of one round each; a report that comes again, by its id, is left out."""
-    wire, pending, known = Wire(document), iter(reports), set[bytes]()
+    """Blocks of reports of one round each; one that comes again in its round, by its id, is left out."""
+    wire, pending, known = Wire(document), iter(reports), set[tuple[int, bytes]]()
     while block := [check_sent(wire, report) for report in islice(pending, _BLOCK)]:
-        bodies: dict[int, list[bytes]] = {}
+        rounds: dict[int, list[Report]] = {}
         for report in block:
-            if report.id not in known:
-                known.add(report.id)
-                bodies.setdefault(report.round, []).append(report.body)
-        for number, of_round in bodies.items():
-            yield wire.reports(of_round, number)
+            if (report.round, report.id) not in known:
+                known.add((report.round, report.id))
+                rounds.setdefault(report.round, []).append(report)
+        for number, new in rounds.items():
+            yield wire.reports([report.body for report in new], number, [report.id for report in new])

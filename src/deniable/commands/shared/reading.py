@@ -23,20 +23,37 @@ _NEAR = 0.9  # of epsilon_forever: there is hardly any fresh noise
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
-def plan_study(path: Path, people: int, influence: float | None = None) -> Plan:
-    """The plan of a study in a file; a cap on the influence of fake reports replaces that of the file."""
+def plan_study(path: Path, people: int, influence: float | None = None) -> tuple[Plan, ...]:
+    """The plan of a study in a file, or that of what is asked once and that of what is asked again; a cap on
+    the influence of fake reports replaces that of the file.
+    """
     study = read_study(path)
     if influence is not None:
         study = replace(study, objective=replace(study.objective, influence_cap=influence))
     try:
-        return study.plan(people)
+        return study.plans(people)
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
 
 
-def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
-    """The plans of a study at its own epsilon, and at others."""
-    study = read_study(path)
+def _read_part(path: Path, *names: str) -> Study:
+    """The part of a study in a file that asks these questions: what is asked once, or what is asked again."""
+    parts = read_study(path).divide()
+    for part in parts:
+        if all(name in part.attributes for name in names):
+            return part
+    for name in names:
+        if not any(name in part.attributes for part in parts):
+            return parts[0]  # whose plan says that it has no such question
+    raise DeniableError(
+        f"{path.name}: no report holds {' and '.join(map(repr, names))}, of which one is asked once and one "
+        "again; give both the same repeat"
+    )
+
+
+def plan_epsilons(path: Path, epsilons: Sequence[float], of: str, by: str) -> dict[float, Plan]:
+    """The plans of a study at its own epsilon, and at others; of its part that asks both questions."""
+    study = _read_part(path, of, by)
     if study.epsilon is None:
         raise DeniableError(f"{path.name}: this is for studies that ask once, with one epsilon for all")
     tried = dict.fromkeys([study.epsilon, *epsilons])
@@ -46,14 +63,15 @@ def plan_epsilons(path: Path, epsilons: Sequence[float]) -> dict[float, Plan]:
         raise DeniableError(f"{path.name}: {problem}") from None
 
 
-def plan_firsts(path: Path, rounds: int | None) -> dict[float, Plan]:
-    """The plans of a study that asks again at its own epsilon_first, and at one near epsilon_forever."""
-    study = read_study(path)
+def plan_firsts(path: Path, rounds: int | None, of: str) -> dict[float, Plan]:
+    """The plans of a study that asks a question again at its own epsilon_first, and near epsilon_forever."""
+    study = _read_part(path, of)
     first, forever = study.epsilon_first, study.epsilon_forever
     if first is None or forever is None:
         raise DeniableError(
-            f"{path.name}: this study asks once; a change is for studies that ask again: give epsilon_first, "
-            "for one report, and epsilon_forever, for any number of reports of one value, in place of epsilon"
+            f"{path.name}: {of!r} is asked once; a change is of what is asked again: give epsilon_first, for "
+            "one report, and epsilon_forever, for any number of reports of one value, in place of epsilon; "
+            "or beside it, with repeat = 4 in the section of each question that is asked again"
         )
     study = replace(study, rounds=rounds or study.rounds)
     near = float(f"{_NEAR * forever:.12g}")

@@ -15,7 +15,7 @@ from deniable.commands.shared.reading import read_tallies
 from deniable.errors import FileMissing, InvalidParameter, InvalidReport
 
 if TYPE_CHECKING:
-    from deniable.reports import Tallies
+    from deniable.reports import Reports, Tallies
     from deniable.results.kept_tallies import KeptTallies
     from deniable.results.windows import Windows
     from deniable.study import Plan
@@ -127,6 +127,17 @@ def fetch_rounds(
         with suppress(NoReports):
             rounds[number] = fetch_tallies(plan, source, table, number, token)[1]
     return rounds
+
+
+def fetch_reports(
+    plan: Plan, source: Source, table: str | None, number: int, token: str | None
+) -> list[Reports]:
+    """The reports of a round at a collector or in its store; none of tables, which stay where they are."""
+    from deniable.store.reading import fetch_reports
+
+    if is_table(source, table) or not isinstance(source, str):
+        return []
+    return fetch_reports(plan.document, source, number, token)
 
 
 def tally_file(plan: Plan, path: Path) -> Tallies:
