@@ -15,7 +15,8 @@ import pytest
 
 import deniable as dn
 from deniable.collect.intake import hash_invitation
-from deniable.collect.invitations import hash_invited, read_invitations
+from deniable.collect.invitations import hash_invited, read_link
+from deniable.collect.letters import Addresses
 from deniable.design.draft import Draft
 from deniable.design.notebook import write_notebook
 from deniable.design.problems import check
@@ -181,7 +182,8 @@ def test_a_list_of_a_group_is_registered_for_this_group(run: Run) -> None:
     assert run("tokens", "plan.json", *options).code == 0
     assert "2 invitations are unused" in run("tokens", "plan.json", "--register", "list.csv").err
     plan = Plan.read("plan.json")
-    for [invited] in read_invitations(Path("list.csv"), [plan]):
+    for *_, link in Addresses.read_invited(Path("list.csv"))[1]:
+        [invited] = read_link(link)
         assert invited.answers == ("male",)
         plain = hash_invitation(invited.token.encode())
         assert hash_invited(plan, invited) == bind_group(plain, 1)
@@ -204,9 +206,9 @@ def test_what_cannot_be_packed_or_registered_is_refused(run: Run) -> None:
     assert run("tokens", "other.json", "--count", "1", "--url", URL, "-o", "other.csv").code == 0
     Path("bare.csv").write_text("invitation\nabc\n", encoding="utf-8")
     refused = [
-        ("--register other.csv", "row 1 of other.csv does not invite to"),
-        ("--register bare.csv", "no list of invitations with links"),
-        ("--register none.csv", "there is no file none.csv"),
+        ("--register other.csv", "has no invitation to plan"),
+        ("--register bare.csv", "has no column"),
+        ("--register none.csv", "none.csv"),
         ("--register other.csv --count 3", "--register makes no invitations"),
         ("--register other.csv --yes", "give one"),
     ]

@@ -2,7 +2,7 @@
 
 import { h } from "../kit/dom.js";
 import { FOLLOWS } from "./asking.js";
-import { type Draft, readField, tableOf } from "./draft.js";
+import { type Draft, howOften, readField, tableOf } from "./draft.js";
 import { button, figure, line } from "./fields.js";
 
 const MOST_LETTERS = 10_000;
@@ -22,34 +22,37 @@ export type Step = readonly [string, ...string[]];
 export function listSteps({ file, draft }: Pick<Coming, "file" | "draft">, url: string): Step[] {
   const folder = file.replace(/\.toml$/, "");
   const isKnown = draft.questions.some(({ keys }) => keys.known === true);
-  const estimate = "deniable estimate plan.json --from sqlite:///reports.db";
+  // what is asked once and what is asked again are two plans
+  const files = howOften(draft) === "some" ? ["plan.json", "plan-repeated.json"] : ["plan.json"];
+  const plans = files.join(" ");
+  const estimates = files.map((plan) => `deniable estimate ${plan} --from sqlite:///reports.db`);
   const unpacked: Step = ["Unpack what was downloaded.", `unzip ${folder}.zip && cd ${folder}`];
   const serve: readonly Step[] = url
     ? [
         [
           "Let the invitations of the letters in; before, no code works. Then print letters.html in a browser.",
-          "deniable tokens plan.json --register invitations.csv",
+          `deniable tokens ${plans} --register invitations.csv`,
         ],
         [
           "Serve the survey, and the dashboard for you, at that address. It must be reached by HTTPS.",
-          `deniable serve plan.json --invited --url ${url}`,
+          `deniable serve ${plans} --invited --url ${url}`,
         ],
       ]
     : [
         [
           "Serve the survey, and the dashboard for you. Anybody who has the address can answer.",
-          "deniable serve plan.json",
+          `deniable serve ${plans}`,
         ],
       ];
   const results: Step = isKnown
     ? [
         "Look at results: at /dashboard, with the token in operator.token; in study.ipynb; or here. weights.csv has the sizes of the groups that you know, in the columns question, answer, size.",
-        estimate,
-        `${estimate} --weights weights.csv`,
+        ...estimates,
+        ...estimates.map((estimate) => `${estimate} --weights weights.csv`),
       ]
     : [
         "Look at results: at /dashboard, with the token in operator.token; in study.ipynb; or here.",
-        estimate,
+        ...estimates,
       ];
   return [unpacked, ...serve, results];
 }
