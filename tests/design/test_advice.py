@@ -106,6 +106,15 @@ def test_repeated_studies_raise_both_epsilons(tmp_path: Path) -> None:
     assert written == text.replace("0.5", "1.0").replace("forever = 1", "forever = 2.0")
 
 
+def test_a_study_of_a_metric_question_alone_has_no_epsilon_for_all(tmp_path: Path) -> None:
+    age = '[attributes.age]\nlow = 0\nhigh = 60\nstep = 10\nprivacy = "metric"\nepsilon = 0.02\n'
+    text = f'epsilon = 1 # for the town\n[attributes.town]\nvalues = ["a", "b", "c"]\n{age}'
+    (file := tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    after = apply_change(before := Study.read(file), Change("dropped", 5, ("town",)))
+    file.write_text(rewrite_draft(Draft.read(text), before, after, tmp_path).write(text), encoding="utf-8")
+    assert Study.read(file) == after
+
+
 def test_a_change_that_a_file_cannot_say_is_refused(file: Path) -> None:
     before = Study.read(file)
     for after in (dn.Study({"other": ["a", "b"]}, 1.0), replace(before, title="Another one")):
