@@ -131,8 +131,8 @@ def warn_influence(considered: Considered, alone: bool = False) -> str | None:
     >>> towns = Considered.of(grr(100, 1.0), "", ["grr"], 10_000, Objective(), names=("town",))
     >>> print(warn_influence(towns))
     If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of 'town' by
-    up to 58.6 points. What helps: invitations, fewer questions, a cap (deniable plan --influence 5), or a larger
-    epsilon, which hides less.
+    up to 58.6 points. What helps: invitations, fewer questions, a cap (deniable plan --influence 5), or a
+    larger epsilon, which hides less.
     """
     moved = _find_much(considered)
     if not moved:
