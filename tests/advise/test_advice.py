@@ -269,6 +269,27 @@ def test_a_frame_has_a_row_for_each_proposal_and_for_the_study_as_it_is() -> Non
     assert frame.columns.tolist()[-2:] == ["margin of drugs", "margin of town"]
 
 
+def test_nothing_is_asked_of_more_other_people_than_there_are() -> None:
+    """A text alone takes many times the people that are expected, so it is left out."""
+    study = dn.Study({"drugs": YES_NO, "why": dn.Text("a-z", longest=6)}, epsilon=1.0)
+    for proposal in (advice := study.advise(2_000)):
+        assert proposal.people_apart <= proposal.people
+    assert advice[0].describe() == "leave out 'why'"
+
+
+def test_more_people_are_asked_only_where_they_are_needed() -> None:
+    advice = SMALL.advise(2_000)
+    numbers = [
+        number for number, proposal in enumerate(advice, 1) if {"people", "epsilon"} & kinds_of(proposal)
+    ]
+    both = advice.combine(numbers)
+    assert (kinds_of(both), both.people) == ({"epsilon"}, 2_000)
+
+
+def kinds_of(proposal: Any) -> set[str]:
+    return {change.kind for change in proposal.changes}
+
+
 def test_proposals_are_combined() -> None:
     advice = SMALL.advise(2_000)
     both = advice.combine([1, 2])

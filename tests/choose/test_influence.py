@@ -103,7 +103,7 @@ def test_many_points_are_warned_of_whatever_the_least_is() -> None:
     plan = dn.Study(asked, 0.1).plan(500_000)
     text = " ".join(plan.explain().split())
     assert "1 % of fake reports moves a share of 'color' by up to 60 points" in text
-    assert "invitations, a larger epsilon, fewer questions, or a cap (deniable plan --influence 5)" in text
+    assert "invitations, fewer questions, a cap (deniable plan --influence 5), or a larger epsilon" in text
     assert text.index("WARNING") < text.index("known to within")
     assert "by up to 60 points: --invited" in str(warn_uninvited(reconsider(plan.document, ())))
     invited = plan.with_ticket_key(SigningKey.generate().public)

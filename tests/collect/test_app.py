@@ -223,6 +223,8 @@ def test_results_are_those_of_the_dashboard(collector: Running) -> None:
         assert [row["unbiased"] for row in shown["rows"]] == pytest.approx(
             [share for estimate in result.estimates.values() for share in estimate.frequencies]
         )
+    with pytest.raises(dn.InvalidParameter, match=r"an address such as .*, got 'localhost'"):
+        dn.Results("localhost")
     for unknown in (None, "0" * 12):
         with pytest.raises(dn.InvalidParameter, match=rf"by its id, got .*{ONE.id[:12]} \(One round\), "):
             results.read(unknown)

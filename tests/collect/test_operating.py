@@ -364,7 +364,9 @@ def test_several_rounds_are_chosen_by_option(
         outcome = run("estimate", file, "--from", running.url)
         assert (
             outcome.code,
-            outcome.err.strip().endswith("answered in rounds 1, 3; choose one with --round"),
+            outcome.err.strip().endswith(
+                "answered in rounds 1, 3; choose one with --round (number=1 in Python)"
+            ),
         ) == (1, True)
         assert run("estimate", file, "--from", running.url, "--round", "1").code == 0
 

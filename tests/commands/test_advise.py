@@ -43,6 +43,14 @@ def test_the_numbers_are_those_of_python(study: Study, run: Run) -> None:
     assert printed.err == again
 
 
+def test_a_plan_of_noise_says_who_advises(study: Study, run: Run) -> None:
+    """At 5,560 people all of it is useful."""
+    says = "next: to see what would make it useful: deniable advise study.toml --people 200\n"
+    assert run("plan", "study.toml", "--people", "200").err.startswith(says)
+    assert "advise" not in run("plan", "study.toml", "--people", "5560").err
+    assert study.plan(200).precisions()[-1].use == "noise"
+
+
 def test_changes_are_written_into_a_copy_that_keeps_its_comments(study: Study, run: Run) -> None:
     advice = study.advise(2_000)
     numbers = range(1, len(advice) + 1)

@@ -6,11 +6,13 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import deniable as dn
+from tests.cases import names
 from tests.running import Run
 
 STUDY = """\
@@ -110,6 +112,27 @@ def test_a_question_outside_a_table_is_refused_with_what_to_do(run: Run, mechani
     result = plan.estimate(plan.tally(plan.read_reports(Path("two.parquet"))))
     with pytest.raises(dn.DeniableError, match="ask for both at once"):
         result.cross("smoker", by="sex")
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "answer", "words"),
+    [
+        (dn.Range(0, 60, step=10, privacy="metric", epsilon=0.02), "q", 5, "a range with privacy = 'equal'"),
+        (dn.Number(0, 60), "q", 5, "a range with privacy = 'equal'"),
+        (dn.Text("a-z", longest=3), "q", "abc", "with 'q' as a list of values"),
+        (dn.Several(["r", "s", "t"]), "q: r", ["r"], "with 'q' as a yes/no question for each option"),
+    ],
+    ids=names("metric number text options"),
+)
+def test_what_is_in_no_table_is_to_be_asked_otherwise(
+    question: Any, name: str, answer: Any, words: str
+) -> None:
+    plan = dn.Study({"q": question, "y": ["a", "b"]}, 2.0).plan(people=100)
+    reports = plan.privatize([{"q": answer, "y": "a"}] * 100, dn.seeded(1))
+    with pytest.raises(dn.DeniableError) as refused:
+        plan.estimate(plan.tally(reports)).cross(name, by="y")
+    assert "together = [['y', 'q']]" in str(refused.value)
+    assert words in str(refused.value)
 
 
 def test_parts_that_are_given_for_points_are_doubted(run: Run, asked: None) -> None:

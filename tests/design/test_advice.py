@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 import deniable as dn
 from deniable.advise.changes import Change, apply_change
@@ -18,6 +18,8 @@ from deniable.design.rewrite import rewrite_draft
 from deniable.design.workshop import Stale, Workshop
 from deniable.errors import InvalidParameter
 from deniable.study.study import Study
+from tests.collect.journeys import DESK, visiting
+from tests.collector import TOKEN, collecting, post_people
 from tests.design.test_app import HOST, Client
 from tests.design.test_page import designing, opened
 
@@ -106,6 +108,15 @@ def test_repeated_studies_raise_both_epsilons(tmp_path: Path) -> None:
     assert written == text.replace("0.5", "1.0").replace("forever = 1", "forever = 2.0")
 
 
+def test_a_study_of_a_metric_question_alone_has_no_epsilon_for_all(tmp_path: Path) -> None:
+    age = '[attributes.age]\nlow = 0\nhigh = 60\nstep = 10\nprivacy = "metric"\nepsilon = 0.02\n'
+    text = f'epsilon = 1 # for the town\n[attributes.town]\nvalues = ["a", "b", "c"]\n{age}'
+    (file := tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    after = apply_change(before := Study.read(file), Change("dropped", 5, ("town",)))
+    file.write_text(rewrite_draft(Draft.read(text), before, after, tmp_path).write(text), encoding="utf-8")
+    assert Study.read(file) == after
+
+
 def test_a_change_that_a_file_cannot_say_is_refused(file: Path) -> None:
     before = Study.read(file)
     for after in (dn.Study({"other": ["a", "b"]}, 1.0), replace(before, title="Another one")):
@@ -141,20 +152,72 @@ def test_advice_for_a_page_that_has_changed_is_given_up(file: Path) -> None:
         workshop.advise(draft, 2000, "useful", [], "page", 1)
 
 
-def test_a_hopeless_study_is_mended_by_one_button_and_saved(browser: Browser, file: Path) -> None:
-    """From eight questions that do not work to a file whose plan is useful, with an undo between."""
-    with designing(file) as link, opened(browser, link, viewport={"width": 1280, "height": 900}) as page:
-        first = page.locator(".proposals li").first
-        expect(first).to_be_visible(timeout=240_000)
-        first.get_by_role("button", name="Apply").click()
-        expect(page.locator("#session")).to_contain_text("Not saved yet", timeout=60_000)
-        first.get_by_role("button", name="Undo").click()
-        expect(page.locator("#session")).to_contain_text("Saved in study.toml", timeout=60_000)
-        first.get_by_role("button", name="Apply").click()
-        expect(page.locator("#session")).to_contain_text("Not saved yet", timeout=60_000)
-        page.get_by_role("button", name="Save").click()
-        expect(page.locator("#session")).to_contain_text("Saved in study.toml", timeout=60_000)
-    assert "# Eight sensitive questions." in file.read_text(encoding="utf-8")
+def apply_and_save(page: Page, words: str) -> int:
+    """Apply the first line that says this, undo it, apply it again and save; the line's number."""
+    lines = page.locator(".proposals li")
+    line = lines.filter(has_text=words).first
+    expect(line).to_be_visible(timeout=240_000)
+    number = next(i for i, text in enumerate(lines.all_inner_texts()) if words in text)
+    session = page.locator("#session")
+    for name, says in (
+        ("Apply", "Not saved yet"),
+        ("Undo", "Saved in study.toml"),
+        ("Apply", "Not saved yet"),
+    ):
+        line.get_by_role("button", name=name).click()
+        expect(session).to_contain_text(says, timeout=60_000)
+    page.get_by_role("button", name="Save").click()
+    expect(session).to_contain_text("Saved in study.toml", timeout=60_000)
+    return number
+
+
+def test_a_study_is_mended_by_one_button_undone_and_saved(browser: Browser, file: Path) -> None:
+    file.write_text(f"# By hand.\n#   deniable plan study.toml --people 2000\n{SMALL}", encoding="utf-8")
+    advice = Study.read(file).advise(2_000)
+    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
+        number = apply_and_save(page, "Raise epsilon")
+    assert "# By hand." in file.read_text(encoding="utf-8")
+    assert Study.read(file) == advice[number].study
+
+
+@pytest.mark.long
+def test_from_eight_hopeless_questions_to_results_of_the_population(
+    browser: Browser, file: Path, tmp_path: Path
+) -> None:
+    """The operator knows everybody's age: this, importance and a larger epsilon make the study work.
+
+    In the population the eight groups are of equal size, and only the youngest takes drugs. Half of those who
+    report are of it.
+    """
+    hopeless = Study.read(file)
+    with designing(file) as link, opened(browser, link, viewport=DESK) as page:
+        page.get_by_text("You know some answers anyway").click(timeout=240_000)
+        page.locator(".advice").get_by_label("age").check(force=True)
+        number = apply_and_save(page, "Send 'age' as known")
+    proposal = hopeless.advise(2_000, may_know=["age"])[number]
     mended = Study.read(file)
-    assert mended == Study.from_dict(Draft.read(EIGHT).to_data()).advise(2_000)[0].study
-    assert mended.advise(2_000).is_enough
+    assert mended == proposal.study
+    assert mended.advise(proposal.people).is_enough
+    plan = mended.plan(proposal.people)
+    alike = {"sex": "female", "harassed": "no", "town": "c", "income": 900, "stress": 2, "media": ["tv"]}
+    ages = [5, 5, 5, 5, 5, 5, 5, 15, 25, 35, 45, 55, 65, 75] * 150
+    people = [alike | {"age": age, "drugs": "yes" if age == 5 else "no"} for age in ages]
+    with collecting(tmp_path, [plan]) as collector, visiting(browser, collector, viewport=DESK) as visit:
+        post_people(collector, plan, people)
+        result = dn.Results(collector.url, token=TOKEN).read(plan)
+        weighted = result.weighted({"age": dict.fromkeys(mended.attributes["age"].labels, 1_000)})
+        shares = [
+            next(row["share"] for row in each.find(0.95).rows.values if row["attribute"] == "drugs")
+            for each in (result, weighted)
+        ]
+        assert shares[1] < 0.35 < shares[0]
+        shown = visit.dashboard(plan)
+        shown.get_by_label("Tables", exact=True).check(force=True)
+        drugs = shown.get_by_role("region", name="drugs", exact=True).get_by_role("row", name="yes").first
+        expect(drugs).to_contain_text(f"{100 * shares[0]:.2f} %")
+        shown.get_by_label("The population").check(force=True)
+        for code in range(8):
+            shown.locator(f"#size-0-{code}").fill("1,000")
+        shown.get_by_role("button", name="Show the population").click()
+        expect(shown.locator("p.weighted")).to_contain_text("Weighted to the population by age")
+        expect(drugs).to_contain_text(f"{100 * shares[1]:.2f} %")

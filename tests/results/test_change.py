@@ -439,6 +439,8 @@ def test_changes_over_rounds_are_those_since_the_first_in_every_form() -> None:
     assert "and 4 smaller shares; --json and -o have all" in lines
     panels = {axes.get_title(loc="left"): axes for axes in series.plot().axes if axes.get_title(loc="left")}
     assert list(panels) == ["mood", "mood: mean", "smokes", "age", "age: mean"]
+    figure = series.plot("smokes")  # a panel alone is narrower than its title
+    assert max(map(len, figure.get_suptitle().split("\n"))) < figure.get_figwidth() / 0.07
     [line] = panels["smokes"].get_lines()[:-1]  # the last is that of no change; of two values one says all
     assert np.asarray(line.get_xdata()).tolist() == [1, 3, 4]
     changes = [change["smokes"].possible()["difference"][0] for change in series.changes.values()]

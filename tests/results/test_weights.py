@@ -254,6 +254,12 @@ def test_a_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str, m
         read_weights(path)
 
 
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "w.csv").write_text("question,answer,size\nregion,Süd,1\n", encoding="latin-1")
+    with pytest.raises(InvalidParameter, match="is not in UTF-8; save the sizes as CSV UTF-8"):
+        read_weights(path)
+
+
 ARMS = dn.Study(
     {"region": ["north", "south"], "arm": ["A", "B"], "smokes": ["yes", "no"]}, 1.0, known=["region", "arm"]
 ).plan(people=2000)

@@ -123,8 +123,8 @@ class Proposal(Printed, Generic[S]):
 
     @property
     def is_enough(self) -> bool:
-        """Whether its people are enough for everything."""
-        return self.forecast.people <= self.people
+        """Whether its people are enough, and no more others for the questions that are asked of others."""
+        return max(self.forecast.people, self.people_apart) <= self.people
 
     @property
     def epsilon(self) -> float | None:
@@ -204,7 +204,7 @@ class Proposal(Printed, Generic[S]):
         margins = "; ".join(f"{margin} ({shorten_names(alike)})" for margin, alike in names.items())
         sentences = [f"Gives up {self.give_up()}.", self.judge(), f"Known to within {margins}."]
         changes = self.describe()
-        return "\n".join([changes[0].upper() + changes[1:], *map(fill_paragraph, sentences)])
+        return "\n".join(map(fill_paragraph, [changes[0].upper() + changes[1:], *sentences]))
 
 
 @final
@@ -396,8 +396,8 @@ def make_proposal(study: S, candidate: Candidate, people: int, wants: Wants) -> 
     forecast = Forecast.of(changed, expected, wants)
     changes = list(candidate.changes)
     if more is not None and not math.isinf(forecast.people):
-        expected = max(people + 1, _whole(forecast.people))
-        changes[changes.index(more)] = ask_more(people, expected)
+        place, expected = changes.index(more), max(people, _whole(forecast.people))
+        changes[place : place + 1] = [ask_more(people, expected)] if expected > people else []
         forecast = forecast.ask(expected, wants)
     names = [name for change in changes if change.kind == "apart" for name in change.questions]
     apart = None

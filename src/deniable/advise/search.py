@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any, Final, NamedTuple, final
 
@@ -110,6 +110,16 @@ def _goes_as_far(mine: Change, other: Change) -> bool:
     if mine.kind in ("epsilon", "people"):
         return mine.to >= other.to
     return set(other.questions) <= set(mine.questions) and (mine.kind != "coarser" or mine.to <= other.to)
+
+
+def _add_up(loads: Sequence[Load]) -> Load:
+    """What several parts add together."""
+    return Load(
+        reduce(np.add, (load.total for load in loads), np.zeros(1)),
+        reduce(np.maximum, (load.worst for load in loads), np.zeros(1)),
+        math.fsum(load.draws for load in loads),
+        reduce(np.maximum, (load.apart for load in loads), np.zeros(1)),
+    )
 
 
 def form_of(change: Change) -> Change:
@@ -284,14 +294,8 @@ class Search:
 
     def count(self, loads: Sequence[Load], is_weighed: bool) -> Floats:
         """How many people it takes at each epsilon, about."""
-        if not loads:
-            return np.zeros(len(self.epsilons))
-        apart = np.max([load.apart for load in loads], axis=0)
-        if is_weighed:
-            people = np.sum([load.total for load in loads], axis=0)
-        else:
-            people = np.max([load.worst for load in loads], axis=0) * math.fsum(load.draws for load in loads)
-        return np.asarray(np.maximum(people, apart))
+        load = _add_up(loads)
+        return np.maximum(load.total if is_weighed else load.worst * load.draws, load.apart)
 
     def recount(self, candidate: Candidate) -> float:
         """How many people a candidate takes, by needs that are planned at its own epsilon."""
@@ -325,14 +329,18 @@ class Search:
         everything = range(len(self.parts))
         draw = Change("importance", SCORES["importance"])
         can_weigh = not self.study.objective.is_absolute and len(self.parts) > 1
+        sums: dict[frozenset[int], Load] = {}
         for options in self._combine():
-            changed = {place for option in options for place in option.parts}
+            changed = frozenset(place for option in options for place in option.parts)
             changes = tuple(change for option in options for change in option.changes)
-            loads = tuple(self.loads[place] for place in everything if place not in changed)
-            loads += tuple(load for option in options for load in option.loads)
-            yield changes, loads, self.count(loads, False) * self.factors
+            unchanged = tuple(self.loads[place] for place in everything if place not in changed)
+            own = tuple(load for option in options for load in option.loads)
+            if changed not in sums:
+                sums[changed] = _add_up(unchanged)
+            loads, summed = (*unchanged, *own), (sums[changed], *own)
+            yield changes, loads, self.count(summed, False) * self.factors
             if can_weigh and len(changes) < MOST_CHANGES:
-                yield (*changes, draw), loads, self.count(loads, True) * self.factors
+                yield (*changes, draw), loads, self.count(summed, True) * self.factors
 
     def _combine(self) -> Iterator[tuple[Option, ...]]:
         for count in range(MOST_CHANGES + 1):

@@ -131,8 +131,8 @@ def warn_influence(considered: Considered, alone: bool = False) -> str | None:
     >>> towns = Considered.of(grr(100, 1.0), "", ["grr"], 10_000, Objective(), names=("town",))
     >>> print(warn_influence(towns))
     If anybody may answer, a few fake reports move the shares: 1 % of fake reports moves a share of 'town' by
-    up to 58.6 points. What helps: invitations, a larger epsilon, fewer questions, or a cap (deniable plan
-    --influence 5).
+    up to 58.6 points. What helps: invitations, fewer questions, a cap (deniable plan --influence 5), or a
+    larger epsilon, which hides less.
     """
     moved = _find_much(considered)
     if not moved:
@@ -158,13 +158,12 @@ def describe_moved(considered: Considered, place: int) -> str:
 
 
 def _list_helps(considered: Considered, alone: bool) -> str:
-    helps = ["invitations", "a larger epsilon"]
+    helps = ["invitations"]
     if not alone:
         helps.append("fewer questions")
     if _takes_cap(considered):
         helps.append("a cap (deniable plan --influence 5)")
-    *others, last = helps
-    return f"{', '.join(others)}{',' if len(others) > 1 else ''} or {last}"
+    return f"{', '.join(helps)}{',' if len(helps) > 1 else ''} or a larger epsilon, which hides less"
 
 
 def _takes_cap(considered: Considered) -> bool:

@@ -75,6 +75,8 @@ def make_plan(
         _explain_together(plans)
     for plan in plans if cite else ():
         click.echo("\n" + plan.cite())
+    if any(precision.use == "noise" for plan in plans for precision in plan.precisions()):
+        console.say_next("advise", study, "--people", people, before="to see what would make it useful: ")
     capped = () if influence is None else ("--influence", influence)
     if files:
         console.say_next("serve", *files, *(word for key in keys for word in ("--ticket-key", key)))

@@ -35,7 +35,7 @@ def rewrite_draft(draft: Draft, before: Study, after: Study, folder: Path) -> Dr
     if after.repeated and "repeat" in study:
         study["repeat"] = {**study["repeat"], **budget}
     else:
-        study |= budget
+        study = {key: value for key, value in {**study, **budget}.items() if value is not None}
     if after.together != before.together:
         others = [table for table in study.get("together", []) if tuple(table) not in before.together]
         study["together"] = [*others, *(list(table) for table in after.together)]

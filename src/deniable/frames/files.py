@@ -30,6 +30,14 @@ def require_pyarrow() -> None:
         raise DeniableError(f"files of reports need pyarrow; install it with: {suggest_install('frames')}")
 
 
+def read_utf8(path: Path, saved: str) -> str:
+    """The text of a file in UTF-8; `saved` says how to save another one."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidParameter(f"{path} is not in UTF-8; save {saved}") from None
+
+
 def file_kind(path: Path) -> str:
     """What a file seems to be, or nothing."""
     content = path.read_bytes()

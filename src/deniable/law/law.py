@@ -274,7 +274,11 @@ class Law(Printed):
         It is the variance averaged over the k values for the people who answered, which does not depend on
         the truth. With f it is the variance at that frequency (the papers compare at f = 0).
         """
-        return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
+        return self._even_error / n if f is None else float(self.variance(n, f))
+
+    @cached_property
+    def _even_error(self) -> float:
+        return float(self.variance(1, 1 / self.k, "fixed"))
 
     def sum_errors(self, table: Floats) -> Floats:
         """The variances of weighted sums of shares, from one report of a person who may have any value."""
@@ -540,7 +544,11 @@ class Moments(Printed):
 
     def error(self, n: int, f: float | None = None) -> float:
         """The variance averaged over the k values for the people who answered; with f, at that frequency."""
-        return float(self.variance(n, 1 / self.k, "fixed") if f is None else self.variance(n, f))
+        return self._even_error / n if f is None else float(self.variance(n, f))
+
+    @cached_property
+    def _even_error(self) -> float:
+        return float(self.variance(1, 1 / self.k, "fixed"))
 
     def sum_errors(self, table: Floats) -> Floats:
         """The variances of weighted sums of shares, from one report: noise of cells adds up."""

@@ -254,4 +254,5 @@ def refuse_other_plan(plan_id: str, expected: str) -> None:
 
 
 def _not_reports(value: object) -> str:
-    return f"reports are what plan.privatize and plan.read_reports give, got {type(value).__name__}"
+    kind = type(value).__name__
+    return f"reports are what plan.privatize, plan.read_reports or client.report give, got {kind}"

@@ -26,6 +26,7 @@ from deniable.cross.source import Agreed, agree
 from deniable.cross.spread import GroupedReport, NamedPair, OneReport, Supports, TwoReports, fix_total
 from deniable.cross.table import LikelyTable, Repeats
 from deniable.cross.weighted import WeightedReport, WeightedRows, read_strata
+from deniable.domain import Categories, Range
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.consistency import nearest_with_total, simplex
@@ -547,8 +548,7 @@ def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: st
         if estimates.weighting is not None:
             return f"{waiting[0]!r}: {estimates.unreported[waiting[0]].why}"
         return f"there are no reports about {waiting[0]!r} yet"
-    apart = {of, by} <= {attribute.name for attribute in document.attributes}
-    if apart and estimates.weighting is None and _holds_apart(document):
+    if estimates.weighting is None and _holds_apart(document, of, by):
         return (
             f"tallies count {of!r} and {by!r} apart; the reports themselves hold both: "
             f"plan.cross(reports, {of!r}, by={by!r})"
@@ -556,14 +556,23 @@ def _explain_apart(document: PlanDocument, estimates: Estimates, of: str, by: st
     return _explain_separate_answers(document, of, by)
 
 
-def _holds_apart(document: PlanDocument) -> bool:
-    """Whether a report holds real answers to several questions, each by itself."""
-    return document.mechanism.reported > 1 and document.mechanism.fake(0) is None
+def _holds_apart(document: PlanDocument, of: str, by: str) -> bool:
+    """Whether a report holds real answers to both questions, each by itself, with values that are listed."""
+    places = [document.names.index(name) for name in (of, by) if name in document.names]
+    return (
+        len(places) == 2
+        and document.mechanism.reported > 1
+        and document.mechanism.fake(0) is None
+        and all(isinstance(document.mechanism.marginal(j), Law) for j in places)
+        and all(document.parts[j].listed for j in places)
+        and not any(document.extras(document.attributes[j]) for j in places)
+    )
 
 
 def _explain_separate_answers(document: PlanDocument, of: str, by: str) -> str:
     """Why reports that hold two answers apart, or only one of them, make no table."""
-    remedy = f"ask for both at once: together = [[{by!r}, {of!r}]]{_add_remedy(document, of, by)}"
+    names = [_name_question(document, name) for name in (by, of)]
+    remedy = f"ask for both at once: together = [{names}]{_add_remedy(document, of, by)}"
     if document.mechanism.fake(0) is not None:
         content = "only one real answer"
     elif document.mechanism.reported == 1:
@@ -575,12 +584,22 @@ def _explain_separate_answers(document: PlanDocument, of: str, by: str) -> str:
     )
 
 
+def _name_question(document: PlanDocument, name: str) -> str:
+    """The question that an attribute is of: that of an option, or of a level."""
+    attribute = next((attribute for attribute in document.attributes if attribute.name == name), None)
+    return name if attribute is None else attribute.several or attribute.questions[0]
+
+
 def _add_remedy(document: PlanDocument, of: str, by: str) -> str:
     """What to ask in place of a question that is in no table."""
-    for attribute in document.attributes:
-        if {of, by} & {attribute.name, attribute.several}:
-            if attribute.several is not None:
-                return f", with {attribute.several!r} as a yes/no question for each option"
-            if attribute.only_if is not None:
-                return f", with an answer of {attribute.name!r} for those to whom it does not apply"
+    for attribute, part in zip(document.attributes, document.parts, strict=True):
+        if not {of, by} & {attribute.name, attribute.several, *attribute.questions}:
+            continue
+        name = _name_question(document, attribute.name)
+        if attribute.several is not None:
+            return f", with {name!r} as a yes/no question for each option"
+        if attribute.only_if is not None:
+            return f", with an answer of {name!r} for those to whom it does not apply"
+        if part.metric or not isinstance(attribute.domain, Categories | Range):
+            return f", with {name!r} as a list of values, or as a range with privacy = 'equal'"
     return ""

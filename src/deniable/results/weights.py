@@ -22,6 +22,7 @@ from deniable.domain import Domain
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.formatting import format_count, format_percent
+from deniable.frames.files import read_utf8
 from deniable.mechanisms import Tally
 from deniable.summaries.weighted import (
     FEWEST,
@@ -296,7 +297,7 @@ class Weighting:
 
 def read_weights(path: Path) -> dict[str, dict[str, float]]:
     """The sizes in a file: CSV with the columns question, answer and size, or JSON."""
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_utf8(path, "the sizes as CSV UTF-8")
     if path.suffix.lower() == ".json":
         try:
             sizes = json.loads(text)

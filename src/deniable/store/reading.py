@@ -29,7 +29,7 @@ Answer = TypeVar("Answer")
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
 _WORK = 1800.0  # to search many millions of reports
-_CHOOSE = "choose one with --round"
+_CHOOSE = "choose one with --round (number=1 in Python)"
 _ASK = "; ask for one of them"  # as a collector says it
 
 
@@ -90,7 +90,7 @@ class Collector:
                 why = (
                     "this is not its operator's token, or not any more. The one that holds is in "
                     "operator.token in the folder where it was started, or in its DENIABLE_TOKEN; give it "
-                    "with --token-file or in DENIABLE_TOKEN"
+                    "with --token-file, in DENIABLE_TOKEN, or as the token of dn.Results"
                 )
             elif refusal.code == 400 and "round" not in parameters:
                 why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"

@@ -8,7 +8,7 @@ from typing import final
 from deniable.errors import InvalidParameter
 from deniable.formatting import Printed
 from deniable.plan import canonical
-from deniable.store.reading import Collector
+from deniable.store.reading import Collector, is_collector
 from deniable.study.plan import Plan
 from deniable.study.result import Result
 
@@ -26,6 +26,12 @@ class Results(Printed):
 
     address: str
     token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not is_collector(self.address):
+            raise InvalidParameter(
+                f"a collector has an address such as https://survey.example.org, got {self.address!r}"
+            )
 
     def __str__(self) -> str:
         return f"Results at {self._collector.address}"
