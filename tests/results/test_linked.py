@@ -93,7 +93,8 @@ def compare(setting: int, seed: int) -> tuple[Change, float]:
         who = np.flatnonzero(one.random(n) < stays[number][codes])
         words = dn.remembering(100 * setting + seed, round=number + 1)
         rounds.append(plan.privatize_codes(codes[None, who], words, [str(i) for i in who]))
-    return plan.compare_rounds(*rounds), truth
+    earlier, later = rounds
+    return plan.compare_rounds(earlier, later), truth
 
 
 @by_night("studies", [8, 100], 100)
@@ -120,7 +121,8 @@ def test_means_and_groups_hold(studies: int) -> None:
             more = number - 1
             answers = {"age": (ages[who] + 8 * more).tolist(), "share": (shares[who] + 0.1 * more).tolist()}
             rounds.append(plan.privatize(answers, dn.remembering(seed, round=number), people=who.tolist()))
-        change = plan.compare_rounds(*rounds)
+        earlier, later = rounds
+        change = plan.compare_rounds(earlier, later)
         parts = change.groups["age"], change.means["age"], change["share"]
         truths = -1 / 9, 8.0, 0.1
         held += [
@@ -132,6 +134,7 @@ def test_means_and_groups_hold(studies: int) -> None:
 
 def test_three_linked_reports_lose_what_rounds_state() -> None:
     """The joint law of three reports of one device, by all its first answers; a pseudonym adds nothing."""
+    chain: tuple[Any, Any] = GRR.first, GRR.second
     first, second = (
         np.array(
             [
@@ -142,7 +145,7 @@ def test_three_linked_reports_lose_what_rounds_state() -> None:
                 for a in range(3)
             ]
         )
-        for m in (GRR.first, GRR.second)
+        for m in chain
     )
 
     def likelihood(values: tuple[int, ...], reports: tuple[int, ...]) -> Fraction:
@@ -195,12 +198,14 @@ def test_a_store_counts_a_person_once_a_round(tmp_path: Any) -> None:
     rounds = [answer(PLAN, 1, ["good"] * 300, range(300)), answer(PLAN, 2, ["bad"] * 250, range(100, 350))]
     for number, reports in enumerate(rounds, 1):
         store.set_round(PLAN.id, number)
+        assert reports.people is not None
         ids, bodies = [name.ljust(16, b"\0") for name in reports.people.tolist()], wire.bodies(reports)
         outcomes = store.add([Arrival(PLAN.id, number, [*ids, *ids[:9]], [*bodies, *bodies[9:18]])], 0.0)
         assert outcomes == ["counted"] * reports.n + ["counted before"] * 9
     assert count_participation(store, PLAN.id) == {(1, 2): Participation(200, 100, 50)}
     stored = [list(store.reports(PLAN.id, number, block=70)) for number in (1, 2)]
-    direct, change = PLAN.compare_rounds(*rounds), PLAN.compare_rounds(*stored)
+    direct = PLAN.compare_rounds(rounds[0], rounds[1])
+    change = PLAN.compare_rounds(stored[0], stored[1])
     assert change.rows() == direct.rows()
     assert change.participation == Participation(200, 100, 50)
     store.scrub(PLAN.id)
@@ -242,4 +247,4 @@ def test_what_links_nobody_is_refused() -> None:
         PLAN.shuffled()
     for wrong in (True, "yes"):
         with pytest.raises(InvalidParameter, match="linked"):
-            dn.Study(MOODS, epsilon=1.0, linked=wrong)
+            dn.Study(MOODS, epsilon=1.0, linked=wrong)  # type: ignore[arg-type]
