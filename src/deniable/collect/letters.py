@@ -9,6 +9,7 @@ import csv
 import html
 import io
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -345,6 +346,17 @@ class Letter:
         escaped = html.escape(text.strip(), quote=False)
         paragraphs = re.split(r"\n\s*\n", _PLACEHOLDER.sub(show, escaped))
         return "".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs)
+
+
+def compose_letter(
+    columns: Sequence[str], plans: Sequence[Announced], language: str, is_reminder: bool = False
+) -> Letter:
+    """The usual letter of plans: what they are called, who sends it, when they are open, how they protect."""
+    titles = [title for plan in plans if (title := plan.title(language))]
+    senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))
+    reminder = [TEXTS[language].reminder] if is_reminder else []
+    when = [*reminder, *announce_plans(plans, language, time.time()), rate_plans(plans, language)]
+    return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
 
 
 def write_page(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, final
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import urlsplit
 
 import click
 
@@ -32,13 +31,12 @@ from deniable.commands.shared.stores import (
 )
 from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
-from deniable.tickets import derive_invitation, draw_code
 
 _FEW = 10
 """If fewer people than this took part, reminders go to all: else it was known whose reports the few are."""
 
 if TYPE_CHECKING:
-    from deniable.collect.letters import Addresses, Announced, Letter
+    from deniable.collect.letters import Addresses, Announced
     from deniable.study import Plan
 
 
@@ -61,6 +59,11 @@ class TokensRequest:
         help="Write letters to those who did not use their invitation, from the file that -o wrote.",
     )
     yes: bool = option("--yes", is_flag=True, help="Confirm --withdraw.")
+    register: Path | None = option(
+        "--register",
+        type=FILE,
+        help="Let in the invitations of this CSV file instead, such as those of the design page.",
+    )
     store: str = taken(store_option)
     url: str | None = option(
         "--url", metavar="ADDRESS", help="The survey's address, to write links, and codes to type there."
@@ -119,17 +122,23 @@ def make_tokens(request: TokensRequest) -> None:
     if request.reminders is not None:
         _remind(request, request.reminders)
         return
-    if request.withdraw:
+    if request.withdraw or request.register is not None:
         made_with = (
             (request.count, request.url, request.out, request.addresses),
             (request.letters, request.template, request.language, request.zone),
             (request.cards, request.given_groups),
         )
         if made_with != ((None,) * 4, (None,) * 4, (False, ())):
+            instead = "--withdraw" if request.withdraw else "--register"
             raise InvalidParameter(
-                "--withdraw makes no invitations; leave out --count, --url, -o, --addresses, --group, "
+                f"{instead} makes no invitations; leave out --count, --url, -o, --addresses, --group, "
                 "--letters, --template, --language, --time-zone and --cards"
             )
+        if request.register is not None:
+            if request.withdraw or request.yes:
+                raise InvalidParameter("--register lets invitations in, and --withdraw ends them; give one")
+            _register(request.register, [reading.read_plan(path) for path in request.plans], request.store)
+            return
         for path in request.plans:
             _withdraw_unused(reading.read_plan(path), request.store, request.yes)
         return
@@ -146,19 +155,27 @@ def make_tokens(request: TokensRequest) -> None:
         console.warn(together[0].lower() + together[1:])
     groups = _read_groups(request.given_groups, read)
     with suggest_extra():
-        from deniable.collect.intake import hash_invitation
+        from deniable.collect.invitations import Invited, draw_invitation, format_link, hash_invited
         from deniable.collect.letters import Addresses
-        from deniable.store.counting import bind_group
 
     people = Addresses() if request.addresses is None else Addresses.read(request.addresses)
     number = len(people.rows) if request.count is None else request.count
-    invitations = [_draw_invitations(read) for _ in range(number)]
+    invitations = [draw_invitation(read) for _ in range(number)]
     codes, token_lists = [code for code, _ in invitations], [tokens for _, tokens in invitations]
-    links = [
-        _format_link(request.url, read, tokens, groups, people.person(i))
+    has_links = request.url is not None
+    # where a known question has no answer here, the survey asks; but what is given for all is never dropped
+    invited = [
+        [
+            Invited(
+                plan.id,
+                token,
+                tuple(_find_answers(plan, groups, people.person(i)).values()) if has_links else (),
+            )
+            for plan, token in zip(read, tokens, strict=True)
+        ]
         for i, tokens in enumerate(token_lists)
-        if request.url is not None
     ]
+    links = [] if request.url is None else [format_link(request.url, person) for person in invited]
     table = people.merge([" ".join(tokens) for tokens in token_lists], codes, links)
     page = None if request.url is None else _write_letters(read, people, codes, links, request.url, request)
     # the list is written before anything is let in by it, and kept only if it does
@@ -167,13 +184,7 @@ def make_tokens(request: TokensRequest) -> None:
         before: list[int] = []
         left: list[int] = []
         for i, plan in enumerate(read):
-            # a ticket is signed before there is a report, so that it cannot be bound to a group
-            is_bound = request.url is not None and plan.ticket_key is None
-            hashes = []
-            for row, tokens in enumerate(token_lists):
-                group = _find_group(plan, groups, people.person(row)) if is_bound else None
-                plain = hash_invitation(tokens[i].encode())
-                hashes.append(plain if group is None else bind_group(plain, group))
+            hashes = [hash_invited(plan, person[i]) for person in invited]
             # the first plan of this command is no reason to doubt the next
             with open_store_of(request.store, plan, invited=True, warn=i == 0) as opened:
                 before.append(opened.invitations_left(plan.id))
@@ -188,9 +199,7 @@ def make_tokens(request: TokensRequest) -> None:
         if more:
             _warn_of_unused(plan, more)
     for plan, unused in zip(read, left, strict=True):
-        how = "--invited" if plan.ticket_key is None else "--ticket-key"
-        which = f" to {plan.document.title or plan.id[:12]}" if len(read) > 1 else ""
-        console.note(f"{_format_unused(unused, which)}; serve the plan with {how}")
+        _note_unused(plan, unused, len(read))
 
 
 def _write_files(files: ExitStack, request: TokensRequest, table: str, page: str | None) -> None:
@@ -242,26 +251,15 @@ def _remind(request: TokensRequest, path: Path) -> None:
 
 def _hash_linked(plan: Plan, link: str, number: int) -> bytes:
     """The hash of the invitation to a plan in a link, bound to the group that the link names."""
-    from deniable.collect.intake import hash_invitation
-    from deniable.store.counting import bind_group
+    from deniable.collect.invitations import hash_invited, read_link
 
-    stated: dict[str, list[str]] = {}
-    is_here = False
-    for name, value in parse_qsl(urlsplit(link).fragment):
-        is_here = value == plan.id if name == "plan" else is_here
-        if is_here:
-            stated.setdefault(name, []).append(value)
-    if len(stated.get("invitation", ())) != 1:
+    invited = [part for part in read_link(link) if part.plan_id == plan.id and part.token]
+    if len(invited) != 1:
         raise InvalidParameter(
             f"the link of person {number} has no invitation to plan {plan.id[:12]}; name the plans that the "
             "list was made for"
         )
-    plain = hash_invitation(stated["invitation"][0].encode())
-    known, answers = plan.document.known, stated.get("group", [])
-    if known is None or len(answers) != len(known.names) or plan.ticket_key is not None:
-        return plain
-    group = _find_group(plan, dict(zip(known.names, answers, strict=True)), {})
-    return plain if group is None else bind_group(plain, group)
+    return hash_invited(plan, invited[0])
 
 
 def _refuse_conflicts(request: TokensRequest) -> None:
@@ -315,7 +313,7 @@ def _write_letters(
     if request.letters is None:
         return None
     with suggest_extra():
-        from deniable.collect.letters import Announced, Letter, choose_language, write_page
+        from deniable.collect.letters import Announced, Letter, choose_language, compose_letter, write_page
 
     announced = [Announced(plan, find_rounds(plan, request.store), request.zone) for plan in plans]
     usual = choose_language(announced, request.language)
@@ -325,7 +323,7 @@ def _write_letters(
         _warn_of_no_sender(announced, usual)
         is_reminder = request.reminders is not None
         texts = {
-            tag: _compose_letter(people.columns, announced, tag, is_reminder)
+            tag: compose_letter(people.columns, announced, tag, is_reminder)
             for tag in {*people.languages(usual)}
         }
         written = [texts[tag] for tag in people.languages(usual)]
@@ -362,18 +360,6 @@ def _warn_of_address(url: str) -> None:
         )
 
 
-def _compose_letter(
-    columns: Sequence[str], plans: Sequence[Announced], language: str, is_reminder: bool
-) -> Letter:
-    from deniable.collect.letters import TEXTS, Letter, announce_plans, rate_plans
-
-    titles = [title for plan in plans if (title := plan.title(language))]
-    senders = list(dict.fromkeys(sender for plan in plans for sender in plan.senders(language)))
-    reminder = [TEXTS[language].reminder] if is_reminder else []
-    when = [*reminder, *announce_plans(plans, language, time.time()), rate_plans(plans, language)]
-    return Letter.to(columns, ", ".join(dict.fromkeys(titles)), senders, language, when)
-
-
 def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
     """People throw away a letter of nobody."""
     silent = dict.fromkeys(
@@ -386,24 +372,32 @@ def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
         )
 
 
-def _format_link(
-    url: str,
-    plans: Sequence[Plan],
-    tokens: Sequence[str],
-    groups: Mapping[str, str],
-    person: Mapping[str, str],
-) -> str:
-    """The link of invitations; it names whole plans, so that all see that they have the same.
+def _note_unused(plan: Plan, unused: int, plans: int) -> None:
+    how = "--invited" if plan.ticket_key is None else "--ticket-key"
+    which = f" to {plan.document.title or plan.id[:12]}" if plans > 1 else ""
+    console.note(f"{_format_unused(unused, which)}; serve the plan with {how}")
 
-    After each stand the answers to known questions that are given for all, or in the person's row. Where one
-    of them is not known here, the survey asks. But what is given for all is never dropped.
-    """
-    parts = []
-    for plan, token in zip(plans, tokens, strict=True):
-        answers = _find_answers(plan, groups, person).values()
-        group = "".join(f"&group={quote(answer, safe='')}" for answer in answers)
-        parts.append(f"plan={plan.id}&invitation={token}{group}")
-    return f"{url.rstrip('/')}/#{'&'.join(parts)}"
+
+def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> None:
+    """Let in the invitations of a list that was made without this store."""
+    with suggest_extra():
+        from deniable.collect.letters import Addresses
+
+    _, given = Addresses.read_invited(list_of_invitations)
+    all_hashes = [
+        [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)] for plan in plans
+    ]
+    for i, (plan, hashes) in enumerate(zip(plans, all_hashes, strict=True)):
+        with open_store_of(url, plan, invited=True, warn=i == 0) as store:
+            counted = sum(stored.counted for stored in store.rounds(plan.id))
+            if counted or store.exchanged(plan.id):
+                raise InvalidParameter(
+                    f"{store.name} has reports of plan {plan.id[:12]} already, and does not know which of "
+                    "these invitations were used; register a list before the study begins, or make other "
+                    "invitations with --count"
+                )
+            store.invite(plan.id, hashes, find_actor())
+            _note_unused(plan, store.invitations_left(plan.id), len(plans))
 
 
 def _format_unused(left: int, which: str) -> str:
@@ -426,15 +420,6 @@ def _withdraw_unused(plan: Plan, url: str, yes: bool) -> None:
     )
 
 
-def _draw_invitations(plans: Sequence[Plan]) -> tuple[str, list[str]]:
-    """Draws a code and derives its invitations; none begins as a spreadsheet or a shell would misread."""
-    while True:
-        code = draw_code(plan.id for plan in plans)
-        tokens = [derive_invitation(code, plan.id) for plan in plans]
-        if not any(token.startswith("-") for token in tokens):
-            return code, tokens
-
-
 def _read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
     """Answers to known questions, by name, from texts such as arm=A."""
     names = [name for plan in plans if plan.document.known is not None for name in plan.document.known.names]
@@ -451,14 +436,6 @@ def _read_groups(texts: Sequence[str], plans: Sequence[Plan]) -> dict[str, str]:
             raise InvalidParameter(f"--group names {name!r} twice; make invitations for one group at a time")
         answers[name] = answer
     return answers
-
-
-def _find_group(plan: Plan, groups: Mapping[str, str], person: Mapping[str, str]) -> int | None:
-    """The number of the group that a link names; None where it names none."""
-    answers = _find_answers(plan, groups, person)
-    if plan.document.known is None or not answers:
-        return None
-    return int(plan.document.known.codes({name: [answer] for name, answer in answers.items()})[0])
 
 
 def _warn_groups(plan: Plan, groups: Mapping[str, str], people: Sequence[Mapping[str, str]]) -> list[str]:
