@@ -92,6 +92,7 @@ class Designer:
                 Route("/advice", self._advise, methods=["POST"]),
                 Route("/advice/apply", self._apply, methods=["POST"]),
                 Route("/preview", self._preview, methods=["POST"]),
+                Route("/download", self._download, methods=["POST"]),
                 Route(f"{survey}/", self._show_survey),
                 Route(f"{survey}/assets/{{name}}", self._show_asset),
                 Route(f"{survey}/plans", self._list_plans),
@@ -190,6 +191,17 @@ class Designer:
             self._workshop.preview, str(body.get("plan")), body.get("truth"), body.get("seed")
         )
         return _json(preview)
+
+    async def _download(self, request: Request) -> Response:
+        body = await _body(request)
+        packed = await run_in_threadpool(
+            self._workshop.download,
+            Draft.from_json(body),
+            body.get("people"),
+            body.get("url"),
+            body.get("letters"),
+        )
+        return Response(packed, media_type="application/zip", headers=_HEADERS)
 
     async def _list_plans(self, request: Request) -> Response:
         summaries = [

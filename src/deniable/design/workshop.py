@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from deniable.advise.parts import AdviceOnParts, advise_parts
+from deniable.design.download import pack
 from deniable.design.draft import Draft, note_people, read_people
 from deniable.design.forecast import forecast_study
 from deniable.design.preview import preview
@@ -164,6 +165,14 @@ class Workshop:
             previews = [preview(plan, str(truth), drawn) for plan in plans]
         shown = {key: [row for result in previews for row in result[key]] for key in ("questions", "tables")}
         return previews[0] | shown
+
+    def download(self, draft: Draft, people: object, url: object, letters: object) -> bytes:
+        """The plan of a complete draft with its letters and its notebook, as a zip file."""
+        checked = check(draft, self.file.parent)
+        _refuse_incomplete(checked, draft)
+        assert checked.study is not None, "it is complete"
+        plans = checked.study.plans(_checked_people(people))
+        return pack(plans, self.file.stem, str(url or "").strip(), letters)
 
     def write(
         self, draft: Draft, version: object, people: object = None, force: bool = False
