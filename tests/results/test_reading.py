@@ -143,5 +143,6 @@ def test_windows_have_one_table_for_all_that_apply() -> None:
     assert block[2].split() == ["day", "reports", "tv", "web"]
     share = result().find().shares["media: tv"].share[0]
     assert f"{100 * share:.1f} %" in block[3]
-    titles = [axes.get_title(loc="left") for axes in windows.plot().axes]
-    assert titles.count("media") == 1
+    panels = {axes.get_title(loc="left"): axes for axes in windows.plot().axes}
+    assert len(panels) == len(windows.plot().axes), "one panel for media"
+    assert panels["media"].get_ylim()[0] == 0.0, "as on the dashboard"

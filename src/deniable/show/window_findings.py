@@ -192,6 +192,8 @@ class WindowFindings(Printed):
             draw_band(axes, (at, middle, low, high), value, look)
         if values != means[:1]:
             axes.yaxis.set_major_formatter(format_tick)
+            if axes.dataLim.y0 >= 0:  # shares begin at 0, as on the dashboard
+                axes.set_ylim(bottom=0.0)
         step = -(-len(windows) // _TICKS)
         ticks = [" ".join(name_values(window)) for window in windows[::step]]
         axes.set_xticks(range(0, len(windows), step), ticks, rotation=30, ha="right", rotation_mode="anchor")
