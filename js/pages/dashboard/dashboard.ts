@@ -2,7 +2,7 @@
 
 import type { Access, Rounds } from "../kit/api.js";
 import { ask, askJson, fragment, Refused, remember } from "../kit/collector.js";
-import { announce, find, h, skipping } from "../kit/dom.js";
+import { announce, find, h, handOver, skipping } from "../kit/dom.js";
 import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { moment, sentence, several } from "../kit/phrases.js";
@@ -295,12 +295,8 @@ class Dashboard {
   /** A file that not everybody may have: asked for with the token, then handed to the browser. */
   private async download(path: string, name: string): Promise<void> {
     try {
-      const file = await (await ask(path, { token: this.token })).blob();
-      const link = h("a", { href: URL.createObjectURL(file), download: name });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+      handOver(await (await ask(path, { token: this.token })).blob(), name);
       trouble.textContent = "";
-      announce(`${name} was downloaded.`);
     } catch (problem) {
       trouble.textContent = sentence((problem as Error).message);
     }

@@ -157,3 +157,13 @@ export function log({ actions, plans }: View): Child {
       : h("p", { class: "soft" }, "Nothing yet."),
   ];
 }
+
+const SCALE = 10; // points that people read one by one
+const PAIR = 2;
+
+/** The questions whose values are more than two numbers in order, but for short scales. */
+export function listRanges(plan: Pick<Plan, "attributes">): readonly string[] {
+  return plan.attributes
+    .filter(({ domain }) => domain.kind === "range" && domain.bins > (domain.unit === "whole" ? SCALE : PAIR))
+    .map(({ name }) => name);
+}

@@ -5,7 +5,7 @@ import type { Between } from "../kit/api.js";
 import { askJson } from "../kit/collector.js";
 import { announce, type Child, h, quoted } from "../kit/dom.js";
 import { NOISY, sentence } from "../kit/phrases.js";
-import { keep } from "./panels.js";
+import { keep, listRanges } from "./panels.js";
 import { moved, percent } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
@@ -24,14 +24,6 @@ interface Shown {
 }
 
 const MOST = 12; // ranges that are shown
-const SCALE = 10; // points that people read one by one
-
-/** The questions whose values are numbers in order, but for short scales. */
-function listRanges(plan: Plan): readonly string[] {
-  return plan.attributes
-    .filter(({ domain }) => domain.kind === "range" && (domain.unit !== "whole" || domain.bins > SCALE))
-    .map(({ name }) => name);
-}
 
 /** The panel, and the ranges that were asked for: they are asked for again when there are more reports. */
 export class RangeBoard {

@@ -25,11 +25,15 @@ export function within({ share, low, high, noisy }: Row): string {
   return `${percent(share)} (${percent(low).replace(" %", "")} to ${percent(high).replace(" %", "")})`;
 }
 
-/** A number with as many digits as its error leaves. */
+/** A number with as many digits as its error leaves; four digits have no comma, as years have none. */
 export function figured(number: number, { low, high }: { low: number; high: number }): string {
   const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(Math.max((high - low) / 2, 1e-9)))));
   return signed(
-    number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+    number.toLocaleString("en", {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: Math.abs(number) >= 10_000,
+    }),
   );
 }
 

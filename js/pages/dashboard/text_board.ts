@@ -102,7 +102,7 @@ export class TextBoard {
         h(
           "span",
           { class: "reported" },
-          questionText && [quoted(name), " "],
+          questionText && [quoted(name), ", "],
           limit && several(limit.reports, "report"),
         ),
       ),

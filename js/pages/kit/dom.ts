@@ -56,6 +56,14 @@ export function announce(text: string): void {
   find("status").textContent = text;
 }
 
+/** Hand a file to the browser, which keeps it where it keeps downloads. */
+export function handOver(file: Blob, name: string): void {
+  const link = h("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  announce(`${name} was downloaded.`);
+}
+
 /** The link past the header; the address stays as it is. */
 export function skipping(): void {
   document.querySelector<HTMLAnchorElement>("a.skip")?.addEventListener("click", (event) => {
