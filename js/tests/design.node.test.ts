@@ -1,8 +1,9 @@
 /** What the design page writes: numbers that are promised, and parts of a study's file. */
 
 import { expect, it } from "vitest";
-import { howOften, inToml, makeQuestion, written } from "../pages/design/draft.js";
+import { type Draft, howOften, inToml, makeQuestion, written } from "../pages/design/draft.js";
 import { atMost, type Precision, verdict } from "../pages/design/figures.js";
+import { listSteps } from "../pages/design/next.js";
 
 it("rounds the factor that it promises up", () => {
   expect([Math.E, 20.0855, 1234.01].map(atMost)).toEqual(["2.72", "20.1", "1,240"]);
@@ -21,6 +22,27 @@ it("writes keys as the file has them, in quotes where they need these", () => {
   expect(inToml({ plain_key: 1, "two words": [true, "a"] })).toBe(
     '{ plain_key = 1, "two words" = [true, "a"] }',
   );
+});
+
+it("names the commands of this study, with letters only where they lead somewhere", () => {
+  const draft = (known: boolean): Draft => ({
+    study: {},
+    questions: [makeQuestion("sex", { values: ["f", "m"], known }, null, false)],
+    people: 900,
+  });
+  const commands = (known: boolean, url: string): string[] =>
+    listSteps({ file: "town.toml", draft: draft(known) }, url).flatMap(([, ...lines]) => lines);
+  expect(commands(false, "")).toEqual([
+    "unzip town.zip && cd town",
+    "deniable serve plan.json",
+    "deniable estimate plan.json --from sqlite:///reports.db",
+  ]);
+  expect(commands(true, "https://survey.example").slice(1)).toEqual([
+    "deniable tokens plan.json --register invitations.csv",
+    "deniable serve plan.json --invited --url https://survey.example",
+    "deniable estimate plan.json --from sqlite:///reports.db",
+    "deniable estimate plan.json --from sqlite:///reports.db --weights weights.csv",
+  ]);
 });
 
 it("writes epsilon for what is asked once, beside that of what is asked again", () => {

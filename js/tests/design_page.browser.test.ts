@@ -215,3 +215,105 @@ it("asks for text and ranges", async () => {
     { alphabet: "a-z", longest: 3 },
   ]);
 });
+
+it("folds questions to what they are, and opens one at a time", async () => {
+  const works = { yes_no: true, question: "Do you work?" };
+  const page = await open(new Designer({ epsilon: 4 }, { works, mood: { scale: [1, 7] } }), 390);
+  const isOpen = (): boolean[] => page.all("details.asked").map((node) => (node as HTMLDetailsElement).open);
+  await page.find("summary", "works");
+  expect(isOpen()).toEqual([true, false]);
+  expect(page.all(".asked > summary")[0]?.textContent).toContain("Yes or no · Do you work?");
+  await page.click(".asked > summary", "mood");
+  expect(isOpen()).toEqual([false, true]);
+  await page.click("#add-choice");
+  expect(isOpen()).toEqual([false, false, true]);
+  const [, , added] = page.all(".asked > summary");
+  expect(page.document.activeElement?.id).toBe(added?.id.replace("-summary", "-name"));
+  await page.click("button", "Remove");
+  expect(page.document.activeElement).toBe(page.all(".asked > summary")[1]);
+});
+
+it("marks what it shows as old from a change until that is computed", async () => {
+  const designer = new Designer(
+    { epsilon: 4 },
+    { works: { yes_no: true }, age: { low: 0, high: 9, step: 1 } },
+  );
+  const previews: ((answer: unknown) => void)[] = [];
+  designer.route(/^preview$/, () => new Promise((resolve) => previews.push(resolve)));
+  const page = await open(designer);
+  const state = (selector: string): string => {
+    const part = page.all(selector)[0];
+    const says = part?.querySelector(":scope > .age")?.textContent;
+    return `${part?.getAttribute("aria-busy")} ${says}`;
+  };
+  const old = "true Before your last change. Computing…";
+  await expect.poll(() => state(".figures-of")).toBe("false ");
+  await expect.poll(() => previews.length).toBe(1);
+  expect(state(".simulated")).toBe("true Computing…");
+  const shown = (studies.forecast as { plan: string }).plan;
+  previews[0]?.({ plan: shown, people: 1, questions: [], tables: [] });
+  await expect.poll(() => state(".simulated")).toBe("false ");
+  const waiting: ((answer: unknown) => void)[] = [];
+  designer.route(/^forecast$/, () => new Promise((resolve) => waiting.push(resolve)));
+  await page.fill("#title", "Another");
+  for (const part of [".figures-of", ".simulated", ".shown"]) expect(state(part)).toBe(old);
+  expect(page.all(".list.old").length).toBe(1);
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting[0]?.({ problems: [], forecast: { ...(studies.forecast as object), plan: "another" } });
+  await expect.poll(() => state(".figures-of")).toBe("false ");
+  expect(state(".simulated")).toBe(old);
+  await expect.poll(() => previews.length).toBe(2);
+  previews[1]?.({ plan: "another", people: 1, questions: [], tables: [] });
+  await expect.poll(() => state(".simulated")).toBe("false ");
+  designer.route(/^forecast$/, () => {
+    throw new TypeError("no connection");
+  });
+  await page.fill("#title", "A third");
+  await expect
+    .poll(() => state(".figures-of"))
+    .toBe("false Before your last change. It could not be computed again.");
+  expect(page.all(".figures-of.old").length).toBe(1);
+});
+
+it("downloads what was saved, with letters for an address", async () => {
+  const designer = new Designer(
+    { epsilon: 4 },
+    { works: { yes_no: true }, age: { low: 0, high: 9, step: 1 } },
+  );
+  designer.route(/^download$/, () => new Response("zip"));
+  const page = await open(designer);
+  await page.fill("#title", "Town");
+  await page.fill("#people", "20000");
+  await page.fill("#url", "https://survey.example");
+  expect((page.document.getElementById("letters") as HTMLInputElement).value).toBe("10000");
+  await page.fill("#letters", "12");
+  await page.click("button", "Download");
+  await expect
+    .poll(() => page.document.getElementById("status")?.textContent)
+    .toBe("study.zip was downloaded.");
+  expect(designer.saved?.study).toEqual({ epsilon: 4, title: "Town" });
+  const [sent] = designer.posted("download");
+  expect(JSON.parse(String(sent?.body))).toMatchObject({
+    study: { title: "Town" },
+    people: 20000,
+    url: "https://survey.example",
+    letters: 12,
+  });
+});
+
+it("does not apply advice to a study that has changed since", async () => {
+  const designer = new Designer({ epsilon: 4 }, { works: { yes_no: true } });
+  const forecast = structuredClone(studies.forecast) as { precisions: { use: string }[] };
+  for (const precision of forecast.precisions) precision.use = "noise";
+  designer.route(/^forecast$/, () => ({ problems: [], forecast }));
+  const proposal = { change: "ask more", given_up: "time", sentence: "", people_apart: 0, margins: {} };
+  designer.route(/^advice$/, () => ({ is_enough: false, summary: "Too few.", proposals: [proposal] }));
+  designer.route(/^advice\/apply$/, () => ({ study: {}, questions: [], people: 9, proposal }));
+  const page = await open(designer);
+  await page.find(".advice li button", "Apply");
+  await page.fill("#title", "Just written");
+  page.all(".advice li button")[0]?.click();
+  await expect.poll(() => page.all(".figures-of")[0]?.getAttribute("aria-busy")).toBe("false");
+  expect(designer.posted("advice/apply")).toEqual([]);
+  expect((page.document.getElementById("title") as HTMLInputElement).value).toBe("Just written");
+});

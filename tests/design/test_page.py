@@ -174,7 +174,7 @@ def test_a_study_is_made_from_nothing_with_the_keyboard_alone(
 
 def test_a_file_is_changed_and_all_else_in_it_stays(browser: Browser, file: Path) -> None:
     with designing(file) as link, opened(browser, link, viewport=DESK) as page:
-        page.locator("summary", has_text="smokes").click()
+        page.locator(".asked > summary", has_text="smokes").click()
         asked = page.get_by_label("What people are asked").first
         expect(asked).to_have_value("Do you smoke?")
         expect(page.locator(".asked").first.get_by_text("Also in: de.")).to_be_visible()
@@ -277,6 +277,7 @@ def test_texts_are_written_in_each_language(browser: Browser, tmp_path: Path) ->
         page.get_by_label("“red” in German").fill("rot")
         expect(page.get_by_text("Write every answer in German", exact=False)).to_be_visible()
         page.get_by_label("“blue” in German").fill("blau")
+        page.locator(".asked > summary", has_text="mood").click()  # one question is open at a time
         page.get_by_label("The lowest is called").fill("schlecht")
         page.get_by_label("The highest is called").fill("gut")
         page.locator("#writing").select_option("en")

@@ -135,7 +135,7 @@ def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path) -> None
         expect(told.first).to_contain_text(re.compile(r"smoker by age.*± [\d.]+ points"))
         expect(told.first).to_contain_text("To tell 25 % from 30 % in two rows takes")
         expect(page.locator(f"#{id_of(page, 'smoker')}-verdict")).to_have_text("read in tables")
-        expect(page.locator(".drawn h3").first).to_have_text(re.compile("smoker: yes, by age|sex"))
+        expect(page.locator(".results h3").first).to_have_text(re.compile("smoker: yes, by age|sex"))
         page.locator("#together").select_option("smoker")
         page.get_by_role("button", name="Add this table").click()
         expect(page.locator("#status")).to_have_text("This table is there already.")

@@ -2,6 +2,7 @@
 
 import { h } from "../kit/dom.js";
 import { sentence } from "../kit/phrases.js";
+import { ageLine, setAge } from "./age.js";
 import type { Written } from "./draft.js";
 import { button, select, tick } from "./fields.js";
 
@@ -39,7 +40,7 @@ const WANTED = { useful: "useful", clear: "clear", rough: "at least rough" };
 
 /** The panel of advice: what it was asked for, and which of its lines are applied. */
 export class Adviser {
-  readonly panel = h("section", { class: "panel advice", "aria-busy": "false", hidden: true });
+  readonly panel = h("section", { class: "panel advice", hidden: true });
   private readonly list = h("div", {});
   private readonly asked = h("div", { class: "row" });
   private want = "useful";
@@ -48,18 +49,37 @@ export class Adviser {
   private state = ""; // of the page, after the lines that are applied
   private applied: number[] = [];
   private asking = new AbortController();
+  private isAsking = false; // or about to
   private timer = 0;
 
   constructor(private readonly page: Designed) {
-    this.panel.append(h("h2", {}, "What would make it useful"), this.asked, this.list);
+    this.panel.append(ageLine(), h("h2", {}, "What would make it useful"), this.asked, this.list);
   }
 
   /** The figures of the page have changed: ask again, unless a line of this list changed them. */
   follow(isWeak: boolean): void {
-    const state = JSON.stringify(this.page.body());
-    if (state === this.state) return;
-    this.state = state;
+    if (this.isCurrent()) return this.wait();
+    this.state = JSON.stringify(this.page.body());
     this.again(isWeak);
+  }
+
+  /** The page is changing: the list is old, unless a line of it has made the change. */
+  wait(): void {
+    if (!this.isCurrent() && this.isAsking) {
+      this.asking.abort();
+      clearTimeout(this.timer);
+      this.state = ""; // ask again, whatever the page is then
+    }
+    this.showAge();
+  }
+
+  private showAge(): void {
+    const age = this.isCurrent() && !this.isAsking ? "now" : "computing";
+    setAge(this.panel, age, !this.list.hasChildNodes());
+  }
+
+  private isCurrent(): boolean {
+    return JSON.stringify(this.page.body()) === this.state;
   }
 
   private again(isWeak = true): void {
@@ -67,9 +87,11 @@ export class Adviser {
     this.asking.abort();
     this.applied = [];
     this.base = null;
+    this.isAsking = false;
     this.panel.hidden = !isWeak && this.want === "useful";
     if (this.panel.hidden) return;
-    this.panel.setAttribute("aria-busy", "true");
+    this.isAsking = true;
+    this.showAge();
     this.timer = setTimeout(() => void this.look(), WAIT);
   }
 
@@ -81,13 +103,13 @@ export class Adviser {
       const advice = await this.page.ask<Advice>("advice", this.request(base), this.asking.signal);
       this.base = base;
       this.show(advice);
-      this.panel.setAttribute("aria-busy", "false");
     } catch (problem) {
       if ((problem as Error).name === "AbortError") return;
       if ((problem as { reason?: string }).reason === "stale") return this.again();
       this.list.replaceChildren(h("p", { class: "soft" }, sentence((problem as Error).message)));
-      this.panel.setAttribute("aria-busy", "false");
     }
+    this.isAsking = false;
+    this.showAge();
   }
 
   private request(base: object): object {
@@ -169,14 +191,17 @@ export class Adviser {
   /** Apply a line to the study that the list is for, or undo it; other lines that are applied stay. */
   private async toggle(number: number, toggle: HTMLElement): Promise<void> {
     const { base } = this;
-    if (!base) return;
+    if (!base || !this.isCurrent()) return;
     const isApplied = this.applied.includes(number);
     const numbers = isApplied ? this.applied.filter((other) => other !== number) : [...this.applied, number];
-    this.panel.setAttribute("aria-busy", "true");
+    this.asking = new AbortController();
+    this.isAsking = true;
+    this.showAge();
     try {
       const draft = numbers.length
         ? await this.page.ask<Applied>("advice/apply", { ...this.request(base), numbers }, this.asking.signal)
         : structuredClone(base);
+      this.isAsking = false;
       this.applied = numbers;
       this.page.show(draft);
       this.state = JSON.stringify(this.page.body());
@@ -186,8 +211,10 @@ export class Adviser {
         isApplied ? "Undone: the study is as before." : "Applied. It is saved when you save.",
       );
     } catch (problem) {
+      if ((problem as Error).name === "AbortError") return; // the page has changed
       this.page.announce(sentence((problem as Error).message));
     }
-    this.panel.setAttribute("aria-busy", "false");
+    this.isAsking = false;
+    this.showAge();
   }
 }

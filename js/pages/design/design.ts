@@ -1,10 +1,11 @@
 /** Makes a study: writes its file, and shows what it will tell and give away as it is written. */
 
-import { announce, find, h, skipping } from "../kit/dom.js";
+import { announce, type Child, find, h, handOver, skipping } from "../kit/dom.js";
 import { pages } from "../kit/messages/en.json";
 import { speak } from "../kit/messages.js";
 import { sentence, several } from "../kit/phrases.js";
 import { Adviser } from "./advice.js";
+import { ageLine, setAge } from "./age.js";
 import { FOLLOWS } from "./asking.js";
 import {
   type Keys,
@@ -24,10 +25,12 @@ import {
   guesses,
   judged,
   type Preview,
+  replaceFigures,
   results,
   verdict,
   warnings,
 } from "./figures.js";
+import { showNext } from "./next.js";
 import { type Settings, showBudget, showTexts } from "./settings.js";
 import { showTogether } from "./together.js";
 
@@ -88,6 +91,9 @@ let surveyTimer = 0;
 let simulateTimer = 0;
 let shown: Forecast | null = null;
 let simulated = { truth: "uneven", seed: 1 };
+let computed: "now" | "computing" | "failed" = "computing"; // whether figures are of the page as it is now
+let resultsOf = ""; // the plan and the people that the results are of
+let surveyOf = ""; // the plan whose survey is shown
 const adviser = new Adviser({
   ask: (path, body, signal) => ask(path, "POST", { ...body, page: PAGE, turn }, signal),
   body: () => ({ ...written(settings.draft, settings.budget), people: settings.draft.people }),
@@ -112,13 +118,23 @@ interface Panels {
   readonly choice: HTMLElement;
   readonly results: HTMLElement;
   readonly survey: HTMLIFrameElement;
+  readonly simulated: HTMLElement;
+  readonly shown: HTMLElement;
   readonly next: HTMLElement;
   readonly state: HTMLElement;
 }
 
 async function ask<T>(path: string, method = "GET", body?: unknown, signal?: AbortSignal): Promise<T> {
+  return (await request(path, method, body, signal)).json();
+}
+
+async function request(
+  path: string,
+  method: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
   let answer: Response;
-  let message: T & { reason?: unknown; detail?: unknown };
   try {
     answer = await fetch(path, {
       method,
@@ -128,7 +144,6 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
         ? {}
         : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    message = await answer.json();
   } catch (problem) {
     if ((problem as Error).name === "AbortError") throw problem;
     throw new Refused(
@@ -136,8 +151,9 @@ async function ask<T>(path: string, method = "GET", body?: unknown, signal?: Abo
       "deniable design has ended; start it again to go on. What you wrote is still here.",
     );
   }
-  if (!answer.ok) throw new Refused(String(message.reason), String(message.detail));
-  return message;
+  if (answer.ok) return answer;
+  const { reason, detail } = await answer.json();
+  throw new Refused(String(reason), String(detail));
 }
 
 /** Read the file, and show it. */
@@ -155,8 +171,10 @@ async function start(): Promise<void> {
 
 function load(read: Read): void {
   about = { file: read.file, version: read.version, people: read.people, isNew: read.is_new };
-  saved = "";
+  saved = resultsOf = surveyOf = "";
+  shown = null;
   panels = build();
+  showNext(panels.next, { file: about.file, draft: settings.draft, download });
   replaceDraft(read);
   saved = read.is_new ? "" : current();
   sayState();
@@ -167,8 +185,8 @@ function replaceDraft({ study, questions, people }: Written & { readonly people:
   const { draft } = settings;
   const before = new Map(draft.questions.map(({ name, isOpen }) => [name, isOpen]));
   draft.study = study as Keys;
-  draft.questions = questions.map(({ name, keys, was }) =>
-    makeQuestion(name, keys, was, before.get(name) ?? questions.length <= 2),
+  draft.questions = questions.map(({ name, keys, was }, i) =>
+    makeQuestion(name, keys, was, before.get(name) ?? (i === 0 && questions.length <= 2)),
   );
   draft.people = people;
   const { epsilon } = study;
@@ -190,9 +208,26 @@ function change(): void {
   for (const element of main.querySelectorAll(`.${FOLLOWS}`)) element.dispatchEvent(new Event("refresh"));
   sayState();
   document.title = `${readField(settings.draft.study.title) || "Design"} · Deniable`;
+  asking.abort();
+  turn++;
+  showAges("computing");
+  adviser.wait();
   clearTimeout(timer);
   timer = setTimeout(() => void look(), WAIT);
 }
+
+/** Say of each part whether it shows the study as it is now. */
+function showAges(figures = computed): void {
+  computed = figures;
+  const plan = shown?.plan ?? "";
+  const follow = (isOf: boolean): typeof figures => (figures === "now" && !isOf ? "computing" : figures);
+  setAge(panels.figures, figures, shown === null);
+  panels.questions.classList.toggle("old", figures !== "now");
+  setAge(panels.simulated, follow(resultsOf === describeResults(plan)), resultsOf === "");
+  setAge(panels.shown, follow(surveyOf === shown?.plans[0]), surveyOf === "");
+}
+
+const describeResults = (plan: string): string => JSON.stringify([plan, simulated]);
 
 /** Say beside the button whether the file has it, and why it cannot be saved yet. */
 function sayState(): void {
@@ -208,10 +243,8 @@ function sayState(): void {
 
 /** Ask for the figures of what is on the page now; what was asked before is stale. */
 async function look(): Promise<void> {
-  asking.abort();
   asking = new AbortController();
-  const mine = ++turn;
-  panels.figures.setAttribute("aria-busy", "true");
+  const mine = turn;
   const { draft } = settings;
   const body = { ...written(draft, settings.budget), people: draft.people, page: PAGE, turn: mine };
   try {
@@ -225,12 +258,12 @@ async function look(): Promise<void> {
     trouble.textContent = "";
     problems = draftState.problems;
     show(draftState.forecast);
+    showAges("now");
   } catch (problem) {
     if (mine !== turn || (problem as Error).name === "AbortError") return;
-    if (!(problem instanceof Refused) || problem.reason !== "stale")
-      trouble.textContent = sentence((problem as Error).message);
+    trouble.textContent = sentence((problem as Error).message);
+    showAges("failed");
   }
-  if (mine === turn) panels.figures.setAttribute("aria-busy", "false");
 }
 
 /** Whether something is wrong; what is only not filled in yet is not, until its field was left. */
@@ -248,13 +281,14 @@ function paint(forecast: Forecast | null = shown): void {
     const problem = problems.find((each) => placeOf(each, questions) === id);
     complain(id, problem ? sentence(problem.text) : "", problem && isWrong(problem));
   }
-  for (const { id, name } of questions) {
+  for (const { id, name, keys } of questions) {
     const place = document.getElementById(`q${id}-verdict`);
     const ofQuestion = problems.filter(({ question }) => question !== null && questions[question]?.id === id);
     const precision = forecast ? judged(forecast.precisions, name) : undefined;
     if (!place) continue;
     const isRead = forecast?.tables.some(({ of, by }) => of === name || by === name);
-    const words = precision ? verdict(precision) : isRead ? "read in tables" : "";
+    const other = keys.known === true ? "you know it" : isRead ? "read in tables" : "";
+    const words = precision ? verdict(precision) : other;
     place.textContent = ofQuestion.length ? "to be completed" : words;
     place.className = `verdict ${ofQuestion.some(isWrong) ? "wrong" : ofQuestion.length ? "soft" : (precision?.use ?? "")}`;
   }
@@ -286,18 +320,15 @@ function show(forecast: Forecast | null): void {
   panels.figures.hidden = panels.below.hidden = forecast === null;
   if (!forecast) return;
   shown = forecast;
-  const { plans, people } = forecast;
-  panels.warnings.replaceChildren(...leftOut(), ...h("div", {}, warnings(forecast)).childNodes);
-  panels.errors.replaceChildren(...h("div", {}, errors(forecast)).childNodes);
-  panels.guesses.replaceChildren(...h("div", {}, guesses(forecast)).childNodes);
+  const { plans } = forecast;
+  replaceFigures(panels.warnings, leftOut(), warnings(forecast));
+  replaceFigures(panels.errors, errors(forecast));
+  replaceFigures(panels.guesses, guesses(forecast));
+  replaceFigures(panels.choice, choice(forecast));
   const isWeak = [...forecast.precisions, ...forecast.tables].some(
     ({ use }) => use === "noise" || use === "rough",
   );
   adviser.follow(isWeak);
-  const isUnfolded = panels.choice.querySelector("details")?.open ?? false;
-  panels.choice.replaceChildren(...h("div", {}, choice(forecast)).childNodes);
-  (panels.choice.querySelector("details") as HTMLDetailsElement).open = isUnfolded;
-  panels.next.textContent = `deniable plan ${about.file} --people ${people} -o plan.json`;
   clearTimeout(simulateTimer);
   simulateTimer = setTimeout(() => void simulate(), panels.results.hasChildNodes() ? WAIT_RESULTS : 0);
   clearTimeout(surveyTimer);
@@ -313,16 +344,37 @@ function placeOf({ question, field }: Problem, questions: readonly Question[]): 
   return field !== null && document.getElementById(`${at}-${field}-complaint`) ? `${at}-${field}` : at;
 }
 
-/** Show results of simulated people; an older plan's come too late. */
+/** Show results of simulated people; those of an older plan, or of other people, come too late. */
 async function simulate(): Promise<void> {
-  const [plan, wanted] = [shown?.plan, shown?.people ?? 0];
+  if (!shown) return;
+  const { plan, people } = shown;
+  const wanted = describeResults(plan);
+  showAges();
+  let figures: Child;
   try {
-    const preview = await ask<Preview>("preview", "POST", { plan, ...simulated });
-    if (plan === shown?.plan)
-      panels.results.replaceChildren(...h("div", {}, results(preview, wanted)).childNodes);
+    figures = results(await ask<Preview>("preview", "POST", { plan, ...simulated }), people);
   } catch (problem) {
     if (problem instanceof Refused && problem.reason === "stale") return;
-    panels.results.replaceChildren(h("p", { class: "soft" }, sentence((problem as Error).message)));
+    figures = h("p", { class: "soft" }, sentence((problem as Error).message));
+  }
+  if (wanted !== describeResults(shown.plan)) return;
+  replaceFigures(panels.results, figures);
+  resultsOf = wanted;
+  showAges();
+}
+
+/** Save the study, and download what is needed next; what is not saved is not given. */
+async function download(url: string, letters: number): Promise<void> {
+  if (!isSaved()) await save();
+  if (!isSaved()) return;
+  announce("The download is being made.");
+  const { draft, budget } = settings;
+  const body = { ...written(draft, budget), people: draft.people, url, letters };
+  try {
+    handOver(await (await request("download", "POST", body)).blob(), about.file.replace(/\.toml$/, ".zip"));
+    trouble.textContent = "";
+  } catch (problem) {
+    trouble.textContent = sentence((problem as Error).message);
   }
 }
 
@@ -350,7 +402,9 @@ async function save(isForced = false): Promise<void> {
     trouble.textContent = sentence((problem as Error).message);
     for (const problem of problems) left.add(placeOf(problem, draft.questions));
     paint();
-    main.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    const wrong = main.querySelector<HTMLElement>('[aria-invalid="true"]');
+    wrong?.closest<HTMLDetailsElement>("details.asked")?.setAttribute("open", "");
+    wrong?.focus();
   }
 }
 
@@ -379,7 +433,12 @@ function build(): Panels {
     h("section", { class: `panel ${name}` }, ...children);
   const results = h("div", { class: "results" });
   const survey = h("iframe", { title: "The survey as it will look" });
-  const next = h("code", {});
+  survey.addEventListener("load", () => {
+    if (!survey.src) return;
+    surveyOf = /\/survey\/(\w+)\//.exec(survey.src)?.[1] ?? "";
+    showAges();
+  });
+  const next = panel("next");
   const state = h("span", { class: "soft" });
   const truth = h(
     "select",
@@ -406,45 +465,41 @@ function build(): Panels {
     choice: panel("choice"),
     results,
     survey,
+    simulated: panel("simulated"),
+    shown: panel("shown"),
     next,
     state,
-    figures: h("div", { class: "figures-of", "aria-busy": "true" }),
+    figures: h("div", { class: "figures-of" }),
     below: h("div", { class: "below" }),
   };
   made.figures.append(
-    h("p", { class: "working soft", "aria-hidden": "true" }, "Computing…"),
+    ageLine("floating"),
     made.warnings,
     adviser.panel,
     made.errors,
     made.guesses,
-    panel(
-      "simulated",
-      h("h2", {}, "Results of simulated people"),
-      h(
-        "div",
-        { class: "row" },
-        h("label", { for: "truth" }, "Their answers are"),
-        truth,
-        button("Draw others", redraw),
-      ),
-      results,
-    ),
+    made.simulated,
     made.choice,
   );
-  made.below.append(
-    panel(
-      "shown",
-      h("h2", {}, "The survey"),
-      h("p", { class: "soft" }, "As people will see it. Try it: nothing is stored, and nothing can be sent."),
-      survey,
+  made.simulated.append(
+    ageLine(),
+    h("h2", {}, "Results of simulated people"),
+    h(
+      "div",
+      { class: "row" },
+      h("label", { for: "truth" }, "Their answers are"),
+      truth,
+      button("Draw others", redraw),
     ),
-    panel(
-      "next",
-      h("h2", {}, "What comes next"),
-      h("p", {}, "Save, and make the plan in the shell:"),
-      h("p", { class: "scroll" }, next),
-    ),
+    results,
   );
+  made.shown.append(
+    ageLine(),
+    h("h2", {}, "The survey"),
+    h("p", { class: "soft" }, "As people will see it. Try it: nothing is stored, and nothing can be sent."),
+    survey,
+  );
+  made.below.append(made.shown, next);
   find("session").replaceChildren(
     state,
     button("Save", () => void save(), { class: "main", id: "save", "aria-keyshortcuts": "Control+S" }),

@@ -51,6 +51,7 @@ export function showQuestions(section: HTMLElement, editing: Editing, focus?: st
   const add = (kind: Exclude<Kind, "other">): void => {
     const question = makeQuestion(freshName(questions), {}, null, true);
     changeKind(question, kind);
+    for (const other of questions) other.isOpen = false;
     questions.push(question);
     addToPages(editing.draft, question.name);
     showQuestions(section, editing, `q${question.id}-name`);
@@ -80,30 +81,47 @@ function freshName(questions: readonly Question[]): string {
   for (let i = questions.length + 1; ; i++) if (!names.has(`question${i}`)) return `question${i}`;
 }
 
+/** A question, folded to its name, text, kind and what is known of it; one at a time is open. */
 function card(section: HTMLElement, editing: Editing, question: Question, i: number): HTMLElement {
   const { id } = question;
-  const short = h("strong", { id: `q${id}-short` }, shortName(question));
-  const kind = h("span", { class: "soft", id: `q${id}-shown` }, kindName(kindOf(question.keys)));
-  const verdict = h("span", { class: "verdict", id: `q${id}-verdict` });
+  const short = h("strong", { id: `q${id}-short` });
+  const about = h("span", { class: "soft about" });
+  const name = (): void => {
+    const wording = readText(question.keys, "question", editing.language());
+    short.replaceChildren(quoted(question.name || "(no name)"));
+    about.replaceChildren(
+      h("span", {}, kindName(kindOf(question.keys))),
+      ...(wording.text || wording.first ? [" · ", quoted(wording.text || wording.first)] : []),
+    );
+  };
   const renamed = (): void => {
-    short.replaceChildren(shortName(question));
-    kind.textContent = kindName(kindOf(question.keys));
+    name();
     const choice = document.getElementById(`q${id}-kind`);
     if (choice instanceof HTMLSelectElement) choice.value = kindOf(question.keys);
     editing.changed();
   };
+  name();
+  const summary = h(
+    "summary",
+    { id: `q${id}-summary`, click: () => stay(summary) },
+    short,
+    h("span", { class: "verdict", id: `q${id}-verdict` }),
+    about,
+  );
   const details = h(
     "details",
-    { class: "asked", open: question.isOpen },
-    h("summary", {}, short, kind, verdict),
+    { class: "asked", name: "question", open: question.isOpen },
+    summary,
     fields(section, editing, question, i, renamed),
   );
   details.addEventListener("toggle", () => (question.isOpen = details.open));
   return details;
 }
 
-function shortName({ name }: Question): HTMLElement {
-  return quoted(name || "(no name)");
+/** Keep an element where it is on the screen, whatever folds above it. */
+function stay(element: HTMLElement): void {
+  const { top } = element.getBoundingClientRect();
+  requestAnimationFrame(() => scrollBy(0, element.getBoundingClientRect().top - top));
 }
 
 function fields(
@@ -219,7 +237,7 @@ function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[
     questions.splice(i, 1);
     rename(editing.draft, name, null);
     const next = questions[Math.min(i, questions.length - 1)];
-    showQuestions(section, editing, next ? `q${next.id}-name` : "add-choice");
+    showQuestions(section, editing, next ? `q${next.id}-summary` : "add-choice");
     editing.announce(`${name} was removed; ${several(questions.length, "question")} left.`);
     editing.changed();
   };

@@ -2,7 +2,6 @@
 
 import { type Child, h, quoted, svg } from "../kit/dom.js";
 import { count, NOISY, sentence, several } from "../kit/phrases.js";
-import { expected, formatMargin, type Table } from "./together.js";
 
 /** How well one thing will be known, as `deniable people` says it. */
 export interface Precision {
@@ -35,6 +34,20 @@ export interface Guess {
   readonly together_blind?: number;
   /** The guess of one answer of a table, by an attacker who knows the other answers, at most. */
   readonly most?: number;
+}
+
+/** What a table will tell, as the server says it. */
+interface Table {
+  readonly of: string;
+  readonly by: string;
+  /** Whether the margin is below all that is possible. */
+  readonly known: boolean;
+  readonly known_to_within: string;
+  /** The margin beside an average share; null where nothing is known. */
+  readonly ratio: number | null;
+  readonly use: "clear" | "useful" | "rough" | "noise";
+  readonly word: string;
+  readonly sentence: string;
 }
 
 export interface Forecast {
@@ -124,6 +137,10 @@ export function judged(precisions: readonly Precision[], name: string): Precisio
   );
 }
 
+/** A margin as the server says it, where anything will be known. */
+const formatMargin = ({ known, known_to_within }: Pick<Table, "known" | "known_to_within">): string =>
+  known ? `± ${known_to_within}` : "nothing is known";
+
 /** A question's result in a few words: "± 3.1 points: useful"; of text, from which share on it is found. */
 export function verdict(precision: Precision): string {
   if (precision.what !== "found") return `${formatMargin(precision)}: ${precision.word}`;
@@ -132,22 +149,85 @@ export function verdict(precision: Precision): string {
     : "found at most half of the time";
 }
 
+/** What is told in a line, and more when it is unfolded; the key names it among others. */
+function fold(key: string, line: Child, more: Child, isOpen = false): HTMLElement {
+  return h(
+    "details",
+    { class: "fold", "data-key": key, open: isOpen },
+    h("summary", {}, line),
+    h("div", {}, more),
+  );
+}
+
+/** Show figures in the place of earlier ones: what was unfolded stays so, and the focus stays. */
+export function replaceFigures(place: HTMLElement, ...figures: readonly Child[]): void {
+  const folds = (): HTMLDetailsElement[] => [...place.querySelectorAll("details")];
+  const before = new Map(folds().map(({ dataset, open }) => [dataset.key, open]));
+  const focus = folds().find(({ firstChild }) => firstChild === document.activeElement)?.dataset.key;
+  place.replaceChildren(...h("div", {}, figures).childNodes);
+  for (const details of folds()) {
+    details.open = before.get(details.dataset.key) ?? details.open;
+    if (focus === details.dataset.key) (details.firstChild as HTMLElement).focus();
+  }
+}
+
+/** Figures by the question that they are of. */
+function byQuestion<Figure extends { readonly attribute: string }>(
+  figures: readonly Figure[],
+  precisions: readonly Precision[],
+): (readonly [string, readonly Figure[]])[] {
+  const questions = new Map(precisions.map(({ attribute, question }) => [attribute, question]));
+  const groups = new Map<string, Figure[]>();
+  for (const figure of figures) {
+    const question = questions.get(figure.attribute) ?? figure.attribute;
+    groups.set(question, [...(groups.get(question) ?? []), figure]);
+  }
+  return [...groups];
+}
+
+const andMore = (others: number): string => (others ? `, and ${others} more` : "");
+
+/** How well each question will be known: a line each, with all that is read of it when it is unfolded. */
 export function errors({ precisions, people, tables, turnout }: Forecast): Child {
   const single = precisions.filter(({ what }) => what !== "cell" && what !== "row share");
-  const row = (precision: Precision): HTMLElement =>
+  const row = (precision: Precision, others: readonly Precision[] = []): HTMLElement =>
     h(
       "li",
       { class: `known ${precision.use}` },
-      h(
-        "p",
-        {},
-        h("strong", {}, quoted(precision.attribute)),
-        h("span", { class: "soft" }, `, ${precision.what_is_read}`),
-        h("span", { class: "margin" }, verdict(precision)),
+      fold(
+        `${precision.attribute} ${precision.what}`,
+        [
+          h(
+            "span",
+            { class: "line" },
+            h(
+              "span",
+              {},
+              h("span", { class: "of" }, quoted(precision.attribute)),
+              h("span", { class: "soft" }, `, ${precision.what_is_read}${andMore(others.length)}`),
+            ),
+            h("span", { class: "margin" }, verdict(precision)),
+          ),
+          bar(precision.ratio ?? 1, "value"),
+        ],
+        [
+          h("p", { class: "soft" }, precision.sentence),
+          others.length > 0 &&
+            h(
+              "ul",
+              { class: "plain" },
+              others.map((other) => row(other)),
+            ),
+        ],
       ),
-      bar(precision.ratio ?? 1, "value"),
-      h("p", { class: "soft" }, precision.sentence),
     );
+  const rows = byQuestion(single, precisions).map(([name, group]) => {
+    const first = judged(group, name) ?? (group[0] as Precision);
+    return row(
+      first,
+      group.filter((precision) => precision !== first),
+    );
+  });
   return [
     h("h2", {}, "How well answers will be known"),
     h(
@@ -155,9 +235,41 @@ export function errors({ precisions, people, tables, turnout }: Forecast): Child
       { class: "soft" },
       `By ${count(people)} people, 95 % either way. A full bar is as much as an average share, or a quarter of the range: noise.`,
     ),
-    single.length > 0 && h("ul", { class: "plain" }, single.map(row)),
-    expected(tables, bar),
+    rows.length > 0 && h("ul", { class: "plain" }, rows),
+    expected(tables),
     turnout && h("p", { class: "soft", id: "turnout" }, turnout),
+  ];
+}
+
+/** What each table will tell. */
+function expected(tables: readonly Table[]): Child {
+  if (!tables.length) return null;
+  const row = (table: Table): HTMLElement =>
+    h(
+      "li",
+      { class: `known ${table.use}` },
+      fold(
+        `${table.of} by ${table.by}`,
+        [
+          h(
+            "span",
+            { class: "line" },
+            h("span", { class: "of" }, quoted(table.of), " by ", quoted(table.by)),
+            h("span", { class: "margin" }, `${formatMargin(table)}: ${table.word}`),
+          ),
+          bar(table.ratio ?? 1, "value"),
+        ],
+        h("p", { class: "soft" }, sentence(table.sentence)),
+      ),
+    );
+  return [
+    h("h3", {}, "Tables of two answers"),
+    h(
+      "p",
+      { class: "soft" },
+      "The margin is that of a share among the people of one row, if rows are equally large.",
+    ),
+    h("ul", { class: "plain expected" }, tables.map(row)),
   ];
 }
 
@@ -180,47 +292,48 @@ function losing({ loss, rounds }: Forecast): string {
   return `All reports of ${several(rounds, "round")} together are at most ${times}, even if answers change ${epsilon}.`;
 }
 
+/** How often an attacker is right about each question: a line each, with its options when it is unfolded. */
 export function guesses(forecast: Forecast): Child {
-  const { guesses, protection, level } = forecast;
-  const row = ({
-    attribute,
-    what,
-    blind,
-    report,
-    reported,
-    together,
-    together_blind: without,
-    most,
-  }: Guess): HTMLElement =>
-    h(
-      "li",
-      {},
+  const { guesses, precisions, protection, level } = forecast;
+  const row = (guess: Guess, others: readonly Guess[] = []): HTMLElement => {
+    const { attribute, what, blind, report } = guess;
+    const line = [
       h(
-        "p",
-        {},
-        h("strong", {}, quoted(attribute)),
-        what && h("span", { class: "soft" }, `, ${what}`),
+        "span",
+        { class: "line" },
+        h(
+          "span",
+          {},
+          h("span", { class: "of" }, quoted(attribute)),
+          h("span", { class: "soft" }, what && `, ${what}`, andMore(others.length)),
+        ),
         h("span", { class: "margin" }, `${percent(report)} with a report, ${percent(blind)} without`),
       ),
       bar(report, "guess"),
       bar(blind, "blind"),
-      reported - report > 0.0005
-        ? h("p", { class: "soft" }, `${percent(reported)} for people whose report is about it.`)
-        : null,
-      most !== undefined &&
-        h(
-          "p",
-          { class: "soft" },
-          `At most ${percent(Math.ceil(1000 * most) / 1000)} by whoever knows the other answers: the survey page states this.`,
-        ),
-      together !== undefined && without !== undefined
-        ? h(
-            "p",
-            { class: "soft" },
-            `${percent(together)} from all questions that depend on each other, ${percent(without)} without a report.`,
-          )
-        : null,
+    ];
+    const more = [
+      ...explainGuess(guess),
+      ...(others.length
+        ? [
+            h(
+              "ul",
+              { class: "plain" },
+              others.map((other) => row(other)),
+            ),
+          ]
+        : []),
+    ];
+    return h(
+      "li",
+      {},
+      more.length ? fold(`${attribute} ${what}`, line, more) : h("div", { class: "bare" }, line),
     );
+  };
+  const rows = byQuestion(guesses, precisions).map(([, group]) => {
+    const [first, ...others] = [...group].sort((a, b) => b.report - a.report);
+    return row(first as Guess, others);
+  });
   return [
     h("h2", {}, "An attacker’s best guess"),
     h(
@@ -229,8 +342,27 @@ export function guesses(forecast: Forecast): Child {
       h("strong", {}, sentence(`The survey ${protection}`)),
     ),
     h("p", { class: "soft" }, `How often it is right about an answer from one report. ${losing(forecast)}`),
-    h("ul", { class: "plain" }, guesses.map(row)),
+    h("ul", { class: "plain" }, rows),
   ];
+}
+
+/** What else an attacker may know of one answer, in sentences. */
+function explainGuess({
+  report,
+  reported,
+  together,
+  together_blind: without,
+  most,
+}: Guess): readonly HTMLElement[] {
+  const sentences = [
+    reported - report > 0.0005 && `${percent(reported)} for people whose report is about it.`,
+    most !== undefined &&
+      `At most ${percent(Math.ceil(1000 * most) / 1000)} by whoever knows the other answers: the survey page states this.`,
+    together !== undefined &&
+      without !== undefined &&
+      `${percent(together)} from all questions that depend on each other, ${percent(without)} without a report.`,
+  ];
+  return sentences.flatMap((text) => (text ? [h("p", { class: "soft" }, text)] : []));
 }
 
 export function choice(forecast: Forecast): Child {
@@ -246,23 +378,20 @@ export function choice(forecast: Forecast): Child {
       ` A report has at most ${several(bytes, "byte")}.`,
     ),
     why && h("p", {}, why),
-    said.length > 0 && h("p", { class: "soft" }, sentence(said.join("; "))),
-    h(
-      "ul",
-      { class: "plain soft" },
-      describe.split("\n").map((text) => h("li", {}, text.trim())),
-    ),
-    h(
-      "details",
-      {},
-      h("summary", {}, "All that deniable plan says"),
+    fold("plan", "All that deniable plan says", [
+      said.length > 0 && h("p", { class: "soft" }, sentence(said.join("; "))),
+      h(
+        "ul",
+        { class: "plain soft" },
+        describe.split("\n").map((text) => h("li", {}, text.trim())),
+      ),
       h("p", { class: "soft" }, "The choice is called ", h("code", {}, name), "."),
       h(
         "div",
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "The plan in full" },
         h("pre", {}, text),
       ),
-    ),
+    ]),
   ];
 }
 
@@ -278,13 +407,12 @@ export function results({ questions, people, tables }: Preview, wanted: number):
       { class: "soft" },
       `${count(people)} simulated people${fewer}. The line is a 95 % interval, the dot the estimate, the bar the truth.`,
     ),
-    questions.map((question) =>
-      h("div", { class: "drawn" }, h("h3", {}, quoted(question.attribute)), drawn(question)),
+    questions.map((question, i) =>
+      fold(question.attribute, h("h3", {}, quoted(question.attribute)), drawn(question), i === 0),
     ),
     tables.map(({ of, by, column, rows }) =>
-      h(
-        "div",
-        { class: "drawn" },
+      fold(
+        `${of} by ${by}`,
         h("h3", {}, quoted(of), ": ", quoted(column), ", by ", quoted(by)),
         drawn({ attribute: of, rows, middle: null, why: null }),
       ),

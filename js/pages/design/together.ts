@@ -1,7 +1,6 @@
 /** Chooses which answers are read together in tables, or the question that people will be simulated for. */
 
 import { h, quoted } from "../kit/dom.js";
-import { sentence } from "../kit/phrases.js";
 import { FOLLOWS } from "./asking.js";
 import { type Draft, isMetric, kindOf, type Question, readField, type Value } from "./draft.js";
 import { button, select } from "./fields.js";
@@ -139,52 +138,4 @@ export function showTogether(section: HTMLElement, joining: Joining): void {
     if (looked() !== drawn) draw();
   });
   draw();
-}
-
-/** What a table will tell, as the server says it. */
-export interface Table {
-  readonly of: string;
-  readonly by: string;
-  /** Whether the margin is below all that is possible. */
-  readonly known: boolean;
-  readonly known_to_within: string;
-  /** The margin beside an average share; null where nothing is known. */
-  readonly ratio: number | null;
-  readonly use: "clear" | "useful" | "rough" | "noise";
-  readonly word: string;
-  readonly sentence: string;
-}
-
-/** A margin as the server says it, where anything will be known. */
-export const formatMargin = ({ known, known_to_within }: Pick<Table, "known" | "known_to_within">): string =>
-  known ? `± ${known_to_within}` : "nothing is known";
-
-/** What each table will tell. */
-export function expected(
-  tables: readonly Table[],
-  bar: (share: number, kind: string) => Element,
-): HTMLElement[] {
-  if (!tables.length) return [];
-  const row = (table: Table): HTMLElement =>
-    h(
-      "li",
-      { class: `known ${table.use}` },
-      h(
-        "p",
-        {},
-        h("strong", {}, quoted(table.of), " by ", quoted(table.by)),
-        h("span", { class: "margin" }, `${formatMargin(table)}: ${table.word}`),
-      ),
-      bar(table.ratio ?? 1, "value"),
-      h("p", { class: "soft" }, sentence(table.sentence)),
-    );
-  return [
-    h("h3", {}, "Tables of two answers"),
-    h(
-      "p",
-      { class: "soft" },
-      "The margin is that of a share among the people of one row, if rows are equally large.",
-    ),
-    h("ul", { class: "plain expected" }, tables.map(row)),
-  ];
 }
