@@ -18,8 +18,8 @@ from string import Template
 from typing import Literal, NamedTuple, final
 
 from deniable.errors import FileMissing, InvalidParameter, not_among
-from deniable.frames.files import read_utf8
 from deniable.formatting import format_count
+from deniable.frames.files import read_utf8
 from deniable.messages import LANGUAGES, read_messages
 from deniable.plan.losses import Level, Protection
 from deniable.plan.texts import Text
