@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple, final
 
 from deniable.errors import FileMissing, InvalidParameter, not_among
 from deniable.formatting import format_count
+from deniable.frames.files import read_utf8
 from deniable.messages import LANGUAGES, read_messages
 from deniable.plan.losses import Level, Protection
 from deniable.plan.texts import Text
@@ -240,10 +241,7 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...
     """The columns and the rows of a CSV file of people."""
     if not path.is_file():
         raise FileMissing(f"there is no file {path}; it is the address list, in CSV")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidParameter(f"{path} is not in UTF-8; save the address list as CSV UTF-8") from None
+    text = read_utf8(path, "the address list as CSV UTF-8")
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
     read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
@@ -313,10 +311,7 @@ class Letter:
         """Reads a text file; an empty line begins another paragraph."""
         if not path.is_file():
             raise FileMissing(f"there is no file {path}; it is the text of the letter")
-        try:
-            text = path.read_bytes().decode("utf-8-sig").strip()
-        except UnicodeDecodeError:
-            raise InvalidParameter(f"{path} is not in UTF-8; save it as plain text in UTF-8") from None
+        text = read_utf8(path, "it as plain text in UTF-8").strip()
         if not text:
             raise InvalidParameter(f"{path} is empty; it is the text of the letter")
         return Letter(text)
