@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_the_notebook_of_every_kind_of_study_runs(tmp_path: Path, monkeypatch: p
     )
 
 
-def add_reports(plan: Plan, answers: Mapping[str, Sequence[object]], *invitations: bytes) -> list[str]:
+def add_reports(plan: Plan, answers: Mapping[str, Any], *invitations: bytes) -> Sequence[str]:
     """What the store in this folder says to reports of people, with invitations or without."""
     bodies = Wire(plan.document).bodies(plan.privatize(answers, dn.seeded(1)))
     arrivals = [Arrival(plan.id, 1, (i.to_bytes(16),), (body,)) for i, body in enumerate(bodies)]

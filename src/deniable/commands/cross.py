@@ -15,7 +15,6 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.cross import CrossTable, TableChange
-    from deniable.cross.table import Asked
     from deniable.reports import Reports
     from deniable.rounds.differences import People
     from deniable.study import Plan
@@ -36,7 +35,7 @@ class CrossRequest:
     table: str | None = taken(sources.table)
     number: int | None = taken(options.source_round)
     since: str | None = taken(options.change_from)
-    people: Asked | None = option(
+    people: People | None = option(
         "--people",
         type=click.Choice(["same", "population", "others", "linked"]),
         help="Whose change is meant: that of the population that people are drawn from, or of the very "
@@ -88,9 +87,7 @@ def read_cross(request: CrossRequest) -> None:
         if before is not None:
             _, earlier_tallies = sources.fetch_tallies(read, source, request.table, before, token)
             earlier = reading.weigh(read.estimate(earlier_tallies), sizes)
-            crossed = result.change(earlier, request.level, _plain(request.people)).cross(
-                request.of, request.by
-            )
+            crossed = result.change(earlier, request.level, request.people).cross(request.of, request.by)
     heading |= {} if request.since is None else {"since": request.since}
     about = crossed.about() | heading
     writing.write_tables(request.out, crossed.records(), about)
@@ -122,9 +119,4 @@ def _read_files(plan: Plan, reports: Path, request: CrossRequest) -> CrossTable 
                 )
             return plan.cross_rounds(earlier, later, of, by, level)
         before, after = map(cross, (earlier, later))
-        return after.change(before, _plain(request.people))
-
-
-def _plain(people: Asked | None) -> People | None:
-    assert people != "linked"
-    return people
+        return after.change(before, request.people)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import click
 
@@ -238,7 +238,8 @@ def _estimate_change(
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
     linked = _read_linked(plan, source, dict(zip(rounds, (before, tallies), strict=False)), request, token)
     if linked is not None:
-        change = plan.compare_rounds(*linked, level=request.level)
+        reports_before, reports_after = linked
+        change = plan.compare_rounds(reports_before, reports_after, request.level)
     else:
         sizes = reading.read_sizes(request.weights)
         now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
@@ -257,7 +258,7 @@ def _estimate_change(
 def _read_linked(
     plan: Plan,
     source: sources.Source | None,
-    rounds: Mapping[int | Path, Tallies],
+    rounds: Mapping[Any, Tallies],
     request: EstimateRequest,
     token: str | None,
 ) -> list[list[Reports]] | None:
@@ -299,7 +300,7 @@ def _estimate_series(plan: Plan, source: sources.Source | None, since: str, requ
     assert source is not None
     token = reading.find_token(source, request.token_file)
     tallies = sources.fetch_rounds(plan, source, request.table, earlier_round(since), token)
-    linked = _read_linked(plan, source, dict(tallies), request, token)
+    linked = _read_linked(plan, source, tallies, request, token)
     if linked is not None:
         series = follow_pairs(plan.document, dict(zip(tallies, linked, strict=True)), request.level)
     else:
