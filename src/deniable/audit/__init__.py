@@ -8,9 +8,10 @@ computed, this one is observed.
 from __future__ import annotations
 
 from deniable.audit.bound import Event
+from deniable.audit.command import ProgramFailed
 from deniable.audit.devices import Copies, Devices, client_of
 from deniable.audit.procedure import LEVEL, lower_bound
-from deniable.audit.program import Program, ProgramFailed
+from deniable.audit.program import Program
 from deniable.audit.result import Audit
 
 __all__ = [
