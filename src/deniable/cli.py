@@ -2,7 +2,8 @@
 
 Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if
 the command was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds
-is refused or cannot be read, 3 if a client fails its audit, and 4 if its audit is suspicious.
+is refused or cannot be read, 3 if a client fails its audit, and 4 if its audit is suspicious or a client does
+not conform.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ VERBS = {
         "verify": "Recompute what a plan gives away.",
         "attack": "Show what an attacker learns from reports.",
         "audit": "Test whether a client leaks too much.",
+        "conform": "Test whether a client does what it should.",
     },
     "Do research": {
         "protocols": "List all protocols, with their numbers.",
@@ -184,8 +186,8 @@ def commands(context: click.Context) -> None:
 
     Every command prints its result. Many can also print it as JSON (--json), write it to a file (-o) or draw
     it (--plot). An existing file is overwritten only with --force. Exit codes: 0 done, 1 a file is refused, 2
-    the command was called wrongly, 3 an audit failed, 4 an audit is suspicious: it shows far less than a
-    right client would.
+    the command was called wrongly, 3 an audit failed, 4 an audit is suspicious (it shows far less than a
+    right client would), or a client does not conform.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

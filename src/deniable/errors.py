@@ -24,7 +24,7 @@ class InvalidParameter(DeniableError, ValueError):
     def __init__(self, message: str = "", reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
-        """Why a plan with it is refused, in a word of spec/wire.md; empty where a plan cannot hold it."""
+        """Why a plan with it, or a code, is refused, in a word of spec/wire.md; empty where there is none."""
 
 
 class InvalidValue(DeniableError, ValueError):

@@ -83,15 +83,17 @@ def read_code(text: str) -> str:
     """The symbols of a code that somebody typed: in any case, with any dashes and spaces and a full stop."""
     symbols = _strip_marks(text).translate(_ALIKE)
     if len(symbols) != LENGTH:
-        raise InvalidParameter(f"a code has {LENGTH} letters and digits, got {len(symbols)}: {text!r}")
+        raise InvalidParameter(
+            f"a code has {LENGTH} letters and digits, got {len(symbols)}: {text!r}", "length"
+        )
     wrong = [symbol for symbol in symbols if symbol not in SYMBOLS]
     if wrong:
         raise InvalidParameter(
-            f"no code has the letter {wrong[0]!r}, got {text!r}; compare it with the letter"
+            f"no code has the letter {wrong[0]!r}, got {text!r}; compare it with the letter", "symbol"
         )
     number = reduce(lambda rest, symbol: 32 * rest + SYMBOLS.index(symbol), symbols, 0)
     if number % MODULUS or number % 2**_CHECK_BITS >= MODULUS:
-        raise InvalidParameter(f"there is a slip in the code {text!r}; compare it with the letter")
+        raise InvalidParameter(f"there is a slip in the code {text!r}; compare it with the letter", "slip")
     return symbols
 
 

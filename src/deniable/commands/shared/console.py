@@ -33,7 +33,7 @@ force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 # columns of text, the others being numbers
 _TEXTS = ["question", "answer", "protocol", "mechanism", "method", "drawn", "what it does", "noise"]
 _TEXTS += ["epsilon per", "dataset", "model", "calendar", "per", "figure", "data"]
-_TEXTS += ["paper", "figure or table", "deniable reproduce", "what happened"]
+_TEXTS += ["paper", "figure or table", "deniable reproduce", "what happened", "level", "asked to"]
 _LINE_EVERY = 30.0  # seconds; a log needs no more, and short work none
 _PIPE_WIDTH = 1000  # where no terminal folds it, a row of a table is one line
 

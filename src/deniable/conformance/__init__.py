@@ -1,0 +1,1 @@
+"""Tests a client in any language against every vector: spec/conformance.md is its protocol of lines."""
