@@ -218,7 +218,7 @@ def test_only_equal_answers_are_right() -> None:
                 first_line("single"),
                 then="next(sys.stdin, None) and print('{}') or None\nnext(sys.stdin, 0) and [][0]",
             ),
-            "IndexError: list index out of range; the first line without an answer is 'grr 2, 1' (single, report)",
+            "list index out of range; the first line without an answer is 'grr 2, 1' (single, report)",
         ),
         (["no-such-program"], "'no-such-program' cannot be started"),
     ],
