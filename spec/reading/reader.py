@@ -1,7 +1,7 @@
 """Reads plans by the text of spec/wire.md alone: a third reading, which imports nothing of the library.
 
-It refuses with the reasons of section 5, computes the losses of sections 6 and 7 in fractions, and compares
-caps as section 8 says. The fields are those of spec/plan.schema.json.
+It refuses with the reasons of sections 1 and 11, computes the losses of sections 2 to 5 in fractions, and
+compares caps as section 8 says. The fields are those of spec/plan.schema.json.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def most(m: int) -> int:
     return -(-F // m)
 
 
-# section 5: the text
+# section 1: the text
 
 
 def read(text: str) -> Data:
@@ -164,7 +164,7 @@ def between(number: int, low: int, high: int, reason: str) -> int:
     return number
 
 
-# section 5: what is asked
+# section 11: what is asked
 
 
 def check_content(plan: Data) -> None:
@@ -373,7 +373,7 @@ def check_text(text: str) -> None:
         must(unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), "text")
 
 
-# section 12
+# section 10
 
 
 LONGEST = {
@@ -462,7 +462,7 @@ def check_lines(text: str, name: str, longest: int) -> None:
     must(inner == text, "canonical")
 
 
-# section 13
+# sections 3 and 10
 
 
 def check_asking(mechanism: Data) -> None:
@@ -584,7 +584,7 @@ def wide(grid: Data) -> float:
     return float((grid["east"] / 1e9 - grid["west"] / 1e9) % 360)
 
 
-# section 5: the mechanism
+# section 11: the mechanism
 
 
 def kind_of(data: Any, allowed: Iterable[str]) -> str:
@@ -833,7 +833,7 @@ def cell_meters(grid: Data) -> tuple[float, float]:
     )
 
 
-# section 3: how many words a record takes
+# sections 2 to 6: how many words a record takes
 
 
 def count_words(data: Data) -> int:
@@ -870,7 +870,7 @@ def fake_words(fake: Data) -> int:
     return {"guessed": 1 + again, "imitated": 1 + part, "blank": nobody.get(kind, part)}[fake["kind"]]
 
 
-# section 6: losses
+# sections 2 and 3: losses
 
 
 def ratio(part: Data) -> Fraction:
@@ -1072,7 +1072,7 @@ def per_kilometer(text: str) -> Decimal:
     return max(ln(Fraction(b, a)) / Decimal(square).sqrt() for a, b, square in few) * 10**6
 
 
-# section 6, rounds, and section 7
+# section 4
 
 
 def after(part: Data, reports: int) -> Fraction:

@@ -224,7 +224,7 @@ def test_a_study_with_tables_is_a_value() -> None:
 
 
 def test_what_will_be_read_of_a_table_is_stated() -> None:
-    """As in section 6 of the specification, if all answers are equally frequent."""
+    """As in section 3 of the specification, if all answers are equally frequent."""
     asked = {"age": dn.Range(20, 70, step=10), "smoker": ["yes", "no"]}
     plan = dn.Study(asked, epsilon=1.0, together=[("age", "smoker")]).plan(people=20_000)
     cells, rows = plan.precisions()

@@ -12,7 +12,7 @@ import { refuseImitation } from "./imitation.js";
 export const NO_ANSWER = -1;
 
 const MOST_VALUES = 1 << 20;
-// the same in Python, and what trim takes off (spec/wire.md, 4)
+// the same in Python, and what trim takes off (spec/wire.md, 1)
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** The values an attribute can have, in order. */

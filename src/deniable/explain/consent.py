@@ -15,7 +15,7 @@ from deniable.plan.texts import Texts
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
-_HEADER = 29  # bytes of a report before its body (spec/wire.md, 1)
+_HEADER = 29  # bytes of a report before its body (spec/wire.md, 2)
 _SIGNS = {"en": (",", "."), "de": (".", ","), "fr": ("\u202f", ","), "es": (".", ","), "pt": (".", ",")}
 """Between thousands, and before decimals."""
 _ENOUGH = 1_000_000  # times likelier: beyond that no number helps

@@ -170,7 +170,7 @@ class Plan(Printed):
 
     @property
     def table_form(self) -> TableForm:
-        """Its reports as a table, which any engine can count (spec/wire.md)."""
+        """Its reports as a table, which any engine can count (spec/collector.md)."""
         return self.document.table_form
 
     def verify(self) -> Loss:
@@ -373,7 +373,7 @@ class Plan(Printed):
     ) -> Tallies | Windows:
         """Count each attribute's reports, wherever they are.
 
-        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/wire.md): Parquet
+        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/collector.md): Parquet
         files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
         or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables themselves. `by` names
         columns of a table, whose values are windows that are counted by themselves; `number` is the one round

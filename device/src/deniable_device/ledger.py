@@ -1,0 +1,247 @@
+"""What a device keeps: its secret, what it sent, and what all of its plans give away together.
+
+A ledger is a file of one device. Beside it lies a hidden marker that knows how often the file was written, so that a
+copy or an older one is found."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Iterator
+
+from deniable_device.changes import logarithm
+from deniable_device.document import Json
+from deniable_device.errors import DeviceError, InvalidParameter, Refused
+from deniable_device.losses import billionths
+from deniable_device.records import Faked, Split
+
+if TYPE_CHECKING:
+    from deniable_device.plan import Plan
+
+USUAL_CAP = 4.0
+BILLION = 10**9
+
+
+class CopiedLedger(DeviceError):
+    """A ledger's file that is a copy, or older than the last one that was written."""
+
+
+def counted(plan: Plan) -> int | None:
+    """What a plan counts from its first report on; None has no bound."""
+    if plan.rounds is None:
+        return int(plan.losses["record"])
+    changing: int | None = plan.losses["repeated"]["changing_values"]
+    return changing
+
+
+def counted_again(plan: Plan, reports: int) -> int | None:
+    """What a plan without rounds counts with one changed answer after so many reports."""
+    parts = plan.record.parts if isinstance(plan.record, Split) else [plan.record]
+    ratio = math.prod(
+        max(each.ratio() for each in part.mechanisms) if isinstance(part, Faked) else part.losses(lambda each: each.ratio(), 1).record
+        for part in parts
+    )
+    true = billionths(logarithm(ratio))
+    return None if true is None else (reports + 1) * max(int(plan.losses["record"]), true)
+
+
+def check_cap(cap: float) -> float:
+    """A cap that a person can set: a positive number of nats."""
+    if isinstance(cap, bool) or not isinstance(cap, (int, float)) or not cap > 0:
+        raise InvalidParameter(f"a cap is a positive number of nats, got {cap!r}")
+    return float(cap)
+
+
+def allow(total: int | None, cap: float) -> None:
+    """Refuses what is above a cap."""
+    if cap != math.inf and (total is None or total > cap * BILLION):
+        loss = "a loss without a bound" if total is None else f"{total / BILLION:.4f} nats"
+        raise Refused("cap", f"all plans together would give away {loss}; the cap is {cap}")
+
+
+class Entry:
+    """What a device remembers of one plan: what it counts, its reports by round, and how many it made."""
+
+    def __init__(self, counted: int | None, reports: dict[int, bytes], made: int) -> None:
+        self.counted, self.reports, self.made = counted, reports, made
+
+
+class Ledger:
+    """The plans that a device answered. `path` is the file that keeps it; without one it is kept in memory.
+
+    Python cannot keep others who read this device's files from the secret: the file is only for its owner."""
+
+    def __init__(self, path: str | None = None, *, secret: bytes | None = None, take_over: bool = False) -> None:
+        self.path = None if path is None else os.path.abspath(path)
+        self.secret = secret or secrets.token_bytes(32)
+        self.person_cap: float | None = None
+        self.plans: dict[str, Entry] = {}
+        self.blinded: dict[str, str] = {}
+        self.written = 0
+        self.take_over = take_over
+        if self.path is not None and (os.path.exists(self.path) or os.path.exists(self.marker)):
+            self.load(secret)
+
+    @property
+    def cap(self) -> float:
+        """The most that the person is willing to give away, 4 nats unless set."""
+        return USUAL_CAP if self.person_cap is None else self.person_cap
+
+    @cap.setter
+    def cap(self, cap: float) -> None:
+        with self.locked():
+            self.person_cap = check_cap(cap)
+            self.save()
+
+    @property
+    def marker(self) -> str:
+        """The hidden file beside the ledger."""
+        folder, name = os.path.split(str(self.path))
+        return os.path.join(folder, f".{name}.marker")
+
+    def total(self) -> int | None:
+        """What all plans count, in billionths of a nat; None has no bound."""
+        known = [entry.counted for entry in self.plans.values()]
+        return None if None in known else sum(each for each in known if each is not None)
+
+    def with_plan(self, plan: Plan, counts: int | None) -> int | None:
+        """What all plans would count, if a plan counted so much."""
+        others = [entry.counted for id, entry in self.plans.items() if id != plan.id]
+        return None if None in [*others, counts] else sum(each for each in [*others, counts] if each is not None)
+
+    def sent(self, plan: Plan, round: int) -> bytes | None:
+        """The report that was made for a round."""
+        entry = self.plans.get(plan.id)
+        return None if entry is None else entry.reports.get(round)
+
+    def check(self, plan: Plan, cap: float | None = None) -> None:
+        """Refuses a plan that does not fit below the cap; one that was answered before fits."""
+        if plan.id not in self.plans:
+            allow(self.with_plan(plan, counted(plan)), self.cap if cap is None else cap)
+
+    def keep(self, plan: Plan, round: int, report: bytes, cap: float | None = None) -> None:
+        """Writes down a report before it is sent, if the cap allows it."""
+        entry = self.plans.get(plan.id)
+        if entry is None:
+            counts = counted(plan)
+        elif round in entry.reports:
+            counts = counted_again(plan, entry.made)
+        else:
+            counts = entry.counted
+        if entry is None or round in entry.reports:
+            allow(self.with_plan(plan, counts), self.cap if cap is None else cap)
+        reports = {} if entry is None else dict(entry.reports)
+        reports[round] = report
+        self.plans[plan.id] = Entry(counts, reports, 1 if entry is None else entry.made + 1)
+        self.save()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other programs from the file, and reads what they wrote before."""
+        if self.path is None:
+            yield
+            return
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            lock(handle)
+            if os.path.exists(self.path) or os.path.exists(self.marker):
+                self.load(None)
+            yield
+        finally:
+            os.close(handle)
+
+    def load(self, secret: bytes | None) -> None:
+        """Reads the file, and refuses one that was edited or copied."""
+        if not os.path.exists(str(self.path)):
+            if self.take_over:
+                return
+            raise CopiedLedger(f"{self.path} is gone, but its marker is there: its reports would not be counted")
+        with open(str(self.path), encoding="utf-8") as file:
+            text = file.read()
+        try:
+            tree = json.loads(text)
+            self.restore(tree)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InvalidParameter(f"{self.path} is not a ledger, or was edited; it is left as it is") from None
+        if secret is not None and secret != self.secret:
+            raise InvalidParameter(f"{self.path} has another secret")
+        if not self.take_over and self.read_marker() != self.mark():
+            raise CopiedLedger(f"{self.path} is a copy, or older than its marker; take_over=True goes on with it")
+
+    def restore(self, tree: Json) -> None:
+        """Takes over what the file says."""
+        if tree["version"] != 1 or set(tree) != {"version", "secret", "cap", "written", "plans", "blinded"}:
+            raise ValueError("another form of ledger")
+        plans = {}
+        for id, entry in tree["plans"].items():
+            counts, made = entry["counted"], entry["made"]
+            if counts is not None and (type(counts) is not int or counts < 0) or type(made) is not int or made < 1:
+                raise ValueError("a loss below 0")
+            reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
+            plans[str(id)] = Entry(counts, reports, made)
+        person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
+        secret = bytes.fromhex(tree["secret"])
+        if len(secret) < 16 or type(tree["written"]) is not int:
+            raise ValueError("a secret that is too short")
+        self.secret, self.person_cap, self.plans, self.written = secret, person_cap, plans, tree["written"]
+        self.blinded = {str(name): str(value) for name, value in tree["blinded"].items()}
+
+    def save(self) -> None:
+        """Writes the file and its marker, so that no half of it is ever there."""
+        if self.path is None:
+            return
+        self.written += 1
+        plans = {
+            id: {
+                "counted": entry.counted,
+                "made": entry.made,
+                "reports": {str(round): report.hex() for round, report in entry.reports.items()},
+            }
+            for id, entry in self.plans.items()
+        }
+        cap = None if self.person_cap is None else repr(self.person_cap)
+        tree = {"version": 1, "secret": self.secret.hex(), "cap": cap, "written": self.written, "plans": plans}
+        replace(self.path, json.dumps({**tree, "blinded": self.blinded}, sort_keys=True))
+        replace(self.marker, json.dumps(self.mark()))
+        self.take_over = False
+
+    def mark(self) -> list[int]:
+        """What the marker knows: the file system, and how often the ledger was written."""
+        return [os.stat(os.path.dirname(str(self.path))).st_dev, self.written]
+
+    def read_marker(self) -> Json:
+        """What the marker says; nothing where it is missing."""
+        try:
+            with open(self.marker, encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return None
+
+
+def lock(handle: int) -> None:
+    """Waits until no other program has the file open for writing."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a second program finds the marker changed
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def replace(path: str, text: str) -> None:
+    """Writes a file that only its owner reads, in one step."""
+    draft = f"{path}.{secrets.token_hex(4)}"
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        if os.path.exists(draft):
+            os.remove(draft)
+        raise
