@@ -102,11 +102,15 @@ def test_npm_installs_only_what_is_locked(clone: Path) -> None:
 
 
 def test_the_wheel_holds_every_file_of_the_package() -> None:
-    """Pages, letters, examples and tables are files beside the modules, and some are read at import."""
+    """Pages, letters, examples and tables are files beside the modules, and some are read at import. Vectors
+    are beside the package in a clone, and in it in a wheel.
+    """
     package = ROOT / "src" / "deniable"
     files = [path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     held = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
-    assert held == {path.relative_to(package.parent).as_posix() for path in files}
+    spec = ROOT / "spec"
+    vectors = {f"deniable/{path.relative_to(spec).as_posix()}" for path in spec.glob("vectors/**/*.json")}
+    assert held == {path.relative_to(package.parent).as_posix() for path in files} | vectors
     assert {path.suffix for path in files} >= {".py", ".json", ".toml", ".html"}
 
 
