@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 from deniable_device.document import Json
 from deniable_device.domains import SPACES, Coarse, Product, is_missing
@@ -38,7 +38,9 @@ class Answers:
         if is_missing(answer):
             each = {option.name: self.answers.get(option.name) for option in options}
             chosen = {
-                option.name: None if is_missing(each[option.name]) else option.domain.code(each[option.name]) == YES
+                option.name: None
+                if is_missing(each[option.name])
+                else option.domain.code(each[option.name]) == YES
                 for option in options
             }
         else:
@@ -68,9 +70,7 @@ class Answers:
         """Whether an attribute has an answer."""
         if attribute.several is not None:
             return self.chosen[attribute.name] is not None
-        return not any(
-            domain.is_missing(self.answers.get(name)) for name, domain in attribute.questions
-        )
+        return not any(domain.is_missing(self.answers.get(name)) for name, domain in attribute.questions)
 
     def code(self, attribute: Attribute) -> int | None:
         """The value of the answer itself, without what the plan makes of a missing one."""

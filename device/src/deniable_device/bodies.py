@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from deniable_device.document import LARGEST, Json
 from deniable_device.errors import Refused

@@ -4,12 +4,12 @@ Logarithms are whole numbers of units, rounded up, so that sums of them are neve
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product as combinations
 from math import prod
-from typing import Dict, Iterator, Sequence, Tuple
 
 from deniable_device.mechanisms import Direct, Memoized, Unary
 from deniable_device.words import FULL
@@ -20,7 +20,7 @@ DIGITS = 400
 ONE = 1 << DIGITS
 """The number 1 in the products below, which are whole numbers of a small unit."""
 LONGEST = 12
-"""For how many rounds all histories are searched; each further round adds what one second report gives away."""
+"""For how many rounds all histories are searched; each further one adds what a second report gives away."""
 STEPS = 8000
 
 
@@ -120,9 +120,9 @@ class DirectSearch:
             last = min(value * self.line(self.k - 1, rest) for rest, value in least.items())
         return Fraction(self.likeliest(histogram), last >> DIGITS)
 
-    def next_line(self, number: int, least: Dict[Tuple[int, ...], int]) -> Dict[Tuple[int, ...], int]:
+    def next_line(self, number: int, least: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
         """The least product for everything that can be left after one line more."""
-        following: Dict[Tuple[int, ...], int] = {}
+        following: dict[tuple[int, ...], int] = {}
         for rest, value in least.items():
             for counts in combinations(*(range(count + 1) for count in rest)):
                 left = tuple(count - used for count, used in zip(rest, counts))
@@ -147,17 +147,18 @@ def direct_changes(k: int, first: int, second: int, reports: int) -> int:
     return logarithm(best * Fraction(FULL, FULL - 4 * k * reports))
 
 
-Extremes = Dict[Tuple[int, int], Tuple[int, int]]
+Extremes = dict[tuple[int, int], tuple[int, int]]
 """For so many ones and zeros, the largest and the least likelihood, as whole numbers."""
 
 
 @lru_cache(maxsize=256)
 def unary_changes(k: int, one: int, zero: int, second_one: int, second_zero: int, reports: int) -> int:
-    """The loss of reports through two rounds of bits, from histories of one bit that is true, was or is not."""
+    """The loss of reports through two rounds of bits, from histories of bits that are true or not."""
 
     def likelihood(kept: int, ones: int, zeros: int) -> int:
-        true = kept * second_one**ones * (FULL - second_one) ** zeros
-        return true + (FULL - kept) * second_zero**ones * (FULL - second_zero) ** zeros
+        true: int = second_one**ones * (FULL - second_one) ** zeros
+        false: int = second_zero**ones * (FULL - second_zero) ** zeros
+        return kept * true + (FULL - kept) * false
 
     counts = [(ones, zeros) for ones in range(reports + 1) for zeros in range(reports + 1 - ones)]
     inside = {each: likelihood(one, *each) for each in counts}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from deniable_device.answers import Answers
 from deniable_device.document import Json
 from deniable_device.errors import InvalidParameter
+from deniable_device.ledger import USUAL_CAP, Ledger, allow, check_cap, counted
 from deniable_device.plan import Plan
-from deniable_device.wire import Report, pack
+from deniable_device.wire import Report, from_bytes, pack
 from deniable_device.words import Device
-
-if TYPE_CHECKING:
-    from deniable_device.ledger import Ledger
 
 SHORTEST_SECRET = 16
 
@@ -23,16 +21,16 @@ def make_report(
     secret: bytes,
     round: int,
     words: Sequence[int] | None = None,
-    id: bytes | None = None,
+    report_id: bytes | None = None,
 ) -> Report:
-    """The report of a device with a secret. `words` and `id` are for tests alone: they take the place of noise."""
+    """The report of a device with a secret. `words` and `report_id` are for tests: they replace what is drawn."""
     device = open_device(plan, secret, round, words)
     drawn = plan.record.drawn(device, 0) if plan.sampled else None
     reader = Answers(plan, answers, drawn)
     values = reader.values(device)
     group = reader.group() if plan.known else None
     parts = plan.record.privatize(values, device, 0)
-    return Report(plan, round, id or device.report_id(pack(plan, parts, group)), parts, group)
+    return Report(plan, round, report_id or device.report_id(pack(plan, parts, group)), parts, group)
 
 
 def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | None = None) -> Device:
@@ -42,3 +40,101 @@ def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | No
     if type(round) is not int or not 1 <= round <= (plan.rounds or 1):
         raise InvalidParameter(f"round must be from 1 to {plan.rounds or 1}, got {round!r}")
     return Device(secret, plan.id, round, words)
+
+
+def questions_of(plan: Plan, secret: bytes) -> list[str]:
+    """The names of the questions that a device asks, in the plan's order: all, unless only drawn ones are."""
+    drawn = plan.record.drawn(open_device(plan, secret, 1), 0)
+    numbers = drawn if plan.sampled else range(len(plan.attributes))
+    names = [factor.name for factor in plan.known]
+    for number in numbers:
+        attribute = plan.attributes[number]
+        names += [attribute.several] if attribute.several else [name for name, _ in attribute.questions]
+    return list(dict.fromkeys(names))
+
+
+class Client:
+    """One device and one plan, which was verified. It keeps a ledger, or a secret alone.
+
+    With a secret alone the plan is compared with the cap by itself, and no answer can be changed."""
+
+    def __init__(self, plan: Plan, ledger: Ledger | None, secret: bytes | None, cap: float | None) -> None:
+        if (ledger is None) == (secret is None):
+            raise InvalidParameter("a client needs a ledger or a secret, and not both")
+        self.plan, self.ledger = plan, ledger
+        self.secret = ledger.secret if ledger is not None else bytes(secret or b"")
+        self.cap = None if cap is None else check_cap(cap)
+        open_device(plan, self.secret, 1)
+        if ledger is not None:
+            ledger.check(plan, self.cap)
+        else:
+            allow(counted(plan), USUAL_CAP if self.cap is None else self.cap)
+
+    @classmethod
+    def open(
+        cls,
+        plan_text: str | bytes,
+        *,
+        ledger: Ledger | None = None,
+        secret: bytes | None = None,
+        cap: float | None = None,
+    ) -> Client:
+        """Verifies a plan. One that breaks a rule, gives away more than it states or does not fit below the
+        cap is `Refused`. `cap` is in nats, and takes the place of the ledger's for this plan."""
+        return cls(Plan(plan_text), ledger, secret, cap)
+
+    @property
+    def questions(self) -> list[str]:
+        """The names of the questions to ask on this device."""
+        return questions_of(self.plan, self.secret)
+
+    def report(self, answers: Mapping[str, Json], round: int = 1, *, change: bool = False) -> Report:
+        """The report of answers by question. With a ledger, a round has one report, whatever is answered
+        later, unless `change` says that a person changed an answer on purpose; that gives away as much again."""
+        if self.ledger is None:
+            if change:
+                raise InvalidParameter("a changed answer needs a ledger, which counts it")
+            return make_report(self.plan, answers, self.secret, round)
+        if change and self.plan.rounds is not None:
+            raise InvalidParameter("a plan with rounds takes a changed answer in its next round")
+        with self.ledger.locked():
+            sent = self.ledger.sent(self.plan, round)
+            if sent is not None and not change:
+                return from_bytes(self.plan, sent)
+            report = make_report(self.plan, answers, self.secret, round)
+            self.ledger.keep(self.plan, round, report.to_bytes(), self.cap)
+        return report
+
+    def exchange(self, url: str, invitation: str, *, attempts: int = 5) -> str:
+        """The ticket for an invitation; the same again if it is asked again."""
+        from deniable_device import sending, tickets
+
+        if self.plan.ticket_key is None:
+            raise InvalidParameter("this plan takes invitations, and no tickets")
+        hidden = tickets.blinding(int(self.plan.ticket_key, 16), self.plan.id, self.secret, invitation)
+        address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
+        return hidden.ticket(sending.exchange(address, hidden.message(), invitation, attempts))
+
+    def send(
+        self,
+        url: str,
+        report: Report,
+        *,
+        invitation: str | None = None,
+        ticket: str | None = None,
+        wait: float | None = None,
+        attempts: int = 5,
+    ) -> str:
+        """Sends a report until it has arrived, and says what the collector made of it: it is counted once.
+
+        Where the plan takes tickets, the invitation is exchanged first, and the report follows after `wait`
+        seconds; unless that is given, a random time from 1 to 10 minutes."""
+        from deniable_device import sending
+
+        if invitation is not None and self.plan.ticket_key is not None:
+            ticket = self.exchange(url, invitation, attempts=attempts)
+            invitation = None
+            sending.pause(wait)
+        authorization = f"Invitation {invitation}" if invitation is not None else None
+        authorization = f"Ticket {ticket}" if ticket is not None else authorization
+        return sending.send(f"{url.rstrip('/')}/reports", report.to_bytes(), authorization, attempts)

@@ -69,7 +69,7 @@ def depth(text: str) -> int:
 
 
 def integer(digits: str) -> int:
-    """A number of a plan. One such as 1.0 is read as its integer, so that the text is not the canonical one."""
+    """A number of a plan. 1.0 is read as its integer, so that the text is not the canonical one."""
     if digits in ("NaN", "Infinity", "-Infinity"):
         raise ValueError(f"{digits} is no number of JSON")
     plain = digits.lstrip("-").isdigit()
@@ -126,5 +126,5 @@ def within(value: int, low: int, high: int, reason: str, name: str) -> int:
 def threshold(text: Json) -> int:
     """A chance times 2^64, written in decimal digits."""
     if not isinstance(text, str) or not re.fullmatch("[1-9][0-9]{0,19}", text) or int(text) >= 1 << 64:
-        raise Refused("threshold", f"a threshold is from 1 to 2^64 - 1 in a text of plain digits")
+        raise Refused("threshold", "a threshold is from 1 to 2^64 - 1 in a text of plain digits")
     return int(text)

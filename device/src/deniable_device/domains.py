@@ -11,7 +11,11 @@ from deniable_device.document import Json, fields, kind_of, typed, within
 from deniable_device.errors import InvalidAnswer, Refused
 from deniable_device.mechanisms import POSITIONS
 
-SPACES = "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+SPACES = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""White space, in Unicode and in JavaScript."""
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LARGE = 10**15
 MOST_VALUES = 1 << 20
@@ -51,7 +55,8 @@ def whole_number(answer: Json) -> int:
 def visible(text: Json, name: str) -> str:
     """A text that people see as it is, on one line."""
     typed(text, str, name)
-    if not text or text.strip(SPACES) != text or not all(map(is_visible, range(len(text)), [text] * len(text))):
+    seen = all(is_visible(place, text) for place in range(len(text)))
+    if not text or text.strip(SPACES) != text or not seen:
         raise Refused("text", f"{name} must be visible text on one line, got {text[:40]!r}")
     return str(text)
 
@@ -91,7 +96,8 @@ class Categories(Domain):
 
     kind = "categories"
 
-    def __init__(self, labels: list[Json]) -> None:
+    def __init__(self, tree: dict[str, Json]) -> None:
+        labels: list[str] = tree["labels"]
         if len(labels) < 2:
             raise Refused("labels", "there are fewer than 2 labels")
         if len(labels) > MOST_VALUES:
@@ -117,7 +123,10 @@ class Range(Domain):
     kind = "range"
 
     def __init__(self, tree: dict[str, Json]) -> None:
-        self.low, self.step, self.k, self.digits = tree["low"], tree["step"], tree["bins"], tree["digits"]
+        self.low: int = tree["low"]
+        self.step: int = tree["step"]
+        self.k: int = tree["bins"]
+        self.digits: int = tree["digits"]
         self.open_low, self.open_high, self.unit = tree["open_low"], tree["open_high"], tree.get("unit")
         if self.k > MOST_VALUES:
             raise Refused("values", "there are more than 2^20 bins")
@@ -139,7 +148,8 @@ class Range(Domain):
         plain = self.step == 1 and self.digits == 0 and not self.open_low and not self.open_high
         last = self.low + self.k - 1
         ends = {"whole": (-LARGE, LARGE), "year": (1, 9999), "month": (12, 9999 * 12 + 11)}
-        if self.unit not in ends or not plain or not ends[self.unit][0] <= self.low <= last <= ends[self.unit][1]:
+        low, high = ends.get(str(self.unit), (1, 0))
+        if not plain or not low <= self.low <= last <= high:
             raise Refused("range", "a range with a unit has steps of 1 and, of dates, years from 1 to 9999")
 
     def code(self, answer: Json) -> int:
@@ -153,7 +163,7 @@ class Range(Domain):
     def bin(self, value: float) -> int:
         """The bin of a number: its exact value, compared with the exact edges."""
         top, bottom = value.as_integer_ratio()
-        place = (top * 10**self.digits - self.low * bottom) // (self.step * bottom)
+        place: int = (top * 10**self.digits - self.low * bottom) // (self.step * bottom)
         if (place < 0 and not self.open_low) or (place >= self.k and not self.open_high):
             raise InvalidAnswer(f"{value!r} is outside of the range")
         return min(max(place, 0), self.k - 1)
@@ -210,7 +220,8 @@ class Number(Domain):
         within(high, low + 1, LARGE, "number", "high")
         if not needed(digits, low, high):
             raise Refused("canonical", "a number has more digits than its ends need")
-        self.low, self.high = low / 10**digits, high / 10**digits
+        self.low: float = low / 10**digits
+        self.high: float = high / 10**digits
 
     def code(self, answer: Json) -> int:
         value = number_of(answer)
@@ -226,14 +237,17 @@ class Grid(Domain):
     kind = "grid"
 
     def __init__(self, tree: dict[str, Json]) -> None:
-        self.rows, self.columns = tree["rows"], tree["columns"]
-        self.south, self.north = tree["south"] / 10**9, tree["north"] / 10**9
-        self.west, self.east = tree["west"] / 10**9, tree["east"] / 10**9
+        self.rows: int = tree["rows"]
+        self.columns: int = tree["columns"]
+        self.south: float = tree["south"] / 10**9
+        self.north: float = tree["north"] / 10**9
+        self.west: float = tree["west"] / 10**9
+        self.east: float = tree["east"] / 10**9
         for name, most in (("rows", 4096), ("columns", 4096)):
             within(tree[name], 2, most, "grid", name)
         for name, most in (("south", 899), ("north", 899), ("west", 1800), ("east", 1800)):
             within(tree[name], -most * 10**8, most * 10**8, "grid", name)
-        self.wide = turn(self.east - self.west)
+        self.wide: float = turn(self.east - self.west)
         if tree["south"] >= tree["north"] or not 0 < self.wide <= 180:
             raise Refused("grid", "a grid goes north, and east by at most 180 degrees")
         self.k = self.rows * self.columns
@@ -268,7 +282,9 @@ class Text(Domain):
     kind = "text"
 
     def __init__(self, tree: dict[str, Json]) -> None:
-        alphabet, self.longest, self.cut = tree["alphabet"], tree["longest"], tree["cut"]
+        alphabet: str = tree["alphabet"]
+        self.longest: int = tree["longest"]
+        self.cut: bool = tree["cut"]
         self.letters = {letter: number for number, letter in enumerate(alphabet, 1)}
         plain = all(letter <= "\uffff" and not "\ud800" <= letter <= "\udfff" for letter in alphabet)
         plain = plain and all(unicodedata.normalize("NFC", letter) == letter for letter in alphabet)
@@ -300,9 +316,9 @@ class Code(Domain):
 
     kind = "code"
 
-    def __init__(self, bits: int) -> None:
-        self.bits = within(bits, 8, 62, "text", "bits")
-        self.k = 1 << bits
+    def __init__(self, tree: dict[str, Json]) -> None:
+        self.bits = within(tree["bits"], 8, 62, "text", "bits")
+        self.k = 1 << self.bits
 
     def code(self, answer: Json) -> int:
         value = -1
@@ -312,7 +328,7 @@ class Code(Domain):
             elif re.fullmatch("0[xX][0-9a-fA-F]+", answer):
                 value = int(answer, 16)
         elif isinstance(answer, (int, float)) and not isinstance(answer, bool):
-            value = whole_number(answer) if isinstance(answer, float) else answer
+            value = whole_number(answer) if isinstance(answer, float) else int(answer)
         if not 0 <= value < self.k:
             raise InvalidAnswer(f"{answer!r} is not a number from 0 to 2^{self.bits} - 1")
         return value
@@ -332,7 +348,8 @@ class Product(Domain):
 
     kind = "product"
 
-    def __init__(self, factors: list[Json]) -> None:
+    def __init__(self, tree: dict[str, Json]) -> None:
+        factors: list[Json] = tree["factors"]
         within(len(factors), 2, 16, "product", "the number of factors")
         self.factors = [Factor(factor, ("categories", "range")) for factor in factors]
         self.k = math.prod(factor.domain.k for factor in self.factors)
@@ -345,9 +362,10 @@ class Coarse(Domain):
 
     kind = "coarse"
 
-    def __init__(self, divisor: int, factors: list[Json]) -> None:
-        within(len(factors), 1, 1, "coarse", "the number of factors")
-        self.factors, self.divisor = [Factor(factors[0], ("range", "text", "code"))], divisor
+    def __init__(self, tree: dict[str, Json]) -> None:
+        divisor: int = tree["divisor"]
+        within(len(tree["factors"]), 1, 1, "coarse", "the number of factors")
+        self.factors, self.divisor = [Factor(tree["factors"][0], ("range", "text", "code"))], divisor
         base = self.factors[0].domain
         if base.bits is None:
             within(divisor, 2, base.k - 1, "coarse", "a divisor")
@@ -359,58 +377,25 @@ class Coarse(Domain):
         self.k = -(-base.k // divisor)
 
 
-def read_categories(tree: Json) -> Domain:
-    return Categories(fields(tree, {"kind": str, "labels": list})["labels"])
-
-
-def read_range(tree: Json) -> Domain:
-    integers = dict.fromkeys(("low", "step", "bins", "digits"), int)
-    required = {"kind": str, "open_low": bool, "open_high": bool, **integers}
-    return Range(fields(tree, required, {"unit": str}))
-
-
-def read_number(tree: Json) -> Domain:
-    integers = dict.fromkeys(("low", "high", "digits"), int)
-    return Number(fields(tree, {"kind": str, "open_low": bool, "open_high": bool, **integers}))
-
-
-def read_grid(tree: Json) -> Domain:
-    integers = dict.fromkeys(("south", "west", "north", "east", "rows", "columns"), int)
-    return Grid(fields(tree, {"kind": str, **integers}))
-
-
-def read_product(tree: Json) -> Domain:
-    return Product(fields(tree, {"kind": str, "factors": list})["factors"])
-
-
-def read_coarse(tree: Json) -> Domain:
-    tree = fields(tree, {"kind": str, "divisor": int, "factors": list})
-    return Coarse(tree["divisor"], tree["factors"])
-
-
-def read_text(tree: Json) -> Domain:
-    return Text(fields(tree, {"kind": str, "alphabet": str, "longest": int, "cut": bool}))
-
-
-def read_code(tree: Json) -> Domain:
-    return Code(fields(tree, {"kind": str, "bits": int})["bits"])
-
-
-READERS: dict[str, Callable[[Json], Domain]] = {
-    "categories": read_categories,
-    "range": read_range,
-    "number": read_number,
-    "grid": read_grid,
-    "product": read_product,
-    "coarse": read_coarse,
-    "text": read_text,
-    "code": read_code,
+ENDS: dict[str, type] = {"open_low": bool, "open_high": bool}
+SHAPES: dict[str, tuple[Callable[[dict[str, Json]], Domain], dict[str, type]]] = {
+    "categories": (Categories, {"labels": list}),
+    "range": (Range, {**ENDS, **dict.fromkeys(("low", "step", "bins", "digits"), int)}),
+    "number": (Number, {**ENDS, **dict.fromkeys(("low", "high", "digits"), int)}),
+    "grid": (Grid, dict.fromkeys(("south", "west", "north", "east", "rows", "columns"), int)),
+    "product": (Product, {"factors": list}),
+    "coarse": (Coarse, {"divisor": int, "factors": list}),
+    "text": (Text, {"alphabet": str, "longest": int, "cut": bool}),
+    "code": (Code, {"bits": int}),
 }
+"""What makes a domain of each kind, and the fields that it needs."""
+KINDS = tuple(SHAPES)
 
 
-def read_domain(tree: Json, kinds: tuple[str, ...] = tuple(READERS)) -> Domain:
+def read_domain(tree: Json, kinds: tuple[str, ...] = KINDS) -> Domain:
     """The domain of a plan, which has one of these kinds."""
     kind = kind_of(tree)
     if kind not in kinds:
         raise Refused("kind", f"a domain {kind!r} cannot be here")
-    return READERS[kind](tree)
+    make, required = SHAPES[kind]
+    return make(fields(tree, {"kind": str, **required}, {"unit": str} if kind == "range" else {}))

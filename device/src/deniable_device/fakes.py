@@ -1,11 +1,11 @@
 """Fakes: reports of nobody, in place of the answers that a record does not hold.
 
-A fake has pairs (x, y): how much likelier a report is from one value, and from another, than from the fake."""
+A fake has pairs (x, y): how much likelier a report is from a value, and from another, than from the fake."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, List, Tuple
+from typing import ClassVar
 
 from deniable_device.document import Json, fields, kind_of, threshold
 from deniable_device.errors import Refused
@@ -30,7 +30,7 @@ from deniable_device.mechanisms import (
 )
 from deniable_device.words import FULL, Draws, Row, below, choose, distinct
 
-Pairs = List[Tuple[Fraction, Fraction]]
+Pairs = list[tuple[Fraction, Fraction]]
 LANE = 12
 """The bytes of a lane of a long integer."""
 SETS = ("unary", "subset", "packed-subset", "hashed", "pooled", "hadamard")

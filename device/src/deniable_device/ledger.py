@@ -1,7 +1,7 @@
 """What a device keeps: its secret, what it sent, and what all of its plans give away together.
 
-A ledger is a file of one device. Beside it lies a hidden marker that knows how often the file was written, so that a
-copy or an older one is found."""
+A ledger is a file of one device. Beside it lies a hidden marker that knows how often the file was written, so
+that a copy or an older one is found."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import json
 import math
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING
 
 from deniable_device.changes import logarithm
 from deniable_device.document import Json
 from deniable_device.errors import DeviceError, InvalidParameter, Refused
-from deniable_device.losses import billionths
-from deniable_device.records import Faked, Split
+from deniable_device.losses import billionths, ratio_after
+from deniable_device.records import Faked, Split, product
 
 if TYPE_CHECKING:
     from deniable_device.plan import Plan
@@ -40,9 +41,13 @@ def counted(plan: Plan) -> int | None:
 def counted_again(plan: Plan, reports: int) -> int | None:
     """What a plan without rounds counts with one changed answer after so many reports."""
     parts = plan.record.parts if isinstance(plan.record, Split) else [plan.record]
-    ratio = math.prod(
-        max(each.ratio() for each in part.mechanisms) if isinstance(part, Faked) else part.losses(lambda each: each.ratio(), 1).record
-        for part in parts
+    ratio = product(
+        [
+            max(each.ratio() for each in part.mechanisms)
+            if isinstance(part, Faked)
+            else part.losses(ratio_after(1), 1).record
+            for part in parts
+        ]
     )
     true = billionths(logarithm(ratio))
     return None if true is None else (reports + 1) * max(int(plan.losses["record"]), true)
@@ -63,10 +68,10 @@ def allow(total: int | None, cap: float) -> None:
 
 
 class Entry:
-    """What a device remembers of one plan: what it counts, its reports by round, and how many it made."""
+    """What a device remembers of a plan: what it counts, the last report of each round, and the ids of all."""
 
-    def __init__(self, counted: int | None, reports: dict[int, bytes], made: int) -> None:
-        self.counted, self.reports, self.made = counted, reports, made
+    def __init__(self, counted: int | None, reports: dict[int, bytes], ids: list[str]) -> None:
+        self.counted, self.reports, self.ids = counted, reports, ids
 
 
 class Ledger:
@@ -74,12 +79,13 @@ class Ledger:
 
     Python cannot keep others who read this device's files from the secret: the file is only for its owner."""
 
-    def __init__(self, path: str | None = None, *, secret: bytes | None = None, take_over: bool = False) -> None:
+    def __init__(
+        self, path: str | None = None, *, secret: bytes | None = None, take_over: bool = False
+    ) -> None:
         self.path = None if path is None else os.path.abspath(path)
         self.secret = secret or secrets.token_bytes(32)
         self.person_cap: float | None = None
         self.plans: dict[str, Entry] = {}
-        self.blinded: dict[str, str] = {}
         self.written = 0
         self.take_over = take_over
         if self.path is not None and (os.path.exists(self.path) or os.path.exists(self.marker)):
@@ -109,8 +115,10 @@ class Ledger:
 
     def with_plan(self, plan: Plan, counts: int | None) -> int | None:
         """What all plans would count, if a plan counted so much."""
-        others = [entry.counted for id, entry in self.plans.items() if id != plan.id]
-        return None if None in [*others, counts] else sum(each for each in [*others, counts] if each is not None)
+        others = [entry.counted for name, entry in self.plans.items() if name != plan.id]
+        return (
+            None if None in [*others, counts] else sum(each for each in [*others, counts] if each is not None)
+        )
 
     def sent(self, plan: Plan, round: int) -> bytes | None:
         """The report that was made for a round."""
@@ -123,19 +131,20 @@ class Ledger:
             allow(self.with_plan(plan, counted(plan)), self.cap if cap is None else cap)
 
     def keep(self, plan: Plan, round: int, report: bytes, cap: float | None = None) -> None:
-        """Writes down a report before it is sent, if the cap allows it."""
-        entry = self.plans.get(plan.id)
-        if entry is None:
-            counts = counted(plan)
-        elif round in entry.reports:
-            counts = counted_again(plan, entry.made)
-        else:
-            counts = entry.counted
-        if entry is None or round in entry.reports:
+        """Writes down a report before it is sent, if the cap allows it.
+
+        A round has a second report only where its answers changed. One that was made before counts nothing,
+        and the round keeps its last new one."""
+        self.check(plan, cap)
+        entry = self.plans.get(plan.id) or Entry(counted(plan), {}, [])
+        name = report[13:29].hex()
+        if name in entry.ids:
+            return
+        counts = entry.counted
+        if round in entry.reports:
+            counts = counted_again(plan, len(entry.ids))
             allow(self.with_plan(plan, counts), self.cap if cap is None else cap)
-        reports = {} if entry is None else dict(entry.reports)
-        reports[round] = report
-        self.plans[plan.id] = Entry(counts, reports, 1 if entry is None else entry.made + 1)
+        self.plans[plan.id] = Entry(counts, {**entry.reports, round: report}, [*entry.ids, name])
         self.save()
 
     @contextmanager
@@ -159,36 +168,41 @@ class Ledger:
         if not os.path.exists(str(self.path)):
             if self.take_over:
                 return
-            raise CopiedLedger(f"{self.path} is gone, but its marker is there: its reports would not be counted")
+            raise CopiedLedger(
+                f"{self.path} is gone, but its marker is there: its reports would not be counted"
+            )
         with open(str(self.path), encoding="utf-8") as file:
             text = file.read()
         try:
             tree = json.loads(text)
             self.restore(tree)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise InvalidParameter(f"{self.path} is not a ledger, or was edited; it is left as it is") from None
+            raise InvalidParameter(
+                f"{self.path} is not a ledger, or was edited; it is left as it is"
+            ) from None
         if secret is not None and secret != self.secret:
             raise InvalidParameter(f"{self.path} has another secret")
         if not self.take_over and self.read_marker() != self.mark():
-            raise CopiedLedger(f"{self.path} is a copy, or older than its marker; take_over=True goes on with it")
+            raise CopiedLedger(
+                f"{self.path} is a copy, or older than its marker; take_over=True goes on with it"
+            )
 
     def restore(self, tree: Json) -> None:
         """Takes over what the file says."""
-        if tree["version"] != 1 or set(tree) != {"version", "secret", "cap", "written", "plans", "blinded"}:
+        if tree["version"] != 1 or set(tree) != {"version", "secret", "cap", "written", "plans"}:
             raise ValueError("another form of ledger")
         plans = {}
-        for id, entry in tree["plans"].items():
-            counts, made = entry["counted"], entry["made"]
-            if counts is not None and (type(counts) is not int or counts < 0) or type(made) is not int or made < 1:
+        for name, entry in tree["plans"].items():
+            counts, ids = entry["counted"], [str(bytes.fromhex(report).hex()) for report in entry["ids"]]
+            if counts is not None and (type(counts) is not int or counts < 0):
                 raise ValueError("a loss below 0")
             reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
-            plans[str(id)] = Entry(counts, reports, made)
+            plans[str(name)] = Entry(counts, reports, ids)
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
         secret = bytes.fromhex(tree["secret"])
         if len(secret) < 16 or type(tree["written"]) is not int:
             raise ValueError("a secret that is too short")
         self.secret, self.person_cap, self.plans, self.written = secret, person_cap, plans, tree["written"]
-        self.blinded = {str(name): str(value) for name, value in tree["blinded"].items()}
 
     def save(self) -> None:
         """Writes the file and its marker, so that no half of it is ever there."""
@@ -196,16 +210,22 @@ class Ledger:
             return
         self.written += 1
         plans = {
-            id: {
+            name: {
                 "counted": entry.counted,
-                "made": entry.made,
+                "ids": entry.ids,
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
             }
-            for id, entry in self.plans.items()
+            for name, entry in self.plans.items()
         }
         cap = None if self.person_cap is None else repr(self.person_cap)
-        tree = {"version": 1, "secret": self.secret.hex(), "cap": cap, "written": self.written, "plans": plans}
-        replace(self.path, json.dumps({**tree, "blinded": self.blinded}, sort_keys=True))
+        tree = {
+            "version": 1,
+            "secret": self.secret.hex(),
+            "cap": cap,
+            "written": self.written,
+            "plans": plans,
+        }
+        replace(self.path, json.dumps(tree, sort_keys=True))
         replace(self.marker, json.dumps(self.mark()))
         self.take_over = False
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import asin, cos, radians, sin
-from typing import Callable, Dict, Optional, Sequence
+from math import asin, radians, sin
+from typing import Callable, Optional
 
 from deniable_device.changes import CONTEXT, UNIT, changing_values, logarithm
 from deniable_device.document import LARGEST, Json, fields, typed
@@ -15,10 +16,7 @@ from deniable_device.errors import Refused
 from deniable_device.mechanisms import (
     BitFlip,
     Geometric,
-    HashedMemoized,
-    Kept,
     Mechanism,
-    Memoized,
     Planar,
     Repeated,
 )
@@ -28,7 +26,7 @@ BILLIONTH = UNIT // 10**9
 RADIUS = 6_371_008_800.0
 """That of the earth, in millimeters."""
 FIGURES = ("one_report", "same_value", "one_value_forever", "changing_values", "changing_values_usual")
-Figures = Dict[str, Optional[int]]
+Figures = dict[str, Optional[int]]
 """Losses of several rounds, in units; None is one without a bound."""
 
 
@@ -127,9 +125,11 @@ def sum_of_largest(losses: list[int | None], count: int) -> int | None:
 
 
 class Truth:
-    """What a plan really gives away, in billionths. `R` and `A` are the ratios of a record and an attribute."""
+    """What a plan gives away, in billionths. `R` and `A` are the ratios of a record and of an attribute."""
 
-    def __init__(self, record: Record, rounds: int | None, domains: Sequence[object], names: Sequence[str]) -> None:
+    def __init__(
+        self, record: Record, rounds: int | None, domains: Sequence[object], names: Sequence[str]
+    ) -> None:
         losses = record.losses(ratio_after(1), 1)
         self.R, self.A = losses.record, losses.attribute
         self.record, self.attribute = (billionths(logarithm(ratio)) for ratio in (self.R, self.A))
@@ -140,16 +140,23 @@ class Truth:
 
     def stated(self) -> dict[str, object]:
         """The losses in the form that a plan states them."""
-        tree = {"record": self.record, "attribute": self.attribute, "repeated": self.repeated}
+        tree: dict[str, object] = {
+            "record": self.record,
+            "attribute": self.attribute,
+            "repeated": self.repeated,
+        }
         return tree if self.metric is None else {**tree, "metric": self.metric}
 
 
-def metric_losses(record: Record, domains: Sequence[object], names: Sequence[str]) -> dict[str, object] | None:
+def metric_losses(
+    record: Record, domains: Sequence[object], names: Sequence[str]
+) -> dict[str, object] | None:
     """What answers with distances give away for each step or kilometer, and what all others give away."""
     units = []
     for mechanism, domain, name in zip(mechanisms_by_attribute(record), domains, names):
         if isinstance(mechanism, Geometric):
-            units.append({"name": name, "unit": "step", "loss": billionths(logarithm(step_ratio(mechanism)))})
+            loss = billionths(logarithm(step_ratio(mechanism)))
+            units.append({"name": name, "unit": "step", "loss": loss})
         elif isinstance(mechanism, Planar):
             assert isinstance(domain, Grid)
             check_steps(mechanism, domain)
@@ -253,9 +260,7 @@ def check_stated(truth: Truth, tree: Json) -> None:
         ]:
             raise Refused("losses", "the units are not those of the metric attributes")
         pairs.append((metric["rest"], truth.metric["rest"]))
-        pairs += [
-            (unit["loss"], true["loss"]) for unit, true in zip(metric["units"], truth.metric["units"])
-        ]
+        pairs += [(unit["loss"], true["loss"]) for unit, true in zip(metric["units"], truth.metric["units"])]
     for loss, true in pairs:
         if loss is not None and (true is None or loss < true):
             raise Refused("leaks", f"the plan gives away {true} billionths, but states {loss}")

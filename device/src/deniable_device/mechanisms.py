@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Callable, ClassVar
+from typing import Any, Callable, ClassVar
 
 from deniable_device.bodies import (
     Cursor,
@@ -49,7 +49,11 @@ def power(ratio: Fraction, times: int) -> Fraction:
 
 def shortened(ratio: Fraction) -> Fraction:
     """A fraction above 1, rounded up by less than one part in 2^300."""
-    return ratio if ratio.numerator < 1 << 320 else Fraction(-(-ratio.numerator * (1 << 300) // ratio.denominator), 1 << 300)
+    return (
+        ratio
+        if ratio.numerator < 1 << 320
+        else Fraction(-(-ratio.numerator * (1 << 300) // ratio.denominator), 1 << 300)
+    )
 
 
 def likelier(holds: bool) -> None:
@@ -463,7 +467,7 @@ class Geometric(Kept):
 
     kind = "geometric"
 
-    def __init__(self, tails: list[int], kept: bool) -> None:
+    def __init__(self, tails: list[int], kept: bool = False) -> None:
         if not 2 <= len(tails) <= 4096 or tails[0] + tails[1] != FULL:
             raise Refused("tails", "from 2 to 4,096 tails, of which the first two add up to 2^64")
         steps = [left - right for left, right in zip(tails, tails[1:])] + [tails[-1]]
@@ -489,7 +493,7 @@ class Planar(Kept):
 
     kind = "planar-geometric"
 
-    def __init__(self, steps: list[int], noise: list[list[int]], kept: bool) -> None:
+    def __init__(self, steps: list[int], noise: list[list[int]], kept: bool = False) -> None:
         self.rows, self.columns = len(noise), len(noise[0]) if noise else 0
         if min(self.rows, self.columns) < 2 or len({len(row) for row in noise}) > 1:
             raise Refused("noise", "noise needs 2 rows and columns, and rows of one length")
@@ -609,7 +613,7 @@ class Hybrid(Mean):
     def randomize(self, value: int, row: Row) -> Json:
         if chance(row(0), self.share):
             return self.piecewise.randomize(value, lambda column: row(1 + column))
-        return self.piecewise.outputs + self.duchi.randomize(value, lambda column: row(4))
+        return self.piecewise.outputs + self.duchi.randomize(value, lambda column: row(4 + column))
 
     def ratio(self) -> Fraction:
         return max(self.piecewise.ratio(), self.duchi.ratio())
@@ -790,136 +794,67 @@ class BitFlip(Mechanism):
         check(set(part["set"]) <= set(part["about"]))
 
 
-def read_direct(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "keep": object})
-    return Direct(tree["k"], threshold(tree["keep"]))
+def whole(value: Json) -> int:
+    """An integer of a mechanism."""
+    return int(typed(value, int, "a size"))
 
 
-def read_unary(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "one": object, "zero": object})
-    return Unary(tree["k"], threshold(tree["one"]), threshold(tree["zero"]))
+def thresholds(value: Json) -> list[int]:
+    """A list of thresholds."""
+    return [threshold(text) for text in typed(value, list, "a list of thresholds")]
 
 
-def read_subset(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "size": int, "keep": object})
-    subset = Subset if tree["kind"] == "subset" else PackedSubset
-    return subset(tree["k"], tree["size"], threshold(tree["keep"]))
+def table(value: Json) -> list[list[int]]:
+    """A table of thresholds."""
+    return [thresholds(row) for row in typed(value, list, "a table of thresholds")]
 
 
-def read_hashed(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "g": int, "keep": object})
-    return Hashed(tree["k"], tree["g"], threshold(tree["keep"]))
+def wholes(value: Json) -> list[int]:
+    """A list of integers."""
+    return [whole(number) for number in typed(value, list, "a list of sizes")]
 
 
-def read_pooled(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "g": int, "keep": object})
-    return Pooled(tree["k"], tree["g"], threshold(tree["keep"]))
-
-
-def read_linear(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "bits": int, "rows": int, "keep": object})
-    return Linear(tree["bits"], tree["rows"], threshold(tree["keep"]))
-
-
-def read_hadamard(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "keep": object})
-    return Hadamard(tree["k"], threshold(tree["keep"]))
-
-
-def read_memoized(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "first": dict, "second": dict})
-    first, second = (read_mechanism(tree[name], ("direct", "unary")) for name in ("first", "second"))
-    assert isinstance(first, (Direct, Unary))
-    assert isinstance(second, (Direct, Unary))
-    return Memoized(first, second)
-
-
-def read_hashed_memoized(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "buckets": dict})
-    buckets = read_mechanism(tree["buckets"], ("memoized",))
-    assert isinstance(buckets, Memoized)
-    return HashedMemoized(tree["k"], buckets)
-
-
-def read_memoized_mean(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "bit": dict})
-    bit = read_mechanism(tree["bit"], ("memoized",))
-    assert isinstance(bit, Memoized)
-    return MemoizedMean(bit)
-
-
-def read_bit_flip(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "bits": int, "one": object, "zero": object})
-    return BitFlip(tree["k"], tree["bits"], threshold(tree["one"]), threshold(tree["zero"]))
-
-
-def read_kept(tree: dict[str, Json]) -> bool:
+def kept(value: Json) -> bool:
     """Whether noise is kept: a field that is true or absent."""
-    if tree.get("kept", True) is False:
+    if typed(value, bool, "kept") is False:
         raise Refused("canonical", "a `kept` that is false is not written")
-    return "kept" in tree
+    return True
 
 
-def read_geometric(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "tails": list}, {"kept": bool})
-    kept = read_kept(tree)
-    if len(tree["tails"]) > 4096:
-        raise Refused("tails", "there are at most 4,096 tails")
-    return Geometric([threshold(text) for text in tree["tails"]], kept)
+def of(*kinds: str) -> Callable[[Json], Any]:
+    """Reads a mechanism of one of these kinds."""
+    return lambda tree: read_mechanism(tree, kinds)
 
 
-def read_planar(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "steps": list, "noise": list}, {"kept": bool})
-    kept = read_kept(tree)
-    for step in tree["steps"]:
-        typed(step, int, "a step")
-    noise = [[threshold(text) for text in typed(row, list, "a row of noise")] for row in tree["noise"]]
-    return Planar(tree["steps"], noise, kept)
-
-
-def read_duchi(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "keep": object})
-    return Duchi(threshold(tree["keep"]))
-
-
-def read_piecewise(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "k": int, "window": int, "keep": object})
-    return Piecewise(tree["k"], tree["window"], threshold(tree["keep"]))
-
-
-def read_hybrid(tree: Json) -> Mechanism:
-    tree = fields(tree, {"kind": str, "piecewise": dict, "duchi": dict, "share": object})
-    piecewise = read_mechanism(tree["piecewise"], ("piecewise",))
-    duchi = read_mechanism(tree["duchi"], ("duchi",))
-    assert isinstance(piecewise, Piecewise)
-    assert isinstance(duchi, Duchi)
-    return Hybrid(piecewise, duchi, threshold(tree["share"]))
-
-
-READERS: dict[str, Callable[[Json], Mechanism]] = {
-    "direct": read_direct,
-    "unary": read_unary,
-    "subset": read_subset,
-    "packed-subset": read_subset,
-    "hashed": read_hashed,
-    "linear": read_linear,
-    "pooled": read_pooled,
-    "hadamard": read_hadamard,
-    "memoized": read_memoized,
-    "hashed-memoized": read_hashed_memoized,
-    "memoized-mean": read_memoized_mean,
-    "bit-flip": read_bit_flip,
-    "geometric": read_geometric,
-    "planar-geometric": read_planar,
-    "duchi": read_duchi,
-    "piecewise": read_piecewise,
-    "hybrid": read_hybrid,
+SHAPES: dict[str, tuple[Callable[..., Mechanism], dict[str, Callable[[Json], Any]]]] = {
+    "direct": (Direct, {"k": whole, "keep": threshold}),
+    "unary": (Unary, {"k": whole, "one": threshold, "zero": threshold}),
+    "subset": (Subset, {"k": whole, "size": whole, "keep": threshold}),
+    "packed-subset": (PackedSubset, {"k": whole, "size": whole, "keep": threshold}),
+    "hashed": (Hashed, {"k": whole, "g": whole, "keep": threshold}),
+    "linear": (Linear, {"bits": whole, "rows": whole, "keep": threshold}),
+    "pooled": (Pooled, {"k": whole, "g": whole, "keep": threshold}),
+    "hadamard": (Hadamard, {"k": whole, "keep": threshold}),
+    "memoized": (Memoized, {"first": of("direct", "unary"), "second": of("direct", "unary")}),
+    "hashed-memoized": (HashedMemoized, {"k": whole, "buckets": of("memoized")}),
+    "memoized-mean": (MemoizedMean, {"bit": of("memoized")}),
+    "bit-flip": (BitFlip, {"k": whole, "bits": whole, "one": threshold, "zero": threshold}),
+    "geometric": (Geometric, {"tails": thresholds, "kept": kept}),
+    "planar-geometric": (Planar, {"steps": wholes, "noise": table, "kept": kept}),
+    "duchi": (Duchi, {"keep": threshold}),
+    "piecewise": (Piecewise, {"k": whole, "window": whole, "keep": threshold}),
+    "hybrid": (Hybrid, {"piecewise": of("piecewise"), "duchi": of("duchi"), "share": threshold}),
 }
+"""What makes a mechanism of each kind, and the fields that it takes, in this order."""
+KINDS = tuple(SHAPES)
 
 
-def read_mechanism(tree: Json, kinds: tuple[str, ...] = tuple(READERS)) -> Mechanism:
+def read_mechanism(tree: Json, kinds: tuple[str, ...] = KINDS) -> Mechanism:
     """The mechanism of a plan, which has one of these kinds."""
     kind = kind_of(tree)
     if kind not in kinds:
         raise Refused("kind", f"a mechanism {kind!r} cannot be here")
-    return READERS[kind](tree)
+    make, readers = SHAPES[kind]
+    required = {name: object for name in readers if name != "kept"}
+    tree = fields(tree, {"kind": str, **required}, {"kept": object} if "kept" in readers else {})
+    return make(*(read(tree[name]) for name, read in readers.items() if name in tree))

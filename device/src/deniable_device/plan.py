@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import Sequence
 
 from deniable_device import document
 from deniable_device.document import LARGEST, Json, fields, typed, within
-from deniable_device.domains import Coarse, Domain, Factor, Number, Product, Range, read_domain, visible
+from deniable_device.domains import Coarse, Domain, Factor, Grid, Number, Product, Range, read_domain, visible
 from deniable_device.errors import Refused
 from deniable_device.losses import Truth, check_stated, mechanisms_by_attribute
 from deniable_device.mechanisms import Geometric, Linear, Mechanism, Planar
-from deniable_device.records import Faked, NearSets, Record, Sample, Split, read_record
+from deniable_device.records import Faked, NearSets, Sample, Split, read_record
 from deniable_device.texts import Texts, check_maps
 
 POLICIES = ("refuse", "value", "random")
 YES_NO = ("yes", "no")
 MOST_WORDS = 1 << 22
+
+
+REQUIRED: dict[str, type] = {
+    "version": int,
+    "id": str,
+    "title": str,
+    "people": int,
+    "missing": object,
+    "rounds": object,
+    "attributes": list,
+    "mechanism": dict,
+    "losses": dict,
+}
+OPTIONAL: dict[str, type] = {"ticket_key": str, "texts": dict, "ask": object, "maps": dict, "known": list}
 
 
 class Attribute:
@@ -35,7 +48,11 @@ class Attribute:
             self.missing = policy_of(typed(tree["missing"], str, "a policy"))
             if self.missing == policy:
                 raise Refused("canonical", "a policy that is the plan's is not written")
-        self.only_if, self.several, self.answers = tree.get("only_if"), tree.get("several"), tree.get("answers")
+        self.only_if, self.several, self.answers = (
+            tree.get("only_if"),
+            tree.get("several"),
+            tree.get("answers"),
+        )
         self.exactly, self.at_most = tree.get("exactly"), tree.get("at_most")
         self.answered = tree.get("answered")
         self.may_not_apply = False
@@ -71,11 +88,7 @@ class Plan:
 
     def __init__(self, text: str | bytes) -> None:
         tree = document.read(text)
-        required = {"version": int, "id": str, "title": str, "people": int, "missing": object, "rounds": object}
-        required.update(attributes=list, mechanism=dict, losses=dict)
-        optional = dict.fromkeys(("ticket_key", "texts"), str)
-        optional.update(texts=dict, ask=object, maps=dict, known=list)
-        tree = fields(tree, required, optional)
+        tree = fields(tree, REQUIRED, OPTIONAL)
         self.tree = tree
         self.id: str = tree["id"]
         self.title: str = tree["title"]
@@ -130,8 +143,12 @@ class Plan:
     @property
     def question_names(self) -> set[str]:
         """The names that answers may have."""
-        names = {name for each in self.attributes for name, _ in each.questions}
-        return names | set(self.several) | {factor.name for factor in self.known}
+        return self.factor_names | set(self.several) | {factor.name for factor in self.known}
+
+    @property
+    def factor_names(self) -> set[str]:
+        """The names of the questions of all attributes."""
+        return {name for each in self.attributes for name, _ in each.questions}
 
     @property
     def groups(self) -> int:
@@ -258,13 +275,13 @@ class Plan:
                 for factor in domain.factors:
                     if factor.name in self.several:
                         raise Refused("tables", f"{factor.name!r} has several options")
-        held = {name for each in self.attributes if each.name != each.questions[0][0] for name, _ in each.questions}
         for attribute in self.attributes:
-            trees = {name: attribute.tree["domain"] for name, _ in attribute.questions}
+            trees = {attribute.name: attribute.tree["domain"]}
             if isinstance(attribute.domain, (Product, Coarse)):
                 trees = {factor.name: factor.tree for factor in attribute.domain.factors}
             for name, tree in trees.items():
-                if name in held and shared.setdefault(name, (tree, attribute.missing)) != (tree, attribute.missing):
+                question = tree, attribute.missing
+                if shared.setdefault(name, question) != question:
                     raise Refused("tables", f"{name!r} is asked in two ways")
         self.check_levels()
 
@@ -293,7 +310,8 @@ class Plan:
             if domain.bits is None:
                 quotients = [upper // lower for lower, upper in zip(divisors, divisors[1:])]
                 whole = all(upper % lower == 0 for lower, upper in zip(divisors, divisors[1:]))
-                joins = joins and base is not None and whole and len(set(quotients)) == 1 and quotients[0] <= 1 << 16
+                joins = joins and base is not None and whole
+                joins = joins and len(set(quotients)) == 1 and quotients[0] <= 1 << 16
             else:
                 sizes = [*(divisor.bit_length() - 1 for divisor in divisors), domain.bits]
                 joins = joins and max(later - each for each, later in zip(sizes, sizes[1:])) <= 30
@@ -304,8 +322,9 @@ class Plan:
     def check_known(self) -> None:
         """Refuses known questions that are asked secretly, too."""
         names = [factor.name for factor in self.known]
-        taken = {*self.by_name, *self.several} | {name for each in self.attributes for name, _ in each.questions}
-        if not names or len(set(names)) < len(names) or taken & {*names, self.group_name} or self.groups > 256:
+        taken = {*self.by_name, *self.several, *self.factor_names}
+        twice = len(set(names)) < len(names)
+        if not names or twice or taken & {*names, self.group_name} or self.groups > 256:
             raise Refused("known", "known questions are asked once, and have at most 256 groups")
 
     def check_ask(self, ask: Json) -> None:
@@ -384,7 +403,8 @@ def fits(attribute: Attribute, mechanism: Mechanism | None) -> bool:
     if isinstance(mechanism, Geometric):
         return isinstance(domain, Range) and domain.k == mechanism.k
     if isinstance(mechanism, Planar):
-        return (getattr(domain, "rows", 0), getattr(domain, "columns", 0)) == (mechanism.rows, mechanism.columns)
+        shape = mechanism.rows, mechanism.columns
+        return isinstance(domain, Grid) and shape == (domain.rows, domain.columns)
     if isinstance(domain, Number) or mechanism.mean:
         return isinstance(domain, Number) and mechanism.mean
     if isinstance(mechanism, Linear) or domain.bits is not None:

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import comb, gcd
-from typing import Callable, Dict, Iterable, Iterator, Sequence
+from typing import Callable
 
 from deniable_device.bodies import Cursor, check, is_number, little
 from deniable_device.document import Json, fields, kind_of, threshold, typed, within
 from deniable_device.errors import Refused
 from deniable_device.fakes import Fake, Pairs, read_fake
 from deniable_device.mechanisms import (
-    READERS,
+    KINDS,
     Mechanism,
     fewest,
     likelier,
@@ -23,7 +24,7 @@ from deniable_device.mechanisms import (
 )
 from deniable_device.words import FULL, Device, Draws, below, chance, distinct
 
-Parts = Dict[int, Json]
+Parts = dict[int, Json]
 Ratio = Callable[[Mechanism], Fraction]
 """How much the reports of a mechanism give away."""
 
@@ -382,7 +383,9 @@ class NearSets(Near):
         least = within(tree["least"], 1, min(chosen, size), "near", "least")
         self.options, self.chosen, self.spare, self.size = options, chosen, spare, size
         self.others = options + spare - chosen
-        counts = [comb(chosen, same) * comb(self.others, size - same) for same in range(min(chosen, size) + 1)]
+        counts = [
+            comb(chosen, same) * comb(self.others, size - same) for same in range(min(chosen, size) + 1)
+        ]
         super().__init__(options, least, threshold(tree["keep"]), counts, first)
 
     def privatize(self, values: Sequence[int], device: Device, column: int) -> Parts:
@@ -419,7 +422,8 @@ class NearBits(Near):
         agreeing, rank = self.agreement(device, column, answers)
         same = set(subset_of_rank(self.width, agreeing, rank))
         return {
-            self.first + place: answer if place in same else 1 - answer for place, answer in enumerate(answers)
+            self.first + place: answer if place in same else 1 - answer
+            for place, answer in enumerate(answers)
         }
 
 
@@ -437,7 +441,7 @@ def subset_of_rank(count: int, size: int, rank: int) -> list[int]:
     return members
 
 
-PARTS_OF_A_SPLIT = (*READERS, "sample", "faked", "near-sets", "near-bits")
+PARTS_OF_A_SPLIT = (*KINDS, "sample", "faked", "near-sets", "near-bits")
 
 
 def read_record(tree: Json, first: int = 0, kinds: tuple[str, ...] = ()) -> Record:
@@ -445,7 +449,7 @@ def read_record(tree: Json, first: int = 0, kinds: tuple[str, ...] = ()) -> Reco
     kind = kind_of(tree)
     if kind not in (kinds or ("single", "split", "sample", "faked", "near-sets", "near-bits")):
         raise Refused("kind", f"a record mechanism {kind!r} cannot be here")
-    if kind in READERS:
+    if kind in KINDS:
         return Single(read_mechanism(tree), first)
     if kind == "faked":
         tree = fields(tree, {"kind": str, "fakes": list})
@@ -483,7 +487,9 @@ def read_weights(tree: dict[str, Json], parts: int) -> list[int]:
     """How often each attribute of a sample is drawn."""
     weights: list[int] = [typed(weight, int, "a weight") for weight in tree["weights"]]
     if tree["reported"] != 1 or len(weights) != parts or min(weights) < 1 or sum(weights) > 1 << 16:
-        raise Refused("weights", "weights are for one reported attribute, one each, and at most 2^16 together")
+        raise Refused(
+            "weights", "weights are for one reported attribute, one each, and at most 2^16 together"
+        )
     if gcd_of(weights) > 1 or len(set(weights)) == 1:
         raise Refused("canonical", "weights have no common divisor, and are not all equal")
     return weights

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deniable_device.document import Json, fields, typed, within
 from deniable_device.domains import Grid, Range, visible
@@ -29,7 +30,7 @@ class Asked:
 
 
 def asked(plan: Plan) -> list[Asked]:
-    """The questions of a plan, in its order: a question with options is one, and so is what several tables hold."""
+    """The questions of a plan, in its order: options are one question, and so is what several tables hold."""
     questions: dict[str, Asked] = {}
     for factor in plan.known:
         questions[factor.name] = Asked(factor.name, len(factor.domain.labels), is_scale(factor.domain))
@@ -52,7 +53,7 @@ class Texts:
     """Reads the texts of a plan, and collects the languages that they are given in."""
 
     def __init__(self, tree: Json, plan: Plan) -> None:
-        optional = dict.fromkeys(LENGTHS, object)
+        optional: dict[str, type] = dict.fromkeys(LENGTHS, object)
         tree = fields(tree, {"language": object}, {**optional, "attributes": object, "pages": object})
         self.language = self.tag(tree["language"])
         self.languages = {self.language}
@@ -61,7 +62,8 @@ class Texts:
         for name, longest in LENGTHS.items():
             if name in tree:
                 for text in self.by_language(tree[name], name, longest, name in LINES):
-                    if name == "privacy_notice" or (name == "contact" and re.match(r"[A-Za-z]+:[^ ]*$", text)):
+                    is_link = name == "contact" and re.match(r"[A-Za-z]+:[^ ]*$", text)
+                    if name == "privacy_notice" or is_link:
                         links(text)
         if "title" in tree and tree["title"][self.language] != plan.title:
             raise Refused("texts", "the title in the first language is not that of the plan")
@@ -101,7 +103,7 @@ class Texts:
         for name, texts in tree.items():
             if name not in questions:
                 raise Refused("texts", f"there is no question {name!r}")
-            kinds = dict.fromkeys((*OF_QUESTIONS, "labels", "ends"), object)
+            kinds: dict[str, type] = dict.fromkeys((*OF_QUESTIONS, "labels", "ends"), object)
             texts = fields(texts, {}, kinds)
             if not texts:
                 raise Refused("canonical", f"there is no text of {name!r}")
@@ -195,5 +197,3 @@ def check_town(town: Json) -> None:
         raise Refused("maps", "the name of a town has at most 60 characters")
     for axis in ("x", "y"):
         within(town[axis], 0, 4095, "maps", "a coordinate")
-
-

@@ -19,10 +19,10 @@ FIELDS = {"version", "plan", "round", "id", "report"}
 
 
 class Report:
-    """A report of a plan: its round, its id, the parts by attribute, and the known group, where there is one."""
+    """A report of a plan: its round, its id, the parts by attribute, and the known group, if there is one."""
 
-    def __init__(self, plan: Plan, round: int, id: bytes, parts: Parts, group: int | None) -> None:
-        self.plan, self.round, self.id, self.parts, self.group = plan, round, id, parts, group
+    def __init__(self, plan: Plan, round: int, name: bytes, parts: Parts, group: int | None) -> None:
+        self.plan, self.round, self.id, self.parts, self.group = plan, round, name, parts, group
 
     def body(self) -> bytes:
         """What is reported, without the header."""
@@ -79,7 +79,8 @@ def from_json(plan: Plan, text: str | bytes) -> Report:
     """The report that a JSON text holds, or the reason for which it is refused."""
     tree = parse(text)
     check(isinstance(tree, dict) and set(tree) == FIELDS, "malformed")
-    check(is_number(tree["version"]) and is_number(tree["round"]) and type(tree["report"]) is dict, "malformed")
+    check(is_number(tree["version"]) and is_number(tree["round"]), "malformed")
+    check(type(tree["report"]) is dict, "malformed")
     check(is_hexadecimal(tree["plan"], 16) and is_hexadecimal(tree["id"], 32), "malformed")
     reported: dict[str, Json] = tree["report"]
     numbers = {attribute.name: number for number, attribute in enumerate(plan.attributes)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from typing import Callable, Sequence, Union
+from collections.abc import Sequence
+from typing import Callable, Union
 
 FULL = 1 << 64
 Label = Union[str, int, bytes]

@@ -1,0 +1,48 @@
+"""python -m deniable_device plan.json < answers.jsonl, or python -m deniable_device conform.
+
+Each line of the first is {"answers": ..., "secret": ..., "round": ...}, and is answered by the report's bytes
+in hexadecimal. That is what `deniable audit --command` asks. A line without a secret is refused: nothing is
+kept here."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from deniable_device.client import make_report
+from deniable_device.conform import serve
+from deniable_device.errors import DeviceError
+from deniable_device.ledger import USUAL_CAP, allow, check_cap, counted
+from deniable_device.plan import Plan
+
+USAGE = (
+    "usage: python -m deniable_device PLAN [--cap NATS] < answers.jsonl, or python -m deniable_device conform"
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the program, and returns its exit code."""
+    sys.stdin.reconfigure(encoding="utf-8", errors="surrogatepass")  # type: ignore[union-attr]
+    if arguments == ["conform"]:
+        serve(sys.stdin, sys.stdout)
+        return 0
+    if len(arguments) not in (1, 3) or arguments[1:2] not in ([], ["--cap"]):
+        print(USAGE, file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], "rb") as file:
+            plan = Plan(file.read())
+        cap = check_cap(float(arguments[2])) if len(arguments) == 3 else USUAL_CAP
+        allow(counted(plan), cap)
+        for line in sys.stdin:
+            request = json.loads(line)
+            secret = bytes.fromhex(request["secret"])
+            print(make_report(plan, request["answers"], secret, request.get("round", 1)).to_bytes().hex())
+    except (DeviceError, OSError, ValueError, KeyError, TypeError) as problem:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

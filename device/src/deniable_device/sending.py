@@ -1,0 +1,113 @@
+"""Sending: a report is sent until it has arrived, which is safe, since it is counted once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import time
+import urllib.error
+import urllib.request
+from typing import NamedTuple
+
+from deniable_device.errors import NotSent
+
+AGAIN = (0, 408, 425, 429, 500, 502, 503, 504)
+LONGEST_WAIT = 60.0
+TIMEOUT = 30.0
+LONGEST_ANSWER = 1 << 16
+TYPE = "application/octet-stream"
+
+
+class Answer(NamedTuple):
+    """What a collector answered; the status is 0 where nobody did, or sent us elsewhere."""
+
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Does not go where a redirect leads."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+OPENER = urllib.request.build_opener(Stay)
+
+
+def post(address: str, body: bytes, authorization: str | None) -> Answer:
+    """One request, by a connection of its own."""
+    request = urllib.request.Request(address, body, {"Content-Type": TYPE}, method="POST")
+    if authorization is not None:
+        request.add_header("Authorization", authorization)
+    try:
+        with OPENER.open(request, timeout=TIMEOUT) as answer:
+            return Answer(answer.status, answer.read(LONGEST_ANSWER))
+    except urllib.error.HTTPError as problem:
+        with problem:
+            if problem.code < 400:
+                return Answer(0, b"")
+            return Answer(problem.code, problem.read(LONGEST_ANSWER), problem.headers.get("Retry-After", ""))
+    except (OSError, http.client.HTTPException):
+        return Answer(0, b"")
+
+
+def delay(answer: Answer, attempt: int) -> float:
+    """How many seconds to wait: what the collector asks for, else longer each time, with chance."""
+    if answer.retry_after.isdigit():
+        return min(float(answer.retry_after), LONGEST_WAIT)
+    return min(LONGEST_WAIT, float(2**attempt)) * (0.5 + secrets.randbelow(1000) / 2000)
+
+
+def send(address: str, body: bytes, authorization: str | None, attempts: int) -> str:
+    """Sends a report, and returns its outcome."""
+    answer = Answer(0, b"")
+    for attempt in range(attempts):
+        answer = post(address, body, authorization)
+        outcome = field(answer, "outcome") if answer.status in (200, 201) else ""
+        if outcome:
+            return outcome
+        if answer.status >= 300 and answer.status not in AGAIN:
+            break
+        if attempt + 1 < attempts:
+            time.sleep(delay(answer, attempt))
+    raise refusal(answer)
+
+
+def exchange(address: str, message: bytes, invitation: str, attempts: int) -> bytes:
+    """The blind signature of a message, for an invitation."""
+    answer = Answer(0, b"")
+    for attempt in range(attempts):
+        answer = post(address, message, f"Invitation {invitation}")
+        if answer.status == 200:
+            return answer.body
+        if answer.status not in AGAIN:
+            break
+        if attempt + 1 < attempts:
+            time.sleep(delay(answer, attempt))
+    raise refusal(answer)
+
+
+def field(answer: Answer, name: str) -> str:
+    """A text of the object that a collector answered; empty where there is none."""
+    try:
+        tree = json.loads(answer.body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return ""
+    value = tree.get(name) if isinstance(tree, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def refusal(answer: Answer) -> NotSent:
+    """The error for what a collector did not take."""
+    if answer.status < 400:
+        return NotSent("nobody answered as a collector does; the same report can be sent again", 0)
+    detail = field(answer, "detail") or "the collector refused the report"
+    return NotSent(detail, answer.status, field(answer, "reason"))
+
+
+def pause(seconds: float | None) -> None:
+    """Waits, so that time does not link a report to its exchange."""
+    time.sleep(60 + secrets.randbelow(540_000) / 1000 if seconds is None else seconds)
