@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+import clients
 import crosstabs
 import discovery
 import engines
@@ -310,12 +311,13 @@ def main() -> None:
     learned, slow_learning = learning.rows()
     unlisted, slow_discovery = discovery.rows(peers_python())
     ranged, slow_ranges = ranges.rows()
+    on_devices, slow_clients = clients.rows()
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow_tables + slow_engines + slow_learning + slow_discovery + slow_ranges + slow
+    missed += slow_tables + slow_engines + slow_learning + slow_discovery + slow_ranges + slow_clients + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
     told = ["", "## Where the reports are", "", *inside, "", "## Two answers at once", "", *tabled]
     told += ["", "## Learning, and crowds", "", *learned, "", "## Values that nobody listed", "", *unlisted]
-    told += ["", "## Ranges", "", *ranged]
+    told += ["", "## Ranges", "", *ranged, "", "## Clients", "", *on_devices]
     text += "\n".join([*told, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text(f"# Benchmark\n\nMade by `make bench`.\n\n{about}\n\n{text}")
     print(text)

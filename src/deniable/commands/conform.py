@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import click
 
@@ -20,7 +20,8 @@ FAILED = 4
 """The exit code where a client gave a wrong answer."""
 
 _SHOWN = 10  # failing cases
-_WIDTH = 300  # characters of a request or an answer
+_WIDTH = 1000  # characters of a request or an answer
+_TEXT = 80  # characters of a text in it: plans are long
 
 
 @final
@@ -90,6 +91,15 @@ def _print_failure(failure: Failure) -> None:
         click.echo(f"  {name:<9} {_shorten(fact)}")
 
 
-def _shorten(data: dict[str, Any]) -> str:
-    text = json.dumps(data, ensure_ascii=False)
+def _shorten(data: object) -> str:
+    """One line of JSON, in which long texts and long lists are cut."""
+    text = json.dumps(_cut(data), ensure_ascii=False)
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}… ({len(text):,} characters)"
+
+
+def _cut(data: object) -> object:
+    if isinstance(data, str) and len(data) > _TEXT:
+        return f"{data[:_TEXT]}… ({len(data):,} characters)"
+    if isinstance(data, dict):
+        return {name: _cut(part) for name, part in data.items()}
+    return [_cut(part) for part in data] if isinstance(data, list) else data

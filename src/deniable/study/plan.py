@@ -373,8 +373,8 @@ class Plan(Printed):
     ) -> Tallies | Windows:
         """Count each attribute's reports, wherever they are.
 
-        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/collector.md): Parquet
-        files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
+        Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/collector.md):
+        Parquet files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
         or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables themselves. `by` names
         columns of a table, whose values are windows that are counted by themselves; `number` is the one round
         that counts. A collector's store has counted its reports: sqlite:///reports.db, or postgresql://
