@@ -69,7 +69,7 @@ export class Plan implements Recipe {
   readonly known: Known | null;
   /** The losses that the plan states. */
   readonly stated: Losses;
-  /** @internal */
+  /** How a record becomes a report. */
   readonly mechanism: RecordMechanism;
   private readonly hasQuestions: boolean;
   private truth: Losses | undefined;
