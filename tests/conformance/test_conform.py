@@ -27,6 +27,14 @@ ROOT = Path(__file__).parents[2]
 CLIENTS = {
     "library": [sys.executable, "-m", "deniable.conformance"],
     "TypeScript": ["node", str(ROOT / "js" / "conform.mjs")],
+    "device": [
+        "env",
+        f"PYTHONPATH={ROOT / 'device' / 'src'}",
+        sys.executable,
+        "-m",
+        "deniable_device",
+        "conform",
+    ],
 }
 FAULTS = {
     "a wrong label": """
