@@ -97,7 +97,7 @@ endure: .venv/ready  ## the collector through kills, attacks, full and broken di
 	$(BIN)/python bench/endure.py
 
 long: .venv/ready  ## what make test leaves to the night: repeats for more mechanisms, sizes and seeds, large samples, a Spark cluster
-	$(BIN)/pytest -n 3 --dist worksteal -m long tests
+	$(BIN)/pytest -n 3 --dist worksteal -m long tests device/tests
 	@if [ -d js/node_modules ]; then cd js && CASES=600 PYTHON=$(abspath $(BIN)/python) npx vitest run tests/python.node.test.ts; \
 	else echo "skipped: js/node_modules is not there, so TypeScript read no more plans of Python"; fi
 

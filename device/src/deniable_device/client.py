@@ -23,7 +23,7 @@ def make_report(
     words: Sequence[int] | None = None,
     report_id: bytes | None = None,
 ) -> Report:
-    """The report of a device with a secret. `words` and `report_id` are for tests: they replace what is drawn."""
+    """The report of a device with a secret. `words` and `report_id` replace what is drawn, in tests."""
     device = open_device(plan, secret, round, words)
     drawn = plan.record.drawn(device, 0) if plan.sampled else None
     reader = Answers(plan, answers, drawn)
@@ -56,7 +56,8 @@ def questions_of(plan: Plan, secret: bytes) -> list[str]:
 class Client:
     """One device and one plan, which was verified. It keeps a ledger, or a secret alone.
 
-    With a secret alone the plan is compared with the cap by itself, and no answer can be changed."""
+    With a secret alone the plan is compared with the cap by itself, no answer can be changed, and a round has
+    one report for as long as the client is there."""
 
     def __init__(self, plan: Plan, ledger: Ledger | None, secret: bytes | None, cap: float | None) -> None:
         if (ledger is None) == (secret is None):
@@ -64,6 +65,7 @@ class Client:
         self.plan, self.ledger = plan, ledger
         self.secret = ledger.secret if ledger is not None else bytes(secret or b"")
         self.cap = None if cap is None else check_cap(cap)
+        self.sent: dict[int, Report] = {}
         open_device(plan, self.secret, 1)
         if ledger is not None:
             ledger.check(plan, self.cap)
@@ -89,12 +91,14 @@ class Client:
         return questions_of(self.plan, self.secret)
 
     def report(self, answers: Mapping[str, Json], round: int = 1, *, change: bool = False) -> Report:
-        """The report of answers by question. With a ledger, a round has one report, whatever is answered
-        later, unless `change` says that a person changed an answer on purpose; that gives away as much again."""
+        """The report of answers by question. A round has one report, whatever is answered later, unless
+        `change` says that a person changed an answer. That needs a ledger, and gives away as much again."""
         if self.ledger is None:
             if change:
                 raise InvalidParameter("a changed answer needs a ledger, which counts it")
-            return make_report(self.plan, answers, self.secret, round)
+            if round not in self.sent:
+                self.sent[round] = make_report(self.plan, answers, self.secret, round)
+            return self.sent[round]
         if change and self.plan.rounds is not None:
             raise InvalidParameter("a plan with rounds takes a changed answer in its next round")
         with self.ledger.locked():

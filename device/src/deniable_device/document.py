@@ -46,7 +46,7 @@ def parse(data: bytes) -> dict[str, Json]:
     """The JSON object in UTF-8, of integers that every language can hold."""
     try:
         text = data.decode("utf-8")
-        if depth(text) > DEEPEST:
+        if is_deep(text):
             raise Refused("json", f"lists and objects are nested more than {DEEPEST} deep")
         tree = json.loads(text, parse_int=integer, parse_float=integer, parse_constant=integer)
     except (ValueError, RecursionError) as problem:
@@ -56,16 +56,13 @@ def parse(data: bytes) -> dict[str, Json]:
     return tree
 
 
-def depth(text: str) -> int:
-    """How deep lists and objects of a JSON text are nested."""
+def is_deep(text: str) -> bool:
+    """Whether lists and objects of a JSON text are nested too deep; a text that is no JSON may seem so."""
     structure = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
-    deepest = level = 0
-    for mark in re.findall(r"[\[\]{}]", structure):
-        level += 1 if mark in "[{" else -1
-        deepest = max(deepest, level)
-        if deepest > DEEPEST:
-            break
-    return deepest
+    brackets = re.sub(r"[^\[\]{}]+", "", structure).translate(str.maketrans("{}", "[]"))
+    for _ in range(DEEPEST):
+        brackets = brackets.replace("[]", "")
+    return brackets != ""
 
 
 def integer(digits: str) -> int:

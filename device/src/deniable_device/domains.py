@@ -161,12 +161,19 @@ class Range(Domain):
         return value
 
     def bin(self, value: float) -> int:
-        """The bin of a number: its exact value, compared with the exact edges."""
+        """The bin of a number: the last one whose lower edge, as a floating-point number, is not above it."""
         top, bottom = value.as_integer_ratio()
         place: int = (top * 10**self.digits - self.low * bottom) // (self.step * bottom)
+        place = min(max(place, -1), self.k)
+        place += place < self.k and self.edge(place + 1) <= value  # the edge was rounded down
+        place -= place >= 0 and self.edge(place) > value
         if (place < 0 and not self.open_low) or (place >= self.k and not self.open_high):
             raise InvalidAnswer(f"{value!r} is outside of the range")
         return min(max(place, 0), self.k - 1)
+
+    def edge(self, place: int) -> float:
+        """The lower edge of a bin."""
+        return float((self.low + place * self.step) / 10**self.digits)
 
 
 def needed(digits: int, *numbers: int) -> bool:

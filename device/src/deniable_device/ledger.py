@@ -68,7 +68,7 @@ def allow(total: int | None, cap: float) -> None:
 
 
 class Entry:
-    """What a device remembers of a plan: what it counts, the last report of each round, and the ids of all."""
+    """What a device remembers of a plan: what it counts, the last report of each round, and all ids."""
 
     def __init__(self, counted: int | None, reports: dict[int, bytes], ids: list[str]) -> None:
         self.counted, self.reports, self.ids = counted, reports, ids

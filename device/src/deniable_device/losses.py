@@ -191,9 +191,8 @@ def kilometer_loss(mechanism: Planar) -> int | None:
     height, width = mechanism.steps
     for table in mechanism.tables():
         logs = [[units_of_logarithm(entry) for entry in row] for row in table]
-        columns = len(logs[0]) if logs else 0
         for down in range(len(logs)):
-            for right in range(columns):
+            for right in range(len(logs[0])):
                 if not (down or right):
                     continue
                 apart = (down * height) ** 2 + (right * width) ** 2

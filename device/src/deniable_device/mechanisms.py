@@ -523,16 +523,23 @@ class Planar(Kept):
 
     def tables(self) -> list[list[list[int]]]:
         """How many words send each output from a cell so many rows and columns away: the output is inside of
-        the grid, in its first or last row, in its first or last column, or in a corner."""
+        the grid, in its first or last row, in its first or last column, or in a corner. Two rows have
+        none inside, nor have two columns."""
         by_row = sums_from(self.noise)
         by_column = transposed(sums_from(transposed(self.noise)))
         corner = transposed(sums_from(transposed(by_row)))
-        inside = [row[:-1] for row in self.noise[:-1]]
-        return [inside, [row[:-1] for row in by_row], by_column[:-1], corner]
+        tables = [corner]
+        if self.columns > 2:
+            tables.append([row[:-1] for row in by_row])
+        if self.rows > 2:
+            tables.append(by_column[:-1])
+        if self.rows > 2 and self.columns > 2:
+            tables.append([row[:-1] for row in self.noise[:-1]])
+        return tables
 
     def ratio(self) -> Fraction:
         entries = [[entry for row in table for entry in row] for table in self.tables()]
-        return max(Fraction(max(table), min(table)) for table in entries if table)
+        return max(Fraction(max(table), min(table)) for table in entries)
 
 
 def transposed(table: list[list[int]]) -> list[list[int]]:

@@ -1,7 +1,7 @@
 """Tickets: an invitation is exchanged for a signature that the signer cannot know again (RFC 9474).
 
 The scheme is RSABSSA-SHA384-PSS-Randomized with the exponent 65537. Signatures are compared in constant time.
-Python's integers are not constant in time: powers, products and inverses take longer for some numbers. Who can
+Python's integers are not: powers, products and inverses take longer for some numbers than for others. Who can
 time this device very exactly could learn of the blinding factor, and link the ticket to its invitation. Each
 factor is used for one invitation, and no key of a signer is here."""
 
