@@ -132,7 +132,7 @@ class Answers:
         word = device.kept(0)(column)
         if isinstance(attribute.domain, Coarse):
             return below(word, attribute.questions[0][1].k) // attribute.domain.divisor
-        return below(word, attribute.k)
+        return below(word, attribute.domain.k)
 
     def group(self) -> int:
         """The number of the known group."""

@@ -30,7 +30,9 @@ def make_report(
     values = reader.values(device)
     group = reader.group() if plan.known else None
     parts = plan.record.privatize(values, device, 0)
-    return Report(plan, round, report_id or device.report_id(pack(plan, parts, group)), parts, group)
+    if report_id is None:
+        report_id = device.pseudonym() if plan.linked else device.report_id(pack(plan, parts, group))
+    return Report(plan, round, report_id, parts, group)
 
 
 def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | None = None) -> Device:

@@ -68,10 +68,10 @@ def allow(total: int | None, cap: float) -> None:
 
 
 class Entry:
-    """What a device remembers of a plan: what it counts, the last report of each round, and all ids."""
+    """What a device remembers of a plan: what it counts, the last report of each round, and all names."""
 
-    def __init__(self, counted: int | None, reports: dict[int, bytes], ids: list[str]) -> None:
-        self.counted, self.reports, self.ids = counted, reports, ids
+    def __init__(self, counted: int | None, reports: dict[int, bytes], names: list[str]) -> None:
+        self.counted, self.reports, self.names = counted, reports, names
 
 
 class Ledger:
@@ -137,14 +137,14 @@ class Ledger:
         and the round keeps its last new one."""
         self.check(plan, cap)
         entry = self.plans.get(plan.id) or Entry(counted(plan), {}, [])
-        name = report[13:29].hex()
-        if name in entry.ids:
+        name = report[9:29].hex()  # its round and its id
+        if name in entry.names:
             return
         counts = entry.counted
         if round in entry.reports:
-            counts = counted_again(plan, len(entry.ids))
+            counts = counted_again(plan, len(entry.names))
             allow(self.with_plan(plan, counts), self.cap if cap is None else cap)
-        self.plans[plan.id] = Entry(counts, {**entry.reports, round: report}, [*entry.ids, name])
+        self.plans[plan.id] = Entry(counts, {**entry.reports, round: report}, [*entry.names, name])
         self.save()
 
     @contextmanager
@@ -193,11 +193,11 @@ class Ledger:
             raise ValueError("another form of ledger")
         plans = {}
         for name, entry in tree["plans"].items():
-            counts, ids = entry["counted"], [str(bytes.fromhex(report).hex()) for report in entry["ids"]]
+            counts, names = entry["counted"], [str(bytes.fromhex(report).hex()) for report in entry["names"]]
             if counts is not None and (type(counts) is not int or counts < 0):
                 raise ValueError("a loss below 0")
             reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
-            plans[str(name)] = Entry(counts, reports, ids)
+            plans[str(name)] = Entry(counts, reports, names)
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
         secret = bytes.fromhex(tree["secret"])
         if len(secret) < 16 or type(tree["written"]) is not int:
@@ -212,7 +212,7 @@ class Ledger:
         plans = {
             name: {
                 "counted": entry.counted,
-                "ids": entry.ids,
+                "names": entry.names,
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
             }
             for name, entry in self.plans.items()

@@ -30,7 +30,9 @@ REQUIRED: dict[str, type] = {
     "mechanism": dict,
     "losses": dict,
 }
-OPTIONAL: dict[str, type] = {"ticket_key": str, "texts": dict, "ask": object, "maps": dict, "known": list}
+OPTIONAL: dict[str, type] = {
+    "ticket_key": str, "texts": dict, "ask": object, "maps": dict, "known": list, "linked": object,
+}
 
 
 class Attribute:
@@ -99,6 +101,9 @@ class Plan:
         self.rounds: int | None = tree["rounds"]
         if self.rounds is not None:
             typed(self.rounds, int, "rounds")
+        self.linked = "linked" in tree
+        if self.linked:
+            self.check_linked(tree["linked"])
         self.ticket_key: str | None = tree.get("ticket_key")
         if self.ticket_key is not None and not re.fullmatch(
             "[89a-f]([0-9a-f]{2}){255,511}[13579bdf]", self.ticket_key
@@ -336,6 +341,13 @@ class Plan:
         linked = any(each.only_if or each.several or each.answers for each in self.attributes)
         if ask != "sampled" or not drawn or linked or any(isinstance(part, Faked) for part in parts):
             raise Refused("ask", "questions are not drawn in such a plan")
+
+    def check_linked(self, linked: Json) -> None:
+        """Refuses linked reports of a plan that asks once."""
+        if linked is False:
+            raise Refused("canonical", "a `linked` that is false is not written")
+        if linked is not True or self.rounds is None:
+            raise Refused("linked", "only reports of several rounds are linked, which `linked` says by true")
 
     def check_size(self) -> None:
         """Refuses a plan that takes too much work: words, outputs or cells."""

@@ -91,6 +91,10 @@ class Device:
             return lambda number: fresh[column + number]
         return Stream(self.secret, self.plan, "noise", self.round, attribute, label).word
 
+    def pseudonym(self) -> bytes:
+        """The 16 bytes by which the reports of one person are known, where a plan links its rounds."""
+        return Stream(self.secret, self.plan, "linked").block(0)[:16]
+
     def report_id(self, body: bytes) -> bytes:
         """The 16 bytes by which a report that is sent twice is known."""
         return Stream(self.secret, self.plan, "id", self.round, body).block(0)[:16]
