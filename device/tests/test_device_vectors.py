@@ -95,6 +95,8 @@ def answer(plan: str, ledger: Ledger, step: Case, reports: list[str]) -> None:
 
 
 def test_a_ledger_counts_what_plans_give_away() -> None:
+    seen = set()
+
     def check(case: Case) -> None:
         ledger = Ledger(secret=bytes.fromhex(case["secret"]))
         if case["cap"] is not None:
@@ -103,9 +105,11 @@ def test_a_ledger_counts_what_plans_give_away() -> None:
             reports: list[str] = []
             refused = reason_of(partial(answer, case["plans"][step["plan"]], ledger, step, reports))
             assert (refused == "cap") == (step["report"] is None)
+            seen.add((step["round"] > 1, step["change"], refused))
             assert (reports, ledger.total()) == ([step["report"]] if step["report"] else [], step["counted"])
 
     check_each(check, read_vectors("ledgers"))
+    assert {(False, True, "cap"), (False, True, None), (True, False, None)} <= seen
 
 
 def test_a_cap_is_compared_with_what_a_plan_states() -> None:

@@ -1,6 +1,6 @@
 """Makes the vectors of tables: the same reports as bytes, JSON and rows, and the tally that all of them give.
 
-Further tables have rows that are refused. `spec/reading/row_reader.py` reads them by spec/wire.md alone.
+Further tables have rows that are refused. `tests/engines/row_reader.py` reads them by the text alone.
 """
 
 from __future__ import annotations

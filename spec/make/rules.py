@@ -1,6 +1,6 @@
 """Makes the vectors of the rules: plans to refuse, each with its reason, and plans just inside of a rule.
 
-Every refused plan breaks one rule of spec/wire.md. `spec/reading/reader.py` reads them by that text alone.
+Every refused plan breaks one rule of spec/wire.md. The client in `device/` reads them by that text alone.
 """
 
 from __future__ import annotations

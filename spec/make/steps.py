@@ -1,6 +1,6 @@
 """Makes the vectors of what is remembered: by a device with a cap, and by a collector with invitations.
 
-`spec/reading/reader.py` follows the steps by the text of spec/wire.md alone.
+The client in `device/` follows the steps by the text of spec/wire.md alone.
 """
 
 from __future__ import annotations

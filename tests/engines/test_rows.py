@@ -14,8 +14,8 @@ from deniable.study import Plan
 from deniable.wire import Report, Wire
 from spec.make.rows import to_table, write_tally
 from spec.make.vectors import Case, read_file, read_plan
-from spec.reading.row_reader import Table
 from tests.cases import check_each
+from tests.engines.row_reader import Table
 from tests.engines.test_counts import require
 
 CASES = read_file("rows")

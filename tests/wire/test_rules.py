@@ -1,12 +1,10 @@
-"""The rules of spec/wire.md: the library, and a reading of the text alone, refuse the same plans alike."""
+"""The rules of spec/wire.md in the library; device/tests has them in the device's client."""
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
@@ -15,11 +13,12 @@ import deniable as dn
 from deniable.client import AboveCap
 from deniable.plan import InvalidPlan
 from deniable.study import Plan
+from deniable_device.mechanisms import KINDS
 from spec.make import vectors
 from spec.make.vectors import Case
-from spec.reading import memory, reader
 from tests.cases import check_each
 from tests.plan.test_plan import VALIDATOR
+from tests.wire import admission
 
 
 def plans() -> list[tuple[str, Case]]:
@@ -27,20 +26,17 @@ def plans() -> list[tuple[str, Case]]:
     return [*vectors.read_file("refusals"), *vectors.hostile("plans", "plan")]
 
 
-def reason_of(read: Callable[[str], object], case: Case) -> str | None:
+def reason_of(case: Case) -> str | None:
     try:
-        read(case["plan"] + " " * case.get("spaces", 0))
-    except reader.Refusal as refusal:
-        return str(refusal)
+        Plan.from_json(case["plan"] + " " * case.get("spaces", 0))
     except InvalidPlan as refusal:
         return refusal.reason
     return None
 
 
-@pytest.mark.parametrize("read", [Plan.from_json, reader.read], ids=["library", "text alone"])
-def test_each_plan_is_refused_for_its_reason(read: Callable[[str], object]) -> None:
+def test_each_plan_is_refused_for_its_reason() -> None:
     def check(case: Case) -> None:
-        assert reason_of(read, case) == case["refused"]
+        assert reason_of(case) == case["refused"]
 
     check_each(check, plans())
 
@@ -64,75 +60,26 @@ def test_a_plan_just_inside_of_a_rule_fits_the_schema() -> None:
     check_each(check, inside)
 
 
-def test_the_reading_of_the_text_uses_nothing_of_the_library() -> None:
-    for file, own in (("reader.py", set()), ("memory.py", {"spec.reading.reader"})):
-        tree = ast.parse((vectors.FOLDER.parent / "reading" / file).read_text("utf-8"))
-        others = {name for name in imported(tree) if name.startswith(("deniable", "spec", "tests", "numpy"))}
-        assert others == own
-
-
-def imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-
-
-def test_the_text_gives_the_losses_that_the_library_states() -> None:
-    """Each ratio is the same fraction, and each figure the same integer."""
-
+def test_losses_are_the_fractions_of_the_vectors() -> None:
     def check(case: Case) -> None:
-        plan, truth = Plan.from_json(case["plan"]), reader.read(case["plan"])["truth"]
-        for name, ratio in (("R", plan.mechanism.ratio("record")), ("A", plan.mechanism.ratio("attribute"))):
-            assert truth[name] == Fraction(*map(int, case[name])) == ratio
-        stated = json.loads(case["plan"])["losses"]
-        units = (stated.get("metric") or {"units": []})["units"]
-        assert truth["record"] == stated["record"]
-        assert truth["attribute"] == stated["attribute"]
-        assert truth.get("repeated") == stated["repeated"]
-        assert truth.get("metric", {"units": []})["units"] == [one["loss"] for one in units]
+        mechanism = Plan.from_json(case["plan"]).mechanism
+        for name, per in (("R", "record"), ("A", "attribute")):
+            assert mechanism.ratio(per) == Fraction(*map(int, case[name]))
 
     check_each(check, vectors.read_file("losses"))
 
 
 def test_a_cap_is_compared_with_what_the_text_says() -> None:
     def check(case: Case) -> None:
-        plan = reader.read(case["plan"])
-        before = [reader.read(one["plan"]) for one in case["answered"]]
-        assert reader.is_allowed(plan, case["cap"], before) == case["accepted"]
         assert is_answered(case) == case["accepted"]
 
     check_each(check, vectors.read_file("caps"))
 
 
-def test_a_device_that_remembers_counts_what_the_text_says() -> None:
-    """The text alone says what is sent and counted, if it is told what would be drawn."""
-    seen = set()
-
-    def check(case: Case) -> None:
-        plans = [reader.read(text) for text in case["plans"]]
-        device = memory.Memory(case["cap"])
-        for step in case["steps"]:
-            text, secret = case["plans"][step["plan"]], bytes.fromhex(case["secret"])
-            report = (
-                dn.Client(text, secret=secret, plan_cap=math.inf)
-                .report(step["answers"], step["round"])
-                .to_bytes()
-                .hex()
-            )
-            sent = device.answer(plans[step["plan"]], step["round"], step["change"], report)
-            assert (sent, device.total()) == (step["report"], step["counted"])
-            seen.add((step["round"] > 1, step["change"], sent is None, step["counted"] is None))
-
-    check_each(check, vectors.read_file("ledgers"))
-    assert {(False, True, True, False), (False, True, False, False), (True, False, False, False)} <= seen
-
-
 def test_the_text_says_which_report_an_invitation_lets_in() -> None:
     def check(case: Case) -> None:
         sent = [(one["authorization"], bytes.fromhex(one["bytes"])) for one in case["batches"]]
-        found = memory.admit(reader.read(case["plan"]), case["invitations"], sent)
+        found = admission.admit(json.loads(case["plan"]), case["invitations"], sent)
         assert found == [one["outcomes"] for one in case["batches"]]
 
     check_each(check, vectors.read_file("invitations"))
@@ -178,5 +125,5 @@ def test_a_round_is_answered_once_and_a_short_secret_refused() -> None:
 
 def test_the_losses_are_those_of_every_kind() -> None:
     text = "".join(case["plan"] for _, case in vectors.read_file("losses"))
-    kinds = [*reader.NUMBERS, *reader.FAKES, "single", "split", "sample", "faked"]
+    kinds = [*KINDS, "guessed", "imitated", "blank", "single", "split", "sample", "faked"]
     assert [kind for kind in kinds if f'"kind":"{kind}"' not in text] == []

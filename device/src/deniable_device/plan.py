@@ -31,7 +31,12 @@ REQUIRED: dict[str, type] = {
     "losses": dict,
 }
 OPTIONAL: dict[str, type] = {
-    "ticket_key": str, "texts": dict, "ask": object, "maps": dict, "known": list, "linked": object,
+    "ticket_key": str,
+    "texts": dict,
+    "ask": object,
+    "maps": dict,
+    "known": list,
+    "linked": object,
 }
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, final
 
-from spec.reading.reader import Data, check_domain, member_size, outputs
-
+Data = dict[str, Any]
 PRIME = (1 << 31) - 1
 WORD = 56
 LISTS = {"subset": "size", "bit-flip": "bits"}
@@ -58,7 +57,7 @@ class Table:
     @property
     def groups(self) -> int:
         """How many known groups there are."""
-        return math.prod(check_domain(one["domain"]) for one in self.plan.get("known", []))
+        return math.prod(values_of(one["domain"]) for one in self.plan.get("known", []))
 
     def write_row(self, text: str) -> Data:
         """The row of a report in JSON."""
@@ -143,13 +142,25 @@ class Table:
         return found
 
 
+def values_of(domain: Data) -> int:
+    """How many values a known question has."""
+    return len(domain["labels"]) if domain["kind"] == "categories" else int(domain["bins"])
+
+
+def outputs(mean: Data) -> int:
+    """How many outputs a mechanism for a mean has."""
+    if mean["kind"] == "duchi":
+        return 2
+    return outputs(mean["piecewise"]) + 2 if mean["kind"] == "hybrid" else int(mean["k"] + mean["window"] - 1)
+
+
 def groups_of(mechanism: Data) -> Iterator[tuple[list[Data], int]]:
     """Parts, and how many of them a record reports."""
     if mechanism["kind"] == "faked":
         yield [fake["part"] for fake in mechanism["fakes"]], len(mechanism["fakes"])
     elif mechanism["kind"] in ("near-sets", "near-bits"):
         tick: Data = {"kind": "tick", "k": 2}
-        many = member_size(mechanism)
+        many = mechanism["options" if mechanism["kind"] == "near-sets" else "answers"]
         if mechanism["kind"] == "near-sets":
             tick["marked"] = max(mechanism["size"] - mechanism["spare"], 0), mechanism["size"]
         yield [tick] * many, many
