@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
@@ -36,7 +37,7 @@ def rewritten(plan: str, **changes: object) -> str:
     """A plan with other fields, and the id that belongs to them."""
     tree = {**json.loads(plan), **changes}
     del tree["id"]
-    name = document.hashlib.sha256(document.write(tree).encode()).hexdigest()
+    name = hashlib.sha256(document.write(tree).encode()).hexdigest()
     return document.write({**tree, "id": name})
 
 
@@ -99,13 +100,13 @@ def test_a_client_needs_a_ledger_or_a_secret() -> None:
         Client.open(PLAN, secret=bytes(32), cap=0.5)
 
 
-Scripts = list[tuple[int, dict[str, str], bytes]]
+Answer = tuple[int, dict[str, str], bytes]
 
 
 class Collector(BaseHTTPRequestHandler):
     """Answers as a script says, and keeps what came."""
 
-    answers: ClassVar[Scripts] = []
+    answers: ClassVar[list[Answer]] = []
     received: ClassVar[list[tuple[str, str | None, bytes]]] = []
 
     def do_POST(self) -> None:
@@ -134,8 +135,8 @@ def collector() -> Iterator[str]:
     thread.join()
 
 
-COUNTED = (201, {}, b'{"outcome":"counted"}')
-BUSY = (503, {"Retry-After": "0"}, b"")
+COUNTED: Answer = (201, {}, b'{"outcome":"counted"}')
+BUSY: Answer = (503, {"Retry-After": "0"}, b"")
 
 
 def test_a_report_is_sent_until_it_has_arrived(collector: str) -> None:
