@@ -98,7 +98,8 @@ def _levels(text: str) -> frozenset[str]:
     if not isinstance(plan, dict):
         return frozenset(needs)
     kinds, fields = set[str](), set[str]()
-    losses = plan.get("losses") if isinstance(plan.get("losses"), dict) else {}
+    stated = plan.get("losses")
+    losses: Data = stated if isinstance(stated, dict) else {}
     about = {name: part for name, part in plan.items() if name not in ("losses", "texts")}
     _collect(about, kinds, fields)
     asked = plan.get("attributes")

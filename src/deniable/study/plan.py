@@ -374,11 +374,12 @@ class Plan(Printed):
         """Count each attribute's reports, wherever they are.
 
         Reports are what `privatize` gave, or blocks of them. They may also be a table (spec/collector.md):
-        Parquet files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation of DuckDB,
-        or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables themselves. `by` names
-        columns of a table, whose values are windows that are counted by themselves; `number` is the one round
-        that counts. A collector's store has counted its reports: sqlite:///reports.db, or postgresql://
-        without a `table`. Reports that clients send are counted one by one, or several in a list.
+        Parquet files by a name or a pattern, a `table` of a PostgreSQL database by its address, a relation
+        of DuckDB, or a dataframe of Spark, Polars, pandas or pyarrow. Engines count their tables
+        themselves. `by` names columns of a table, whose values are windows that are counted by themselves;
+        `number` is the one round that counts. A collector's store has counted its reports:
+        sqlite:///reports.db, or postgresql:// without a `table`. Reports that clients send are counted one
+        by one, or several in a list.
 
         >>> import deniable as dn
         >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
