@@ -103,7 +103,7 @@ class Texts:
         for name, texts in tree.items():
             if name not in questions:
                 raise Refused("texts", f"there is no question {name!r}")
-            kinds: dict[str, type] = dict.fromkeys((*OF_QUESTIONS, "labels", "ends"), object)
+            kinds: dict[str, type] = dict.fromkeys((*OF_QUESTIONS, "labels", "ends", "other"), object)
             texts = fields(texts, {}, kinds)
             if not texts:
                 raise Refused("canonical", f"there is no text of {name!r}")
@@ -114,6 +114,11 @@ class Texts:
                 self.read_lists(texts["labels"], "labels", questions[name].labels, first=False)
             if "ends" in texts:
                 self.read_lists(texts["ends"], "ends", 2 if questions[name].is_scale else 0, first=True)
+            if "other" in texts:
+                if not typed(texts["other"], bool, "other"):
+                    raise Refused("canonical", "other is false, which is not written")
+                if not questions[name].labels:
+                    raise Refused("texts", f"{name!r} has no labels, and so no last one for all others")
 
     def read_lists(self, tree: Json, name: str, length: int, first: bool) -> None:
         """Lists of texts by language, each text once in its list."""
