@@ -66,6 +66,11 @@ def test_the_package_imports_nothing_of_the_library() -> None:
     assert names - {"deniable_device"} == OF_PYTHON
 
 
+def test_the_package_is_written_in_python_3_9() -> None:
+    for file in SOURCE.glob("*.py"):
+        ast.parse(file.read_text("utf-8"), feature_version=(3, 9))
+
+
 def test_the_library_and_the_device_have_one_version() -> None:
     import deniable
     import deniable_device

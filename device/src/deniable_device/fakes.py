@@ -5,6 +5,7 @@ A fake has pairs (x, y): how much likelier a report is from a value, and from an
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deniable_device.document import Json, fields, kind_of, threshold
@@ -158,8 +159,12 @@ class Prior:
     def extremes(self, part: Mechanism) -> list[Fraction]:
         """How likely a fake's value is in a set of those that a report supports, at least and at most."""
         if isinstance(part, Hadamard):
-            sums = column_sums(self.weights or uniform(self.k), part.bits)
-            return [Fraction(total, FULL) for total in (min(sums), max(sums))]
+            if self.weights is None:
+                ends = uniform_ends(self.k, part.bits)
+            else:
+                sums = column_sums(self.weights, part.bits)
+                ends = min(sums), max(sums)
+            return [Fraction(total, FULL) for total in ends]
         if isinstance(part, (Direct, Subset)) or (isinstance(part, Memoized) and is_direct(part)):
             members = part.members if isinstance(part, Subset) else 1
             return [Fraction(total, FULL) for total in self.smallest_and_largest(members)]
@@ -186,6 +191,13 @@ def uniform(k: int) -> list[int]:
     """How many words `below` sends to each of k values."""
     edges = [-(-value * FULL // k) for value in range(k + 1)]
     return [right - left for left, right in zip(edges, edges[1:])]
+
+
+@lru_cache(maxsize=256)
+def uniform_ends(k: int, bits: int) -> tuple[int, int]:
+    """The smallest and the largest of the sums below, where no value is likelier than others."""
+    sums = column_sums(uniform(k), bits)
+    return min(sums), max(sums)
 
 
 def column_sums(weights: list[int], bits: int) -> list[int]:
