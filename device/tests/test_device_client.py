@@ -54,21 +54,37 @@ def test_a_ledger_remembers_what_another_program_wrote(tmp_path: Path) -> None:
     assert (tmp_path / "ledger.json").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("loss", ["copied", "older", "gone"])
+@pytest.mark.parametrize("loss", ["copied", "copied with its marker", "older", "gone"])
 def test_a_ledger_that_lost_reports_is_refused(tmp_path: Path, loss: str) -> None:
     path, moved = tmp_path / "ledger.json", tmp_path / "other" / "ledger.json"
     moved.parent.mkdir()
     client = Client.open(PLAN, ledger=Ledger(str(path), secret=SECRET))
     client.report(ANSWERS)
     kept = shutil.copy(path, moved)
+    if loss == "copied with its marker":
+        shutil.copy(tmp_path / ".ledger.json.marker", moved.parent)
     if loss == "older":
         client.report({"city": "city 3"}, change=True)
         shutil.copy(kept, path)
     if loss == "gone":
         path.unlink()
     with pytest.raises(CopiedLedger):
-        Ledger(str(moved if loss == "copied" else path))
+        Ledger(str(moved if loss.startswith("copied") else path))
     assert Ledger(str(moved), take_over=True).total() == json.loads(PLAN)["losses"]["record"]
+
+
+def test_a_ledger_goes_on_where_it_was_moved_or_a_program_stopped(tmp_path: Path) -> None:
+    path, marker = tmp_path / "ledger.json", tmp_path / ".ledger.json.marker"
+    client = Client.open(PLAN, ledger=Ledger(str(path), secret=SECRET))
+    before = marker.read_text()
+    sent = client.report(ANSWERS).to_bytes()
+    marker.write_text(before)
+    moved = tmp_path / "other"
+    moved.mkdir()
+    for file in (path, marker):
+        file.rename(moved / file.name)
+    again = Client.open(PLAN, ledger=Ledger(str(moved / path.name)))
+    assert again.report({"city": "city 3"}).to_bytes() == sent
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"version":1}', "-"])

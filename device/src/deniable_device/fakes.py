@@ -57,8 +57,8 @@ class Fake:
         """How likely a fake has a value that a report supports, at least and at most."""
         raise NotImplementedError
 
-    def set_pairs(self, m: Fraction, l: Fraction) -> Pairs:  # noqa: E741
-        """The pairs where a report speaks by m for a value that it supports, and by l for another."""
+    def set_pairs(self, supported: Fraction, unsupported: Fraction) -> Pairs:
+        """The pairs, from how much a report speaks for a value that it supports, and for another."""
         raise NotImplementedError
 
     def pairs(self, reports: int) -> Pairs:
@@ -82,10 +82,10 @@ class Fake:
         if isinstance(part, Hadamard):
             return self.set_pairs(Fraction(2 * part.keep, FULL), Fraction(2 * (FULL - part.keep), FULL))
         assert isinstance(part, (Unary, BitFlip))
-        m, l = up(part.one, part.zero), 1 / down(part.one, part.zero)  # noqa: E741
+        supported, unsupported = up(part.one, part.zero), 1 / down(part.one, part.zero)
         if isinstance(part, BitFlip) and part.bits == 1:
-            return [*both(m, Fraction(1)), *both(Fraction(1), l)]
-        return self.set_pairs(m, l)
+            return [*both(supported, Fraction(1)), *both(Fraction(1), unsupported)]
+        return self.set_pairs(supported, unsupported)
 
     def repeated_pairs(self, rounds: Memoized, reports: int) -> Pairs:
         """The pairs around a part whose first answer is kept."""
@@ -217,7 +217,7 @@ def column_sums(weights: list[int], bits: int) -> list[int]:
     data, whole = total.to_bytes(count * LANE, "little"), sum(weights)
     lanes = [int.from_bytes(data[start : start + LANE], "little") for start in range(0, len(data), LANE)]
     sums = [(whole + lane - offset) // 2 for lane in lanes]
-    return [supported for supported in sums if 0 < supported < whole]
+    return [part for part in sums if 0 < part < whole]
 
 
 class Guessed(Fake):
@@ -264,9 +264,9 @@ class Imitated(Fake):
     def fractions(self, p: Fraction, q: Fraction, g: int) -> list[Fraction]:
         return [q + share * (p - q) for share in self.prior.extremes(self.part)]
 
-    def set_pairs(self, m: Fraction, l: Fraction) -> Pairs:  # noqa: E741
-        values = [l + (m - l) * share for share in self.prior.extremes(self.part)]
-        return [pair for value in values for pair in both(m / value, l / value)]
+    def set_pairs(self, supported: Fraction, unsupported: Fraction) -> Pairs:
+        values = [unsupported + (supported - unsupported) * share for share in self.prior.extremes(self.part)]
+        return [pair for value in values for pair in both(supported / value, unsupported / value)]
 
 
 class Blank(Fake):
@@ -322,8 +322,8 @@ class Blank(Fake):
     def fractions(self, p: Fraction, q: Fraction, g: int) -> list[Fraction]:
         return [Fraction(fewest(g), FULL), Fraction(most(g), FULL)]
 
-    def set_pairs(self, m: Fraction, l: Fraction) -> Pairs:  # noqa: E741
-        return both(m, l)
+    def set_pairs(self, supported: Fraction, unsupported: Fraction) -> Pairs:
+        return both(supported, unsupported)
 
 
 def read_fake(tree: Json) -> Fake:

@@ -88,8 +88,12 @@ class Ledger:
         self.plans: dict[str, Entry] = {}
         self.written = 0
         self.take_over = take_over
-        if self.path is not None and (os.path.exists(self.path) or os.path.exists(self.marker)):
-            self.load(secret)
+        if self.path is not None:
+            with self.locked():
+                if take_over or not os.path.exists(self.path):
+                    self.save()
+        if secret is not None and secret != self.secret:
+            raise InvalidParameter(f"{self.path} has another secret")
 
     @property
     def cap(self) -> float:
@@ -158,12 +162,12 @@ class Ledger:
         try:
             lock(handle)
             if os.path.exists(self.path) or os.path.exists(self.marker):
-                self.load(None)
+                self.load()
             yield
         finally:
             os.close(handle)
 
-    def load(self, secret: bytes | None) -> None:
+    def load(self) -> None:
         """Reads the file, and refuses one that was edited or copied."""
         if not os.path.exists(str(self.path)):
             if self.take_over:
@@ -180,9 +184,7 @@ class Ledger:
             raise InvalidParameter(
                 f"{self.path} is not a ledger, or was edited; it is left as it is"
             ) from None
-        if secret is not None and secret != self.secret:
-            raise InvalidParameter(f"{self.path} has another secret")
-        if not self.take_over and self.read_marker() != self.mark():
+        if not self.take_over and not self.is_marked():
             raise CopiedLedger(
                 f"{self.path} is a copy, or older than its marker; take_over=True goes on with it"
             )
@@ -226,20 +228,30 @@ class Ledger:
             "plans": plans,
         }
         replace(self.path, json.dumps(tree, sort_keys=True))
-        replace(self.marker, json.dumps(self.mark()))
+        self.write_marker()
         self.take_over = False
 
-    def mark(self) -> list[int]:
-        """What the marker knows: the file system, and how often the ledger was written."""
-        return [os.stat(os.path.dirname(str(self.path))).st_dev, self.written]
-
-    def read_marker(self) -> Json:
-        """What the marker says; nothing where it is missing."""
+    def is_marked(self) -> bool:
+        """Whether the marker is the one that was written here, and says of no later ledger. A program that
+        stopped between the two files leaves a ledger that is newer."""
         try:
             with open(self.marker, encoding="utf-8") as file:
-                return json.load(file)
-        except (OSError, ValueError):
-            return None
+                device, number, written = json.load(file)
+                state = os.fstat(file.fileno())
+        except (OSError, ValueError, TypeError):
+            return False
+        return bool((device, number) == (state.st_dev, state.st_ino) and self.written >= written)
+
+    def write_marker(self) -> None:
+        """Writes into the marker which file it is itself, so that a copy is known, and how often the ledger
+        was written."""
+        handle = os.open(self.marker, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            state = os.fstat(file.fileno())
+            file.write(json.dumps([state.st_dev, state.st_ino, self.written]).ljust(80))
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def lock(handle: int) -> None:

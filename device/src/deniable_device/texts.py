@@ -22,25 +22,25 @@ OF_QUESTIONS = {"question": 500, "help": 2000}
 MOST_LANGUAGES = 20
 
 
-class Asked:
+class Question:
     """A question as people see it: its name, and the domain or the options that its texts are about."""
 
     def __init__(self, name: str, labels: int, is_scale: bool) -> None:
         self.name, self.labels, self.is_scale = name, labels, is_scale
 
 
-def asked(plan: Plan) -> list[Asked]:
+def questions_of(plan: Plan) -> list[Question]:
     """The questions of a plan, in its order: options are one question, and so is what several tables hold."""
-    questions: dict[str, Asked] = {}
+    questions: dict[str, Question] = {}
     for factor in plan.known:
-        questions[factor.name] = Asked(factor.name, len(factor.domain.labels), is_scale(factor.domain))
+        questions[factor.name] = Question(factor.name, len(factor.domain.labels), is_scale(factor.domain))
     for attribute in plan.attributes:
         if attribute.several is not None:
             options = sum(each.several == attribute.several for each in plan.attributes)
-            questions.setdefault(attribute.several, Asked(attribute.several, options, False))
+            questions.setdefault(attribute.several, Question(attribute.several, options, False))
             continue
         for name, domain in attribute.questions:
-            questions.setdefault(name, Asked(name, len(domain.labels), is_scale(domain)))
+            questions.setdefault(name, Question(name, len(domain.labels), is_scale(domain)))
     return list(questions.values())
 
 
@@ -67,7 +67,7 @@ class Texts:
                         links(text)
         if "title" in tree and tree["title"][self.language] != plan.title:
             raise Refused("texts", "the title in the first language is not that of the plan")
-        questions = {question.name: question for question in asked(plan)}
+        questions = {question.name: question for question in questions_of(plan)}
         if "attributes" in tree:
             self.read_attributes(tree["attributes"], questions)
         if "pages" in tree:
@@ -96,7 +96,7 @@ class Texts:
             readable(text, name, longest, lines)
         return list(tree.values())
 
-    def read_attributes(self, tree: Json, questions: dict[str, Asked]) -> None:
+    def read_attributes(self, tree: Json, questions: dict[str, Question]) -> None:
         """The texts of each question."""
         if not typed(tree, dict, "attributes"):
             raise Refused("canonical", "there are no texts of attributes")
