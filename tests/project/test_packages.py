@@ -137,10 +137,10 @@ def test_the_npm_package_is_installed_and_used(tarball: Path, tmp_path: Path) ->
     report = run("node", "use.mjs", plan.to_json(), cwd=tmp_path).strip()
     assert report == dn.Client(plan, secret=bytes(32)).report({"color": "red"}).to_bytes().hex()
     (tmp_path / "typed.ts").write_text(TYPED)
-    options = ("--noEmit", "--strict", "--target", "es2022", "--module", "esnext")
-    options += ("--moduleResolution", "bundler", "--types", "node")
+    strict = ("--noEmit", "--strict", "--target", "es2022", "--types", "node")
+    modules = ("--module", "esnext", "--moduleResolution", "bundler")
     roots = ("--typeRoots", JS / "node_modules" / "@types")
-    run(JS / "node_modules" / ".bin" / "tsc", *options, *roots, "typed.ts", cwd=tmp_path)
+    run(JS / "node_modules" / ".bin" / "tsc", *strict, *modules, *roots, "typed.ts", cwd=tmp_path)
 
 
 def test_what_an_app_does_not_use_is_not_in_its_bundle(tarball: Path, tmp_path: Path) -> None:

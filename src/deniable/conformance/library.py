@@ -10,7 +10,6 @@ import math
 import sys
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 from deniable.client import AboveCap, Client, Ledger
 from deniable.conformance.cases import LEVELS, VERIFY, Data
@@ -138,7 +137,7 @@ def _prepare(request: Data) -> Data:
     return {"prepared": request["prefix"] + message_of(request["plan"]).hex()}
 
 
-_ANSWERS: dict[str, Callable[[Data], Any]] = {
+_ANSWERS: dict[str, Callable[[Data], Data]] = {
     "verify": _verify,
     "report": _report,
     "questions": _questions,
