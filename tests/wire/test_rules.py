@@ -48,6 +48,7 @@ def test_every_reason_of_the_text_has_a_vector_and_no_other_is_given() -> None:
     listed = {reason for rule in rules for reason in re.findall(r"`(.+?)`", re.sub(r"\(.*?\)", "", rule))}
     given = {case["refused"] for _, case in vectors.read_file("refusals")}
     assert given == (listed - {"cap"}) | {None}
+    assert len(text.split()) <= 9000, "a specification of a client is read in an hour"
 
 
 def test_a_plan_just_inside_of_a_rule_fits_the_schema() -> None:
