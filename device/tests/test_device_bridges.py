@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 import shutil
 import subprocess
@@ -11,13 +12,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cases import by_night
+from tests.random_studies import draw_studies
 from tests.services import missing
-from vectors import ROOT, Case, check_each
+from vectors import ROOT, Case, check_each, read_plan
 
 import deniable as dn
-from deniable_device import Plan, conform
+from deniable_device import InvalidAnswer, Plan, conform
 from deniable_device.client import make_report
+from deniable_device.domains import Categories, Domain, Number, Range, Text
 from deniable_device.wire import from_bytes
 
 DAY, NIGHT = 60, 2000
@@ -75,6 +79,50 @@ def test_random_plans_give_the_bytes_and_losses_of_typescript(count: int) -> Non
     assert len(answers) == len(lines) > 0
     assert [line for line, answer, own in zip(lines, answers, ours, strict=True) if answer != own] == []
     assert not any("failed" in answer for answer in answers)
+
+
+def draw_answer(dice: random.Random, domain: Domain) -> Any:
+    if isinstance(domain, Categories):
+        return dice.choice(domain.labels)
+    if isinstance(domain, Range):
+        return (domain.low + dice.randrange(domain.k) * domain.step) / 10**domain.digits
+    if isinstance(domain, Number):
+        return dice.uniform(domain.low, domain.high)
+    if isinstance(domain, Text):
+        return "".join(dice.choices(list(domain.letters), k=dice.randint(1, domain.longest)))
+    return dice.randrange(domain.k)
+
+
+def draw_answers(dice: random.Random, plan: Plan) -> dict[str, Any]:
+    """Answers to most questions of a plan; some do not apply, or leave out what must be answered."""
+    questions = {factor.name: factor.domain for factor in plan.known}
+    questions.update(question for attribute in plan.attributes for question in attribute.questions)
+    answers = {name: draw_answer(dice, domain) for name, domain in questions.items() if dice.random() < 0.8}
+    for name, options in plan.several.items():
+        for option in options:
+            answers.pop(option.name, None)
+        answers[name] = [option.name[len(name) + 2 :] for option in options if dice.random() < 0.5]
+    return answers
+
+
+@by_night("count", [12, 300], 300)
+def test_random_questionnaires_give_the_bytes_of_the_library(count: int, tmp_path: Path) -> None:
+    """Conditions, options, tables, levels and known groups; both clients refuse the same answers."""
+    dice, outcomes = random.Random(count), []
+    for study in draw_studies(count, tmp_path, seed=count):
+        text = study.plan.to_json()
+        for _ in range(6):
+            secret, answers = dice.randbytes(32), draw_answers(dice, read_plan(text))
+            try:
+                expected = dn.Client(text, secret=secret, plan_cap=1e12).report(answers, 1).to_bytes()
+            except dn.DeniableError:
+                with pytest.raises(InvalidAnswer):
+                    make_report(read_plan(text), answers, secret, 1)
+                outcomes.append("refused")
+                continue
+            assert make_report(read_plan(text), answers, secret, 1).to_bytes() == expected
+            outcomes.append("the same")
+    assert min(map(outcomes.count, ("refused", "the same"))) > count
 
 
 def protocols() -> list[str]:

@@ -114,6 +114,9 @@ def test_a_client_needs_a_ledger_or_a_secret() -> None:
         Client.open(PLAN, secret=bytes(32)).report(ANSWERS, change=True)
     with pytest.raises(Refused, match="cap"):
         Client.open(PLAN, secret=bytes(32), cap=0.5)
+    asked_again = next(case["plan"] for case in read_vectors("rounds") if json.loads(case["plan"])["rounds"])
+    with pytest.raises(InvalidParameter, match="say which round"):
+        Client.open(asked_again, secret=bytes(32), cap=1e9).report(ANSWERS)
 
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -238,7 +241,7 @@ def test_the_largest_plans_are_answered_in_bounded_time() -> None:
     for case in inside:
         plan = Plan(case["plan"] + " " * case.get("spaces", 0))
         try:
-            Client(plan, None, bytes(32), 1e9).report({"city": "city 1"})
+            Client(plan, None, bytes(32), 1e9).report({"city": "city 1"}, 1)
         except DeviceError:
             continue  # its questions are others
     assert time.process_time() - start < 60

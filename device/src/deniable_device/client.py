@@ -92,9 +92,15 @@ class Client:
         """The names of the questions to ask on this device."""
         return questions_of(self.plan, self.secret)
 
-    def report(self, answers: Mapping[str, Json], round: int = 1, *, change: bool = False) -> Report:
+    def report(
+        self, answers: Mapping[str, Json], round: int | None = None, *, change: bool = False
+    ) -> Report:
         """The report of answers by question. A round has one report, whatever is answered later, unless
         `change` says that a person changed an answer. That needs a ledger, and gives away as much again."""
+        if round is None:
+            if self.plan.rounds is not None:
+                raise InvalidParameter(f"say which round is answered, from 1 to {self.plan.rounds}")
+            round = 1
         if self.ledger is None:
             if change:
                 raise InvalidParameter("a changed answer needs a ledger, which counts it")
