@@ -302,9 +302,9 @@ export function written({ study, questions }: Draft, budget: number): Written {
     ["value", true].includes((keys.missing ?? study.missing) as string);
   const hasOwn = (question: Question): boolean => isMetric(question) && !isSilent(question); // whether one answers shares epsilon
   const once = questions.filter(({ keys }) => !("repeat" in keys) && keys.known !== true);
-  const asked = howOften({ study, questions }) === "some" ? once : questions;
+  const askedOnce = howOften({ study, questions }) === "some" ? once : questions;
   const isShared =
-    howOften({ study, questions }) !== "again" && !(questions.length > 0 && asked.every(hasOwn));
+    howOften({ study, questions }) !== "again" && !(questions.length > 0 && askedOnce.every(hasOwn));
   const entries = Object.entries(study).map(([key, value]) => [key, key === "epsilon" ? budget : value]);
   const whole = "epsilon" in study ? Object.fromEntries(entries) : { ...study, epsilon: budget };
   return {

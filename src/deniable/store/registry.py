@@ -134,7 +134,7 @@ class Registry:
         self._database.many(sql, [(known.key, hashed) for hashed in hashes])
 
     def find_unused(self, known: Known, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those of these invitations that are still to be used."""
+        """Finds which of these invitations are still to be used."""
         return self._database.present("invitations", {"plan": known.key}, "hash", hashes)
 
     def exchange_invitation(self, known: Known, invitation: bytes, blinded: bytes) -> bool:

@@ -173,7 +173,7 @@ class Store:
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
     def find_unused(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> set[bytes]:
-        """Those of these invitations that are still to be used: so it tells who took part, and is logged."""
+        """Finds which of these invitations are still to be used, which tells who took part, and is logged."""
         ordered = sorted(hashes)
         refuse_other_hashes(ordered)
         with self._database.transaction(write=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deniable.domain.categories import Several
 from deniable.errors import InvalidParameter, not_among
@@ -16,9 +16,6 @@ from deniable.exact import whole_number
 from deniable.formatting import shorten_names
 from deniable.plan.document import MOST_ROUNDS
 from deniable.study.importance import list_weighed
-
-if TYPE_CHECKING:
-    from deniable.study.study import Study
 
 _USUAL = 1.0  # epsilon in advice
 
@@ -44,9 +41,9 @@ def read_repeat(repeat: object, questions: Sequence[str], known: Collection[str]
     return dict(repeat)
 
 
-def read_rounds(study: Study) -> int:
+def read_rounds(study: Any) -> int:
     """The number of rounds of the questions that are asked again, which must have epsilons of their own."""
-    rounds = next(iter(study.repeat.values()))
+    rounds: int = next(iter(study.repeat.values()))
     if study.rounds not in (None, rounds):
         raise InvalidParameter(
             f"rounds is {study.rounds}, but the questions say repeat = {rounds}; leave out rounds"
@@ -55,12 +52,12 @@ def read_rounds(study: Study) -> int:
     return rounds
 
 
-def is_repeated_as_a_whole(study: Study) -> bool:
+def is_repeated_as_a_whole(study: Any) -> bool:
     """Whether every question is asked again, but for those that are known anyway."""
     return bool(study.repeat) and study.attributes.keys() <= {*study.repeat, *study.known}
 
 
-def _refuse_without_epsilon(study: Study) -> None:
+def _refuse_without_epsilon(study: Any) -> None:
     """Refuse a study that lacks the epsilon of one of its kinds of questions, and say which lines to add."""
     is_whole = is_repeated_as_a_whole(study)
     again = _name_sharing(study, study.repeat)
@@ -80,7 +77,7 @@ def _refuse_without_epsilon(study: Study) -> None:
         )
 
 
-def _name_sharing(study: Study, names: Collection[str]) -> str:
+def _name_sharing(study: Any, names: Collection[str]) -> str:
     """The questions among these that have no epsilon of their own, with a verb."""
     sharing = [
         repr(name)
@@ -92,7 +89,7 @@ def _name_sharing(study: Study, names: Collection[str]) -> str:
     return f"{shorten_names(sharing)} {'is' if len(sharing) == 1 else 'are'}"
 
 
-def divide_study(study: Study) -> tuple[Study, ...]:
+def divide_study(study: Any) -> tuple[Any, ...]:
     """The study of the questions that are asked once, and that of those that are asked again."""
     if not study.repeat:
         return (study,)
@@ -111,7 +108,7 @@ def divide_study(study: Study) -> tuple[Study, ...]:
     )
 
 
-def _keep(study: Study, names: Sequence[str]) -> dict[str, Any]:
+def _keep(study: Any, names: Sequence[str]) -> dict[str, Any]:
     """What a study says of these questions; what it says of none is kept, to be refused there."""
     others = {name: question for name, question in study.attributes.items() if name not in names}
     tables = [table for table in study.together if not others.keys() & set(table)]
@@ -146,7 +143,7 @@ def _keep(study: Study, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _refuse_crossing(study: Study) -> None:
+def _refuse_crossing(study: Any) -> None:
     """Refuse what would take a question of each kind in one report."""
     if study.target is not None:
         raise InvalidParameter(
