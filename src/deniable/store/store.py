@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import final
@@ -171,6 +171,25 @@ class Store:
         with self._database.transaction(write=True):
             self._registry.add_invitations(self._registry.load(plan_id), ordered)
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
+
+    def invite_first(self, invitations: Mapping[str, Iterable[bytes]], by: Actor | None = None) -> None:
+        """Let in the invitations of each plan, or of none: those of a list that was made without this store.
+
+        A plan that has reports is refused, since used invitations are forgotten and would count again.
+        """
+        with self._database.transaction(write=True):
+            for plan_id in sorted(invitations, key=lambda plan_id: self._registry.load(plan_id).key):
+                known, ordered = self._registry.load(plan_id), sorted(invitations[plan_id])
+                refuse_other_hashes(ordered)
+                self._registry.lock(known)  # what is being counted is counted first
+                if self._registry.count_reports(known) or self._registry.count_rows(known, "exchanges"):
+                    raise InvalidParameter(
+                        f"{self.name} has reports of plan {plan_id[:12]} already, and does not know which of "
+                        "these invitations were used; register a list before the study begins, or make other "
+                        "invitations with --count"
+                    )
+                self._registry.add_invitations(known, ordered)
+                log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
     def find_unused(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> set[bytes]:
         """Finds which of these invitations are still to be used, which tells who took part, and is logged."""
