@@ -824,11 +824,11 @@ def test_a_device_of_a_linked_plan_has_one_id_in_all_rounds_and_of_its_own() -> 
             whole = right(answers, secret, number)
             return whole[: HEADER - 16] + name(secret, number) + whole[HEADER:]
 
-        return audited(report, plan=plan, trials=40, level=SURE)
+        return audited(report, plan=plan, trials=100, level=SURE)
 
-    assert not audited(right, plan=plan, trials=40, level=SURE).faults
+    assert not audited(right, plan=plan, trials=100, level=SURE).faults
     [other] = with_id(lambda secret, number: secret[number : number + 16]).faults
-    assert "240 reports of 360 have another id than the first of their device" in other  # but one of three
+    assert "600 reports of 900 have another id than the first of their device" in other  # but one of three
     [shared] = with_id(lambda secret, _: bytes([*secret[:1]] * 16)).faults
     assert "came before" in shared
 

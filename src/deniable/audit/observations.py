@@ -203,7 +203,7 @@ class Reader:
         return votes, self._keep_first(ids)
 
     def _keep_first(self, ids: list[tuple[Integers, Bytes]]) -> list[tuple[Integers, Bytes]]:
-        """The ids of each round, and whose they are; of a linked plan those of one, which are in all others."""
+        """The ids of each round, and whose they are; of a linked plan those of one, as of all others."""
         if not self._linked:
             return ids
         for whose, names in ids[1:]:
