@@ -68,6 +68,8 @@ def test_shell_and_collector_compare_those_who_answered_both(
         assert {name: told[name] for name in MADE} == MADE
         assert [(row["low"], row["high"]) for row in told["rows"]] == wanted
 
+    assert "all reports of a person carry one pseudonym" in run("verify", "plan.json").out
+    assert json.loads(run("verify", "plan.json", "--json").out)["linked"] is True
     check("2.parquet", "--change-from", "1.parquet")
     same = json.loads(run("estimate", "plan.json", "1.parquet", "--change-from", "1.parquet", "--json").out)
     assert {row["difference"] for row in same["rows"]} == {0.0}
