@@ -97,7 +97,7 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo("a device asks only the questions that it has drawn for its report")
     if read.document.linked:
         click.echo(
-            "all reports of a person carry one pseudonym: who has them sees which are one person's, and in which "
+            "all reports of a person carry one pseudonym: they tell which are one person's, and in which "
             "rounds a person answered"
         )
     known = read.document.known

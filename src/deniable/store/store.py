@@ -28,7 +28,7 @@ from deniable.plan.document import PlanDocument
 from deniable.reports import Reports, Tallies
 from deniable.store import counting, recount, sweeping
 from deniable.store.access import Accesses, Actor, log_action, log_round
-from deniable.store.counting import Arrival, Outcome
+from deniable.store.counting import Arrival, Known, Outcome
 from deniable.store.database import Database, Exposure, StoreUnavailable
 from deniable.store.recount import Histories
 from deniable.store.registry import Registry, TokenTable, refuse_other_hashes
@@ -278,19 +278,17 @@ class Store:
 
     def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
         """The reports that are not scrubbed, in blocks, ordered by random id; newer ones may be missing."""
-        after = b""
-        while True:
-            with self._database.transaction():
-                rows = recount.rows(self._database, self._registry.load(plan_id).key, number, after, block)
-            if not rows:
-                return
-            yield [body for _, body in rows]
-            after = rows[-1][0]
+        return (bodies for _, _, bodies in self._rows(plan_id, number, block))
 
     def reports(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[Reports]:
-        """The reports that are not scrubbed, as `bodies` has them, ready to be read; in a linked plan with
-        whose they are.
-        """
+        """The same, ready to be read; in a linked plan with whose they are."""
+        for known, ids, bodies in self._rows(plan_id, number, block):
+            yield known.wire.reports(bodies, number, ids)
+
+    def _rows(
+        self, plan_id: str, number: int, block: int
+    ) -> Iterator[tuple[Known, list[bytes], list[bytes]]]:
+        """The plan, ids and bodies of each block of reports that are not scrubbed."""
         after = b""
         while True:
             with self._database.transaction():
@@ -298,8 +296,8 @@ class Store:
                 rows = recount.rows(self._database, known.key, number, after, block)
             if not rows:
                 return
-            ids, bodies = zip(*rows, strict=True)
-            yield known.wire.reports(bodies, number, list(map(bytes, ids)))
+            ids = [bytes(row[0]) for row in rows]
+            yield known, ids, [row[1] for row in rows]
             after = ids[-1]
 
     def count_shared(self, plan_id: str, earlier: int, later: int) -> int:
