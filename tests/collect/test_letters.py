@@ -117,6 +117,7 @@ def test_reminders_are_for_those_who_did_not_answer_unless_these_tell_who_did(ru
     answer(range(10, 19, 2))  # ten of group A, and four of group B
     told = remind()
     assert "the reminders are for everybody in such a group" in told.err
+    assert "whoever has these files knows who took part" in told.err  # of the other group
     answered = {*range(9), *range(10, 19, 2)}
     reminded = [before[n + 1] for n in range(30) if n not in answered or n % 2]
     assert Path("reminders.csv").read_text().splitlines() == [before[0], *reminded]
@@ -320,6 +321,9 @@ def test_letters_of_rounds_say_which_and_on_what_device(run: Run) -> None:
     assert "Mood: round 2 of 3, open until April 12, 2999, " in both
     assert "Please use the same phone and the same browser each time" in both
     assert len(re.findall(r"(?:\w{4}-){4}\w{4}", both)) == 1
+    small_plan("Mood").write(Path("once.json"))
+    assert run("tokens", "weekly.json", "once.json", *options, "parts.html").code == 0
+    assert "Questions asked 3 times: round 2 of 3, open" in Path("parts.html").read_text(encoding="utf-8")
     berlin = ["--language", "de", "--time-zone", "Europe/Berlin"]
     assert run("tokens", "weekly.json", *options, "de.html", *berlin).code == 0
     german = Path("de.html").read_text(encoding="utf-8")

@@ -245,9 +245,12 @@ def _remind(request: TokensRequest, path: Path) -> None:
             f"fewer than {_FEW} of these people have answered, or of those of one known group, and a list of "
             f"the others would tell which reports can be theirs: the reminders are for {who}"
         )
-        return
-    console.note(f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people")
-    console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
+    else:
+        console.note(
+            f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people"
+        )
+    if len(reminded) < len(given):
+        console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
 
 
 def _add_few(waiting: Collection[int], links: Sequence[str]) -> list[int]:
