@@ -90,6 +90,10 @@ def test_shell_and_collector_compare_those_who_answered_both(
             assert answer.json()["counted"] == reports.n, answer.text
         check("--from", collector.url, "--round", "2", "--change-from", "1")
         check("--from", f"sqlite:///{folder}/reports.db", "--round", "2", "--change-from", "1")
+        series = run(
+            "estimate", "plan.json", "--from", collector.url, "--change-from", "1", "--every-round", "--json"
+        )
+        assert json.loads(series.out)["people"] == "linked"
         path, pair = f"/plans/{PLAN.id}", {"round": 2, "since": 1}
         told = collector.get(f"{path}/change", **pair).json()
         assert [told[name] for name in MADE] == [*MADE.values()]
