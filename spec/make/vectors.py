@@ -466,8 +466,11 @@ DATES = [
     *(f"{blank}2024-06{blank}" for blank in ("\t", "\u00a0", "\u2003", "\ufeff", "\x1c", "\x85", "\u200b")),
     *(2024, 2024.0, 2024.5, 24293, -2024, True, None, "", [2024]),
 ]
-WHOLE = [*NUMBERS, *(4, 4.0, 4.5, "4.0", "4.5", "4e0", " 4 ", 0, 10, 11, -1, 1e16, True, None, "", [])]
-TENTHS = [
+WHOLE: list[Any] = [
+    *NUMBERS,
+    *(4, 4.0, 4.5, "4.0", "4.5", "4e0", " 4 ", 0, 10, 11, -1, 1e16, True, None, "", []),
+]
+TENTHS: list[Any] = [
     *(math.nextafter(i / 10, side) for i in range(-3, 9) for side in (-1, 1)),
     *(i / 10 for i in range(-3, 9)),
     *("0.3", "0.30000000000000004", "3e-1", 1e300, -1e300, "1e400", True, None, "", []),
