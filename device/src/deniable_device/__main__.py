@@ -24,16 +24,19 @@ USAGE = (
 LINE = 'a line is {"answers": {...}, "secret": "at least 32 hexadecimal digits", "round": 1}'
 
 
-def report_of(plan: Plan, line: str) -> Report:
-    """The report that a line asks for."""
+def report_of(plan: Plan, line: str, number: int) -> Report:
+    """The report that a line asks for; an error names the line."""
     try:
         request = json.loads(line)
         answers, secret = request["answers"], bytes.fromhex(request["secret"])
+        if isinstance(answers, dict):
+            return make_report(plan, answers, secret, request.get("round", 1))
+        problem = LINE
+    except DeviceError as refusal:
+        problem = str(refusal)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InvalidParameter(LINE) from None
-    if not isinstance(answers, dict):
-        raise InvalidParameter(LINE)
-    return make_report(plan, answers, secret, request.get("round", 1))
+        problem = LINE
+    raise InvalidParameter(f"line {number}: {problem}")
 
 
 def main(arguments: list[str]) -> int:
@@ -51,10 +54,7 @@ def main(arguments: list[str]) -> int:
         cap = check_cap(float(arguments[2])) if len(arguments) == 3 else USUAL_CAP
         allow(counted(plan), cap)
         for number, line in enumerate(sys.stdin, 1):
-            try:
-                print(report_of(plan, line).to_bytes().hex())
-            except DeviceError as problem:
-                raise DeviceError(f"line {number}: {problem}") from None
+            print(report_of(plan, line, number).to_bytes().hex())
     except (DeviceError, OSError, ValueError) as problem:
         print(problem, file=sys.stderr)
         return 1
