@@ -345,7 +345,7 @@ class Factor:
     """A question that is a part of an attribute: its name, its domain, and what a plan says of both."""
 
     def __init__(self, tree: Json, kinds: tuple[str, ...]) -> None:
-        tree = fields(tree, {"name": object, "domain": dict})
+        tree = fields(tree, {"name": object, "domain": object})
         self.name = visible(tree["name"], "a name")
         self.tree, self.domain = tree["domain"], read_domain(tree["domain"], kinds)
 
