@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -867,7 +868,12 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         )
         yield case(f"{kind}, JSON with a short id", plan, "malformed", json=json_with(data, id="0a" * 15))
         yield case(f"{kind}, JSON for another plan", plan, "plan", json=json_with(data, plan=prefix.hex()))
-        yield case(f"{kind}, JSON for round 0", plan, "round", json=json_with(data, round=0))
+        for number in (0, 2**53, 10**30):
+            yield case(f"{kind}, JSON for round {number}", plan, "round", json=json_with(data, round=number))
+        yield case(f"{kind}, JSON with a list for 1", plan, "version", json=json_with(data, version=[1]))
+        for digits in ("", "0", "0A" * 8) if '"bits":' in text else ():
+            report = re.sub('"bits":"[^"]*"', f'"bits":"{digits}"', text)
+            yield case(f"{kind}, JSON with bits of {digits!r}", plan, "malformed", json=report)
         yield case(f"{kind}, JSON without a report", plan, "malformed", json=json_with(data, report=None))
         yield case(f"{kind}, JSON with an empty report", plan, "size", json=json_with(data, report={}))
         yield case(f"{kind}, JSON with an unknown field", plan, "malformed", json=json_with(data, more=1))
