@@ -872,8 +872,8 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
             yield case(f"{kind}, JSON for round {number}", plan, "round", json=json_with(data, round=number))
         yield case(f"{kind}, JSON with a list for 1", plan, "version", json=json_with(data, version=[1]))
         for digits in ("", "0", "0A" * 8) if '"bits":' in text else ():
-            report = re.sub('"bits":"[^"]*"', f'"bits":"{digits}"', text)
-            yield case(f"{kind}, JSON with bits of {digits!r}", plan, "malformed", json=report)
+            other = re.sub('"bits":"[^"]*"', f'"bits":"{digits}"', text)
+            yield case(f"{kind}, JSON with bits of {digits!r}", plan, "malformed", json=other)
         yield case(f"{kind}, JSON without a report", plan, "malformed", json=json_with(data, report=None))
         yield case(f"{kind}, JSON with an empty report", plan, "size", json=json_with(data, report={}))
         yield case(f"{kind}, JSON with an unknown field", plan, "malformed", json=json_with(data, more=1))
