@@ -5,6 +5,7 @@ import {
   asValue,
   type Draft,
   howOften,
+  importanceOf,
   kindOf,
   type Question,
   readField,
@@ -131,12 +132,17 @@ export function showMissing({ id, keys }: Question, changed: () => void): HTMLEl
   );
 }
 
-/** Whether the answer is known anyway, and so is sent as it is. */
-export function showKnown({ id, keys }: Question, changed: () => void): HTMLElement {
+/** Whether the answer is known anyway, and so is sent as it is; then it has no importance. */
+export function showKnown(draft: Draft, question: Question, changed: () => void): HTMLElement {
+  const { id, keys } = question;
   const label = "You know it of each person anyway: it is sent as it is, and not hidden";
   return tick(`q${id}-known`, label, keys.known === true, (on) => {
-    if (on) keys.known = true;
-    else delete keys.known;
+    if (on) {
+      keys.known = true;
+      const [weights, key] = importanceOf(draft, question);
+      delete weights[key];
+      (document.getElementById(`q${id}-importance`) as HTMLInputElement).value = "";
+    } else delete keys.known;
     changed();
   });
 }
