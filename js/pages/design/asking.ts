@@ -48,7 +48,7 @@ export function showCondition(
     changed();
   };
   const looked = (): string => {
-    const before = questions.slice(0, i).map((question) => [question.name, answersOf(question)]);
+    const before = questions.slice(0, i).map((question) => [question.name, question.keys.known, answersOf(question)]);
     return JSON.stringify([before, condition()[0]]);
   };
   let drawn = "";
@@ -57,7 +57,8 @@ export function showCondition(
     const [other, wanted] = condition();
     const before = questions
       .slice(0, i)
-      .filter((question) => question.name !== "" && answersOf(question) !== null);
+      .filter(({ name, keys }) => name !== "" && keys.known !== true)
+      .filter((question) => answersOf(question) !== null);
     const names = [...new Set([...before.map(({ name }) => name), other])].filter((name) => name !== "");
     place.hidden = names.length === 0;
     const parent = questions.slice(0, i).find(({ name }) => name === other);
