@@ -48,7 +48,9 @@ export function showCondition(
     changed();
   };
   const looked = (): string => {
-    const before = questions.slice(0, i).map((question) => [question.name, question.keys.known, answersOf(question)]);
+    const before = questions
+      .slice(0, i)
+      .map((question) => [question.name, question.keys.known, answersOf(question)]);
     return JSON.stringify([before, condition()[0]]);
   };
   let drawn = "";
