@@ -130,3 +130,15 @@ def test_whoever_is_asked_apart_gets_a_file_of_their_own() -> None:
         file = rewrite_draft(keep_part(draft, part), part, alone, Path()).write(text)
         Path("new.toml").write_text(file, encoding="utf-8")
         assert dn.Study.read("new.toml") == alone
+
+
+def test_invitations_are_to_both_and_say_which(run: Run) -> None:
+    region = '\n[attributes.region]\nvalues = ["north", "south"]\nknown = true\n'
+    Path("study.toml").write_text(TEXT + region, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "2000", "-o", "plan.json").code == 0
+    Path("people.csv").write_text("region\nnorth\nsouth\n", encoding="utf-8")
+    options = ["--addresses", "people.csv", "--url", "https://survey.example", "-o", "list.csv"]
+    made = run("tokens", "plan.json", "plan-repeated.json", *options)
+    assert made.err.count("a code that is typed does not name 'region'") == 1
+    for part in ("asked once", "asked in 4 rounds"):
+        assert f"2 invitations to Work and mood, {part} are unused" in made.err
