@@ -303,3 +303,14 @@ def format_allowed(allowed: range) -> str:
     if len(allowed) == 1:
         return f"exactly {allowed[0]}"
     return f"{allowed[0]} to {allowed[-1]}" if allowed[0] else f"at most {allowed[-1]}"
+
+
+def label_metric(**labels: object) -> str:
+    """Labels in the text format of Prometheus."""
+    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{str(text).translate(escaped)}"' for name, text in labels.items()) + "}"
+
+
+def describe_metric(name: str, kind: str, text: str) -> tuple[str, str]:
+    """The lines before a metric in the text format of Prometheus."""
+    return f"# HELP {name} {text}", f"# TYPE {name} {kind}"

@@ -167,8 +167,7 @@ def _read_values(
             chances = replace(chances, first=first)
         lines.append(Line(attribute.name, str(label), "value", shares[v], n[v], chances))
     if len(lines) == 2:
-        sizes = [np.nanmean(line.numbers) if line.n.any() else 0.0 for line in lines]
-        return [lines[int(np.argmin(sizes))]]
+        return [min(lines, key=lambda line: float(np.nansum(line.numbers * line.n)))]
     return lines
 
 

@@ -34,7 +34,7 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
     return panels(
         {line.title: line for line in chosen},
         lambda axes, line: _draw(axes, series, line, by_title[line.title], level),
-        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals, alarms at one false one in "
+        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false alarm in "
         f"{alarms.rule.days:,.0f} days{which}",
         columns=min(3, len(chosen)),
         most=_PANELS,
@@ -63,9 +63,9 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
     axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)
-    locator = AutoDateLocator(minticks=3, maxticks=7)
+    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def find_ends(numbers: Floats, low: Floats, high: Floats, is_share: bool) -> tuple[float, float]:

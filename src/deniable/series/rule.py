@@ -143,8 +143,8 @@ class Alarms(Sequence[Alarm], Printed):
 
     def __str__(self) -> str:
         head = (
-            f"{format_count(len(self), 'alarm')} in {format_count(self.lines, 'series')}; at most one false "
-            f"alarm in {self.rule.days:,.0f} days over all of them"
+            f"{format_count(len(self), 'alarm')} in {self.lines:,} series; at most one false alarm in "
+            f"{self.rule.days:,.0f} days over all of them"
         )
         bursts = [
             f"{day}: {times:.1f} times the usual reports; left out of all other days' comparisons"
