@@ -34,8 +34,8 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
     return panels(
         {line.title: line for line in chosen},
         lambda axes, line: _draw(axes, series, line, by_title[line.title], level),
-        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false alarm in "
-        f"{alarms.rule.days:,.0f} days{which}",
+        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false "
+        f"alarm in {alarms.rule.days:,.0f} days{which}",
         columns=min(3, len(chosen)),
         most=_PANELS,
         size=(4.6, 2.2),

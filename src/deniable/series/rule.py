@@ -261,6 +261,8 @@ def find_alarms(
             era = era + (np.arange(len(era)) >= t)
             first, days = t + BASELINE, Days(line.n, quiet, era)
         after = t
+        if max(first, after + 1) >= len(dates):
+            return
 
 
 def _exceed(line: Line, scores: Scores, limits: Floats, rule: Rule) -> Mask:

@@ -1,0 +1,202 @@
+"""Series of real reports by day: their numbers, drawings and errors, and the job that watches them."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.errors import DeniableError, FileMissing
+from deniable.results.kept_tallies import KeptTallies
+from deniable.results.windows import Windows
+from deniable.series.plot import find_ends
+from deniable.series.webhook import post
+from tests.running import Run
+
+ASKED = {
+    "crash": ["yes", "no"],
+    "os": ["linux", "mac", "windows"],
+    "minutes": dn.Number(0, 120),
+    "age": dn.Range(0, 100, step=5),
+    "word": dn.Range(0, 60, step=1, open_high=True),
+}
+PLAN = dn.Study(ASKED, epsilon=8.0).plan(people=1500)
+FIRST, DAYS, MOVED = date(2026, 9, 1), 62, 55
+WATCH = ("watch", "plan.json", "--from", "tallies.json", "--day")
+
+
+def write_lake(folder: Path) -> None:
+    """Two months of reports, in whose last week the share of crashes is six times as large."""
+    rng = np.random.default_rng(7)
+    PLAN.write(folder / "plan.json")
+    for t in range(DAYS):
+        n = 300 if t != 50 else 1200
+        answers = {
+            "crash": np.where(rng.random(n) < (0.05 if t < MOVED else 0.3), "yes", "no"),
+            "os": rng.choice(["linux", "mac", "windows"], n),
+            "minutes": rng.uniform(20, 60, n),
+            "age": rng.uniform(15, 80, n),
+            "word": rng.uniform(0, 60, n),
+        }
+        reports = PLAN.privatize(answers, dn.seeded(t))
+        PLAN.write_reports(folder / f"lake/day={FIRST + timedelta(days=t)}/part-0.parquet", reports)
+    KeptTallies.update(folder / "tallies.json", PLAN.document, folder / "lake", by="day")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("series")
+    write_lake(made)
+    return made
+
+
+@contextmanager
+def listening(status: int, wait: float = 0.0) -> Iterator[tuple[str, list[Any]]]:
+    """A real server on a port of this machine, which keeps what it is sent."""
+    received: list[Any] = []
+    done = threading.Event()
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            done.wait(wait)
+            self.send_response(status)
+            self.send_header("location", "http://127.0.0.1:9/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook", received
+    finally:
+        done.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_series_of_files_is_that_of_their_kept_tallies(folder: Path) -> None:
+    files = dn.Series.read(folder / "pl*.json", f"{folder}/lake/**/*.parquet", by="day")
+    kept = dn.Series.read(PLAN, folder / "tallies.json")
+    assert files.frame().equals(kept.frame())
+    assert (files.dates[0], len(files.dates)) == (FIRST, DAYS)
+    titles = [line.title for line in files.lines]
+    assert titles == ["crash: yes", "os: linux", "os: mac", "os: windows", "minutes: mean", "age: mean"]
+    assert dict(files.left_out) == {"word": "it has 60 values"}
+    day = PLAN.estimate(PLAN.tally(folder / f"lake/day={FIRST}"))
+    rows = {row["value"]: row for row in files.rows() if row["day"] == str(FIRST)}
+    assert rows["yes"]["number"] == pytest.approx(day["crash"].frequencies[0])
+    assert rows["yes"]["low"] == pytest.approx(max(day["crash"].interval().low[0], 0.0))
+    means = [row for row in files.rows() if row["day"] == str(FIRST) and row["attribute"] == "age"]
+    assert means[0]["number"] == pytest.approx(day.mean("age").value)
+    alarms = files.alarms()
+    assert {alarm.attribute for alarm in alarms} == {"crash"}
+    assert alarms[0].day >= FIRST + timedelta(days=MOVED)
+    assert list(alarms.bursts) == [FIRST + timedelta(days=50)]
+
+
+def test_other_days_and_plans_are_refused_in_words(folder: Path, tmp_path: Path) -> None:
+    kept = dn.Series.read(PLAN, folder / "tallies.json")
+    with pytest.raises(dn.InvalidParameter, match="did you mean 'crash'"):
+        kept.plot("crsh")
+    with pytest.raises(dn.InvalidParameter, match="'word' is not followed: it has"):
+        kept.plot("word")
+    with pytest.raises(FileMissing, match="deniable plan makes one"):
+        dn.Series.read(tmp_path / "*.json", folder / "tallies.json")
+    for name in "ab":
+        PLAN.write(tmp_path / f"{name}.json")
+    with pytest.raises(dn.InvalidParameter, match=r"names 2: .*a\.json"):
+        dn.Series.read(tmp_path / "*.json", folder / "tallies.json")
+    tallies = PLAN.tally(folder / f"lake/day={FIRST}")
+    with pytest.raises(dn.InvalidReport, match="is a column of days, such as 2026-11-17, got 'Tuesday'"):
+        dn.Series.of(PLAN.document, Windows(("day",), {"Tuesday": tallies}))
+    with pytest.raises(dn.InvalidParameter, match="at most 20,000 days"):
+        dn.Series.of(PLAN.document, Windows(("day",), {"1026-01-01": tallies, "2026-01-01": tallies}))
+    with pytest.raises(dn.InvalidParameter, match="days, in which one false alarm"):
+        kept.alarms(days=0.5)
+
+
+def test_a_share_that_doubles_is_seen_on_its_axis(folder: Path) -> None:
+    series = dn.Series.read(PLAN, folder / "tallies.json")
+    [axes] = series.plot("crash").axes
+    bottom, top = axes.get_ylim()
+    assert bottom == 0.0
+    assert 0.3 < top < 0.6
+    numbers = np.array([0.95, 0.96, 0.90])
+    low, high = find_ends(numbers, numbers - 0.01, numbers + 0.01, is_share=True)
+    assert 0.85 < low < 0.9
+    assert 0.96 < high < 1.0
+
+
+def test_watching_tells_a_job_what_moved(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    quiet = run(*WATCH, str(FIRST + timedelta(days=45)), "--metrics", "day.prom")
+    assert (quiet.code, quiet.out.count("\n")) == (0, 1)
+    assert "0 alarms in 6 series; at most one false alarm in 1,000 days" in quiet.out
+    [alarm, *_] = dn.Series.read(PLAN, "tallies.json").alarms()
+    with listening(204) as (address, received):
+        outcome = run(*WATCH, str(alarm.day), "--metrics", "day.prom", "--webhook", address, "--json")
+        assert outcome.code == 3, outcome.err
+        assert received == [json.loads(outcome.out)]
+        assert received[0]["alarms"][0]["text"] == str(alarm)
+        assert run(*WATCH, str(FIRST + timedelta(days=45)), "--webhook", address).code == 0
+        assert len(received) == 1
+    text = Path("day.prom").read_text()
+    number = r"-?[\d.]+(e-?\d+)?"
+    assert all(
+        re.fullmatch(rf'# (HELP|TYPE) .*|deniable_\w+\{{(\w+="[^"]*",?)+\}} {number}', line)
+        for line in text.splitlines()
+    )
+    assert re.search(r'deniable_day_alarm\{plan="\w+",attribute="crash",value="yes"\} 1', text)
+    assert text.count("} 1\n") == 1 + text.count('deniable_day_burst{plan="' + PLAN.id + '"} 1\n')
+    burst = run(*WATCH, str(FIRST + timedelta(days=50)))
+    assert (burst.code, "4.0 times the usual reports" in burst.out) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("2026-11-30",), 1, "there are no reports of 2026-11-30, the day that is watched; the last"),
+        (("Monday",), 2, "--day is a day such as 2026-11-17, got 'Monday'"),
+        (("2026-10-01", "--alarm", "1.5"), 2, "--alarm is the chance of a false alarm on a day"),
+        (("2026-10-01", "--webhook", "ftp://x"), 2, "a webhook is an address such as https://"),
+        (("2026-10-01", "--by", "region"), 2, "'region' is not a column that these tallies are kept by"),
+    ],
+)
+def test_what_cannot_be_watched_is_an_error_in_words(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, text: str
+) -> None:
+    monkeypatch.chdir(folder)
+    outcome = run(*WATCH, *arguments)
+    assert (outcome.code, text in outcome.err) == (code, True), outcome.err
+
+
+@pytest.mark.parametrize(
+    ("status", "wait", "text"),
+    [
+        (500, 0.0, "answered 500"),
+        (307, 0.0, "answered 307"),
+        (204, 30.0, "did not answer within 0.5 seconds"),
+    ],
+)
+def test_a_webhook_that_fails_is_an_error_in_words(status: int, wait: float, text: str) -> None:
+    with listening(status, wait) as (address, received):
+        with pytest.raises(DeniableError, match=rf"the webhook at 127\.0\.0\.1:\d+ was not told: .*{text}"):
+            post(address, {"alarms": []}, seconds=0.5 if wait else 10.0)
+        assert received == [{"alarms": []}]
+    with pytest.raises(DeniableError, match=r"was not told: .*refused"):
+        post(address, {})
