@@ -219,9 +219,6 @@ class Handlers:
         ]
         return respond(messages.Actions(listed))
 
-    async def show_health(self, _: Request) -> Response:
-        return respond(messages.Status("ok"))
-
     async def show_ready(self, _: Request) -> Response:
         await self.views.read(self._check_readiness)
         return respond(messages.Status("ok"))

@@ -76,6 +76,7 @@ class Views:
         minimum: int,
         url: str | None = None,
         role: Role = "operator",
+        days: Callable[[str], messages.Days] | None = None,
     ) -> None:
         self._shelf = shelf
         self._served = served
@@ -83,6 +84,7 @@ class Views:
         self._role = role
         self._minimum = minimum
         self._url = url
+        self._days = days
         self._files = read_files()
 
     def guard(self, operation: Operation, handler: Handler) -> Handler:
@@ -121,7 +123,7 @@ class Views:
                 plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds
             )
             summaries.append(summary)
-        return respond(messages.Plans(summaries, self._url))
+        return respond(messages.Plans(summaries, self._url, self._days is not None))
 
     async def show_plan(self, request: Request) -> Response:
         served = self.find_plan(request)
@@ -191,6 +193,15 @@ class Views:
         return respond(
             messages.History(served.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
         )
+
+    async def show_days(self, request: Request) -> Response:
+        plan = self.find_plan(request).plan
+        if self._days is None:
+            raise Refusal("path")
+        return respond(await self.read(self._days, plan.id))
+
+    async def show_health(self, _: Request) -> Response:
+        return respond(messages.Status("ok"))
 
     async def show_tallies(self, request: Request) -> Response:
         number, tallies = await self.tally(self.find_plan(request), read_round(request))

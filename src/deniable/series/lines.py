@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class Line:
 
     attribute: str
     value: str
-    kind: str
+    kind: Literal["value", "mean"]
     """What the value names: a "value", or the "mean"."""
     numbers: Floats
     n: Floats
@@ -192,7 +192,7 @@ def _read_means(document: PlanDocument, days: Sequence[Tallies | None], is_kept:
                 mean, n = find_mean(estimates, name), estimates[name].n
                 rows[i, :, t] = mean.value, n, mean.stderr**2 * n
     return [
-        Line(name, MEAN, MEAN, numbers, n, None, squares, is_kept)
+        Line(name, MEAN, "mean", numbers, n, None, squares, is_kept)
         for name, (numbers, n, squares) in zip(names, rows, strict=True)
         if n.any()
     ]

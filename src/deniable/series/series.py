@@ -95,7 +95,7 @@ class Series(Printed):
         document: PlanDocument, windows: Windows, people: People | None = None, until: date | None = None
     ) -> Series:
         """The series of tallies by day."""
-        by_day = _read_days(windows, until)
+        by_day = read_days(windows, until)
         if not by_day:
             raise InvalidReport(f"there are no reports on any {windows.by[0]}")
         first, last = min(by_day), max(by_day)
@@ -193,7 +193,7 @@ def _read_document(plan: str | Path | _Documented) -> PlanDocument:
     return PlanDocument.read(names[0])
 
 
-def _read_days(windows: Windows, until: date | None) -> dict[date, Tallies]:
+def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies]:
     """The tallies of each day that has reports."""
     if len(windows.by) != 1:
         raise InvalidParameter(f"a series is by one column of days, got {', '.join(windows.by)}")
