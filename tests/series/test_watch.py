@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,47 +17,18 @@ import pytest
 
 import deniable as dn
 from deniable.errors import DeniableError, FileMissing
-from deniable.results.kept_tallies import KeptTallies
 from deniable.results.windows import Windows
 from deniable.series.plot import find_ends
 from deniable.series.webhook import post
 from tests.running import Run
+from tests.series.lake import DAYS, FIRST, MOVED, PLAN, find_lake
 
-ASKED = {
-    "crash": ["yes", "no"],
-    "os": ["linux", "mac", "windows"],
-    "minutes": dn.Number(0, 120),
-    "age": dn.Range(0, 100, step=5),
-    "word": dn.Range(0, 60, step=1, open_high=True),
-}
-PLAN = dn.Study(ASKED, epsilon=8.0).plan(people=1500)
-FIRST, DAYS, MOVED = date(2026, 9, 1), 62, 55
 WATCH = ("watch", "plan.json", "--from", "tallies.json", "--day")
-
-
-def write_lake(folder: Path) -> None:
-    """Two months of reports, in whose last week the share of crashes is six times as large."""
-    rng = np.random.default_rng(7)
-    PLAN.write(folder / "plan.json")
-    for t in range(DAYS):
-        n = 300 if t != 50 else 1200
-        answers = {
-            "crash": np.where(rng.random(n) < (0.05 if t < MOVED else 0.3), "yes", "no"),
-            "os": rng.choice(["linux", "mac", "windows"], n),
-            "minutes": rng.uniform(20, 60, n),
-            "age": rng.uniform(15, 80, n),
-            "word": rng.uniform(0, 60, n),
-        }
-        reports = PLAN.privatize(answers, dn.seeded(t))
-        PLAN.write_reports(folder / f"lake/day={FIRST + timedelta(days=t)}/part-0.parquet", reports)
-    KeptTallies.update(folder / "tallies.json", PLAN.document, folder / "lake", by="day")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("series")
-    write_lake(made)
-    return made
+    return find_lake(tmp_path_factory)
 
 
 @contextmanager
