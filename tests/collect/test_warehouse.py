@@ -18,7 +18,7 @@ from deniable.collect.viewing import Views
 from deniable.collect.warehouse import Warehouse
 from tests.collector import HTTP, Running, collecting
 from tests.running import Run
-from tests.series.lake import DAYS, FIRST, PLAN, find_lake
+from tests.series.lake import DAYS, FIRST, PLAN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -27,9 +27,9 @@ LAST = FIRST + timedelta(days=DAYS - 1)
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(tmp_path_factory: pytest.TempPathFactory, daily_lake: Path) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("warehouse")
-    (folder / "lake").symlink_to(find_lake(tmp_path_factory) / "lake")
+    (folder / "lake").symlink_to(daily_lake / "lake")
     PLAN.write(folder / "plan.json")
     with collecting(folder, [], "plan.json", "--from", "lake", "--by", "day") as started:
         yield started
@@ -67,9 +67,9 @@ def test_only_the_token_reads_and_nothing_takes_reports(running: Running) -> Non
 
 
 def test_new_files_are_counted_when_they_come(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, daily_lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(find_lake(tmp_path_factory), tmp_path, dirs_exist_ok=True)
+    shutil.copytree(daily_lake, tmp_path, dirs_exist_ok=True)
     later = tmp_path / "later"
     later.mkdir()
     shutil.move(tmp_path / f"lake/day={LAST}", later)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import deniable as dn
 from deniable.results.kept_tallies import KeptTallies
@@ -23,13 +21,8 @@ PLAN = dn.Study(ASKED, epsilon=8.0).plan(people=1500)
 FIRST, DAYS, MOVED = date(2026, 9, 1), 62, 55
 
 
-@cache
-def find_lake(factory: pytest.TempPathFactory) -> Path:
-    """Two months of reports, in whose last week the share of crashes is six times as large; and their tallies.
-
-    Tests that share it change nothing in it.
-    """
-    folder = factory.mktemp("lake")
+def write_lake(folder: Path) -> None:
+    """Two months of reports and their tallies; in the last week, crashes are six times as common."""
     rng = np.random.default_rng(7)
     PLAN.write(folder / "plan.json")
     for t in range(DAYS):
@@ -44,4 +37,3 @@ def find_lake(factory: pytest.TempPathFactory) -> Path:
         reports = PLAN.privatize(answers, dn.seeded(t))
         PLAN.write_reports(folder / f"lake/day={FIRST + timedelta(days=t)}/part-0.parquet", reports)
     KeptTallies.update(folder / "tallies.json", PLAN.document, folder / "lake", by="day")
-    return folder

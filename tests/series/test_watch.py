@@ -20,15 +20,12 @@ from deniable.errors import DeniableError, FileMissing
 from deniable.results.windows import Windows
 from deniable.series.plot import find_ends
 from deniable.series.webhook import post
-from tests.running import Run
-from tests.series.lake import DAYS, FIRST, MOVED, PLAN, find_lake
-
-WATCH = ("watch", "plan.json", "--from", "tallies.json", "--day")
+from tests.running import Outcome, Run
+from tests.series.lake import DAYS, FIRST, MOVED, PLAN
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return find_lake(tmp_path_factory)
+def watch(run: Run, lake: Path, day: object, *options: str) -> Outcome:
+    return run("watch", f"{lake}/plan.json", "--from", f"{lake}/tallies.json", "--day", str(day), *options)
 
 
 @contextmanager
@@ -60,15 +57,15 @@ def listening(status: int, wait: float = 0.0) -> Iterator[tuple[str, list[Any]]]
         thread.join()
 
 
-def test_a_series_of_files_is_that_of_their_kept_tallies(folder: Path) -> None:
-    files = dn.Series.read(folder / "pl*.json", f"{folder}/lake/**/*.parquet", by="day")
-    kept = dn.Series.read(PLAN, folder / "tallies.json")
+def test_a_series_of_files_is_that_of_their_kept_tallies(daily_lake: Path) -> None:
+    files = dn.Series.read(daily_lake / "pl*.json", f"{daily_lake}/lake/**/*.parquet", by="day")
+    kept = dn.Series.read(PLAN, daily_lake / "tallies.json")
     assert files.frame().equals(kept.frame())
     assert (files.dates[0], len(files.dates)) == (FIRST, DAYS)
     titles = [line.title for line in files.lines]
     assert titles == ["crash: yes", "os: linux", "os: mac", "os: windows", "minutes: mean", "age: mean"]
     assert dict(files.left_out) == {"word": "it has 60 values"}
-    day = PLAN.estimate(PLAN.tally(folder / f"lake/day={FIRST}"))
+    day = PLAN.estimate(PLAN.tally(daily_lake / f"lake/day={FIRST}"))
     rows = {row["value"]: row for row in files.rows() if row["day"] == str(FIRST)}
     assert rows["yes"]["number"] == pytest.approx(day["crash"].frequencies[0])
     assert rows["yes"]["low"] == pytest.approx(max(day["crash"].interval().low[0], 0.0))
@@ -80,19 +77,19 @@ def test_a_series_of_files_is_that_of_their_kept_tallies(folder: Path) -> None:
     assert list(alarms.bursts) == [FIRST + timedelta(days=50)]
 
 
-def test_other_days_and_plans_are_refused_in_words(folder: Path, tmp_path: Path) -> None:
-    kept = dn.Series.read(PLAN, folder / "tallies.json")
+def test_other_days_and_plans_are_refused_in_words(daily_lake: Path, tmp_path: Path) -> None:
+    kept = dn.Series.read(PLAN, daily_lake / "tallies.json")
     with pytest.raises(dn.InvalidParameter, match="did you mean 'crash'"):
         kept.plot("crsh")
     with pytest.raises(dn.InvalidParameter, match="'word' is not followed: it has"):
         kept.plot("word")
     with pytest.raises(FileMissing, match="deniable plan makes one"):
-        dn.Series.read(tmp_path / "*.json", folder / "tallies.json")
+        dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
     for name in "ab":
         PLAN.write(tmp_path / f"{name}.json")
     with pytest.raises(dn.InvalidParameter, match=r"names 2: .*a\.json"):
-        dn.Series.read(tmp_path / "*.json", folder / "tallies.json")
-    tallies = PLAN.tally(folder / f"lake/day={FIRST}")
+        dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
+    tallies = PLAN.tally(daily_lake / f"lake/day={FIRST}")
     with pytest.raises(dn.InvalidReport, match="is a column of days, such as 2026-11-17, got 'Tuesday'"):
         dn.Series.of(PLAN.document, Windows(("day",), {"Tuesday": tallies}))
     with pytest.raises(dn.InvalidParameter, match="at most 20,000 days"):
@@ -101,8 +98,8 @@ def test_other_days_and_plans_are_refused_in_words(folder: Path, tmp_path: Path)
         kept.alarms(days=0.5)
 
 
-def test_a_share_that_doubles_is_seen_on_its_axis(folder: Path) -> None:
-    series = dn.Series.read(PLAN, folder / "tallies.json")
+def test_a_share_that_doubles_is_seen_on_its_axis(daily_lake: Path) -> None:
+    series = dn.Series.read(PLAN, daily_lake / "tallies.json")
     [axes] = series.plot("crash").axes
     bottom, top = axes.get_ylim()
     assert bottom == 0.0
@@ -113,18 +110,17 @@ def test_a_share_that_doubles_is_seen_on_its_axis(folder: Path) -> None:
     assert 0.96 < high < 1.0
 
 
-def test_watching_tells_a_job_what_moved(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    quiet = run(*WATCH, str(FIRST + timedelta(days=45)), "--metrics", "day.prom")
+def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
+    quiet = watch(run, daily_lake, FIRST + timedelta(days=45), "--metrics", "day.prom")
     assert (quiet.code, quiet.out.count("\n")) == (0, 1)
     assert "0 alarms in 6 series; at most one false alarm in 1,000 days" in quiet.out
-    [alarm, *_] = dn.Series.read(PLAN, "tallies.json").alarms()
+    [alarm, *_] = dn.Series.read(PLAN, daily_lake / "tallies.json").alarms()
     with listening(204) as (address, received):
-        outcome = run(*WATCH, str(alarm.day), "--metrics", "day.prom", "--webhook", address, "--json")
+        outcome = watch(run, daily_lake, alarm.day, "--metrics", "day.prom", "--webhook", address, "--json")
         assert outcome.code == 3, outcome.err
         assert received == [json.loads(outcome.out)]
         assert received[0]["alarms"][0]["text"] == str(alarm)
-        assert run(*WATCH, str(FIRST + timedelta(days=45)), "--webhook", address).code == 0
+        assert watch(run, daily_lake, FIRST + timedelta(days=45), "--webhook", address).code == 0
         assert len(received) == 1
     text = Path("day.prom").read_text()
     number = r"-?[\d.]+(e-?\d+)?"
@@ -134,7 +130,7 @@ def test_watching_tells_a_job_what_moved(folder: Path, run: Run, monkeypatch: py
     )
     assert re.search(r'deniable_day_alarm\{plan="\w+",attribute="crash",value="yes"\} 1', text)
     assert text.count("} 1\n") == 1 + text.count('deniable_day_burst{plan="' + PLAN.id + '"} 1\n')
-    burst = run(*WATCH, str(FIRST + timedelta(days=50)))
+    burst = watch(run, daily_lake, FIRST + timedelta(days=50))
     assert (burst.code, "4.0 times the usual reports" in burst.out) == (3, True)
 
 
@@ -149,10 +145,13 @@ def test_watching_tells_a_job_what_moved(folder: Path, run: Run, monkeypatch: py
     ],
 )
 def test_what_cannot_be_watched_is_an_error_in_words(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, text: str
+    daily_lake: Path,
+    run: Run,
+    arguments: tuple[str, ...],
+    code: int,
+    text: str,
 ) -> None:
-    monkeypatch.chdir(folder)
-    outcome = run(*WATCH, *arguments)
+    outcome = watch(run, daily_lake, *arguments)
     assert (outcome.code, text in outcome.err) == (code, True), outcome.err
 
 
