@@ -117,7 +117,9 @@ def test_what_cannot_be_served_is_an_error_in_words(
 
 
 def test_the_page_says_what_moved_and_has_no_survey(browser: Browser, running: Running) -> None:
-    from tests.collect.journeys import check_access, expect, visiting
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import check_access, visiting
 
     with visiting(browser, running, bypass_csp=True) as visit:
         page = visit.dashboard(PLAN)

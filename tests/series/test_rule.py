@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from tests.statistics import (
 )
 
 KEPT, FRESH = l_grr(2, 1.0, 2.0), dn.grr(2, 1.0)
-_RATES = (KEPT.law.p, KEPT.law.q), (KEPT.permanent.law.p, KEPT.permanent.law.q)  # type: ignore[union-attr]
+_RATES = (KEPT.law.p, KEPT.law.q), (KEPT.permanent.law.p, KEPT.permanent.law.q)
 
 
 def as_days(n: Floats) -> Days:
@@ -44,7 +45,7 @@ def shared_days(n: tuple[float, ...]) -> Days:
     return as_days(np.array(n))
 
 
-def as_line(counts: Floats, n: Floats, chances: Chances) -> Line:
+def as_line(counts: npt.NDArray[Any], n: Floats, chances: Chances) -> Line:
     shares = (counts / n - chances.q) / (chances.p - chances.q)
     return Line("crash", "yes", "value", shares, n, chances)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -123,10 +123,12 @@ class Warehouse:
         if before is not None and now == kept:
             return before
         by_day = read_days(now.tally_windows(self._by))
-        enough: dict[Hashable, Tallies] = {day: tallies for day, tallies in by_day.items() if tallies.n >= self._minimum}
+        enough = {day: tallies for day, tallies in by_day.items() if tallies.n >= self._minimum}
         shown = enough or by_day or {date.min: now.tally()}
-        series = Series.of(kept.document, Windows((self._by,), enough)) if enough else None
-        return Counted(now, shown[max(shown)], None if series is None else describe_days(series, self._by))
+        days = None
+        if enough:
+            days = describe_days(Series.of(kept.document, Windows((self._by,), {**enough})), self._by)
+        return Counted(now, shown[max(shown)], days)
 
 
 def describe_days(series: Series, by: str) -> messages.Days:
