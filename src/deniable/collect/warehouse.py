@@ -127,7 +127,7 @@ class Warehouse:
         shown = enough or by_day or {date.min: now.tally()}
         days = None
         if enough:
-            days = describe_days(Series.of(kept.document, Windows((self._by,), {**enough})), self._by)
+            days = describe_days(Series.of(kept.document, Windows((self._by,), enough)), self._by)
         return Counted(now, shown[max(shown)], days)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from deniable.series.series import Series
 
 _PANELS = 24
+_TICKS, _FEW_MONTHS = 5, 3
 _ROOM = 0.15  # of what is drawn, above and below it
 _WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
 
@@ -43,8 +45,6 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
 
 
 def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level: float) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
     from deniable.plot.charts import draw_band
     from deniable.plot.figure import ESTIMATE, NOISE, format_tick
     from deniable.plot.looks import BLUE
@@ -63,9 +63,21 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
     axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)
-    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    ticks, labels = list_ticks(series.dates)
+    axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)  # type: ignore[arg-type]
+
+
+def list_ticks(dates: Sequence[date]) -> tuple[list[date], list[str]]:
+    """The days that are named below a panel: firsts of months, or of few months some days."""
+    firsts = [day for day in dates if day.day == 1]
+    if len(firsts) < _FEW_MONTHS:
+        ticks = list(dates[:: max(1, -(-len(dates) // _TICKS))])
+        return ticks, [f"{day:%d %b}" for day in ticks]
+    ticks = firsts[:: -(-len(firsts) // _TICKS)]
+    return ticks, [
+        f"{day:%b %Y}" if i == 0 or day.year > ticks[i - 1].year else f"{day:%b}"
+        for i, day in enumerate(ticks)
+    ]
 
 
 def find_ends(numbers: Floats, low: Floats, high: Floats, is_share: bool) -> tuple[float, float]:
