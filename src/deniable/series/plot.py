@@ -64,7 +64,7 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)
     ticks, labels = list_ticks(series.dates)
-    axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)  # type: ignore[arg-type]
+    axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
 
 
 def list_ticks(dates: Sequence[date]) -> tuple[list[date], list[str]]:
