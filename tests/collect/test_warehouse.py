@@ -104,6 +104,10 @@ def test_new_files_are_counted_when_they_come(
             "name the plan of these reports: deniable serve plan.json --from lake",
         ),
         (("plan.json", "--from", "lake", "--by", "region"), "region"),
+        (
+            ("plan.json", "--from", "lake", "--key", "a.key"),
+            "name both, with --certificate and --key, or none",
+        ),
         ((), "Missing argument 'PLANS...'"),
     ],
 )

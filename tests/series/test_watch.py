@@ -159,7 +159,7 @@ def test_what_cannot_be_watched_is_an_error_in_words(
     ("status", "wait", "text"),
     [
         (500, 0.0, "answered 500"),
-        (307, 0.0, "answered 307"),
+        (302, 0.0, "answered 302"),
         (204, 30.0, "did not answer within 0.5 seconds"),
     ],
 )

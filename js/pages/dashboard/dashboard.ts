@@ -233,7 +233,7 @@ class Dashboard {
     sections.rounds.hidden = view.byDay;
     this.weightsBoard.draw(sections.weights, view);
     this.drawResults(view, sections.results);
-    this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
+    if (!view.byDay) this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
     const { level, weights } = this.choice;
     this.rangeBoard.draw(sections.ranges, view, { level, weights, token: this.token });
     this.crossBoard.draw(sections.cross, view, {

@@ -213,7 +213,7 @@ export class Results {
         round,
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
-        participation: plan.linked ? await this.participation(before, id, rounds, reported) : [],
+        participation: plan.linked && !byDay ? await this.participation(before, id, rounds, reported) : [],
         estimates: enough ? estimates : null,
         few: enough ? "" : estimates.message,
         history: past.history,

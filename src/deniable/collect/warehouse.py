@@ -77,8 +77,10 @@ class Warehouse:
         self._source, self._by, self._minimum = source, by, minimum
         self._counting = threading.Lock()
         documents = [plan.document for plan in plans]
-        nothing = [KeptTallies(document, (by,), None, table) for document in documents]
-        self._counted = {kept.document.id: self._count(kept, show) for kept in nothing}
+        self._counted: dict[str, Counted] = {}
+        for document in documents:
+            keys = (by,) if document.rounds is None else (by, document.table_form.round_column)
+            self._counted[document.id] = self._count(KeptTallies(document, keys, None, table), show)
         self._looked = time.monotonic()
 
     def offers(self) -> dict[str, Offer]:
@@ -122,7 +124,8 @@ class Warehouse:
                 _log.warning("damaged, and set aside until mended: %s", name)
         if before is not None and now == kept:
             return before
-        by_day = read_days(now.tally_windows(self._by))
+        rounds = {now.document.table_form.round_column} & set(now.by)
+        by_day = read_days(now.tally_windows((self._by, *rounds)))
         enough = {day: tallies for day, tallies in by_day.items() if tallies.n >= self._minimum}
         shown = enough or by_day or {date.min: now.tally()}
         days = None

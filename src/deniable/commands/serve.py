@@ -127,10 +127,7 @@ def run_collector(request: ServeRequest) -> None:
     it states is refused. SIGTERM or Ctrl+C ends the collector: it writes what has arrived, and loses nothing
     that it acknowledged.
     """
-    if request.source is not None:
-        _serve_warehouse(request, request.source)
-        return
-    if not request.plans:
+    if request.source is None and not request.plans:
         raise click.UsageError("Missing argument 'PLANS...'", click.get_current_context())
     if request.workers != 1:
         raise InvalidParameter(
@@ -146,6 +143,9 @@ def run_collector(request: ServeRequest) -> None:
         raise InvalidParameter(
             "HTTPS takes a certificate and its key; name both, with --certificate and --key, or none"
         )
+    if request.source is not None:
+        _serve_warehouse(request, request.source)
+        return
     for origin in request.origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
@@ -277,6 +277,12 @@ def _serve_warehouse(request: ServeRequest, source: str) -> None:
         token, origin = serving.operator_token(request.token_file)
         address = serving.address_of(taken, "https" if pair else "http")
         _print_addresses(address, served, token, origin, survey=False)
+        outside = serving.outside_address(taken)
+        if outside is not None and pair is None:
+            console.warn(
+                f"from other machines this is {outside}/dashboard, and the token and all results go there "
+                "without encryption. Name a certificate with --certificate and --key"
+            )
         settings = Settings(token, request.minimum, limits=limits)
         serving.run(Dashboard(warehouse, served, settings), taken, None, pair)
     console.note("stopped")

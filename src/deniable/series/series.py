@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -194,14 +194,13 @@ def _read_document(plan: str | Path | _Documented) -> PlanDocument:
 
 
 def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies]:
-    """The tallies of each day that has reports."""
-    if len(windows.by) != 1:
-        raise InvalidParameter(f"a series is by one column of days, got {', '.join(windows.by)}")
+    """The tallies of each day that has reports; days are in the first column that windows are by."""
     by_day: dict[date, Tallies] = {}
-    for window, tallies in windows.items():
-        if not tallies.n:
+    for values, in_window in windows.items():
+        if not in_window.n:
             continue
-        day = read_day(window)
+        window = values[0] if isinstance(values, tuple) else values
+        day, tallies = read_day(window), replace(in_window, round=1)  # late reports are of others
         if day is None:
             raise InvalidReport(
                 f"{windows.by[0]!r} is a column of days, such as 2026-11-17, got {window!r}; write the day "
