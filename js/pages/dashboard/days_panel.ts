@@ -16,7 +16,7 @@ const MANY = 4; // columns that have no room for intervals
 export function alarms({ days }: View): Child {
   if (!days) return null;
   const { dates, bursts, left_out: others } = days;
-  const one = Math.round(1 / days.rate);
+  const falseAlarmDays = Math.round(1 / days.rate);
   return [
     h("h2", {}, "What moved"),
     days.alarms.length
@@ -36,7 +36,7 @@ export function alarms({ days }: View): Child {
     h(
       "p",
       { class: "soft" },
-      `${several(dates.length, "day")}, ${dates[0]} to ${dates.at(-1)}. Spans of 1 to 14 days are compared with the same weekdays of eight weeks before, from the sixth week on. There is at most one false alarm in ${count(one)} days, over all ${count(days.lines.length)} numbers.`,
+      `${several(dates.length, "day")}, ${dates[0]} to ${dates.at(-1)}. Spans of 1 to 14 days are compared with the same weekdays of eight weeks before, from the sixth week on. There is at most one false alarm in ${count(falseAlarmDays)} days, over all ${count(days.lines.length)} numbers.`,
     ),
     Object.entries(others).map(([name, why]) => h("p", { class: "soft" }, `Not followed: ${name}, ${why}.`)),
   ];

@@ -127,11 +127,11 @@ class Warehouse:
         rounds = {now.document.table_form.round_column} & set(now.by)
         by_day = read_days(now.tally_windows((self._by, *rounds)))
         enough = {day: tallies for day, tallies in by_day.items() if tallies.n >= self._minimum}
-        shown = enough or by_day or {date.min: now.tally()}
+        days_shown = enough or by_day or {date.min: now.tally()}
         days = None
         if enough:
             days = describe_days(Series.of(kept.document, Windows((self._by,), enough)), self._by)
-        return Counted(now, shown[max(shown)], days)
+        return Counted(now, days_shown[max(days_shown)], days)
 
 
 def describe_days(series: Series, by: str) -> messages.Days:

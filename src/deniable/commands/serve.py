@@ -238,9 +238,9 @@ def _serve_warehouse(request: ServeRequest, source: str) -> None:
     from deniable.engines.databases import hide_password
 
     context = click.get_current_context()
-    given = click.core.ParameterSource.COMMANDLINE
+    by_hand = click.core.ParameterSource.COMMANDLINE
     for name in (*_OF_INTAKE, "store", "sweep"):
-        if context.get_parameter_source(name) == given:
+        if context.get_parameter_source(name) == by_hand:
             raise InvalidParameter(
                 "--from shows results of a table, and takes no reports: leave out what is about taking "
                 f"reports, such as {next(p.opts[-1] for p in context.command.params if p.name == name)}"

@@ -29,13 +29,13 @@ def _list_metrics(series: Series, alarms: Alarms, day: date) -> Iterator[str]:
     yield f"deniable_day_reports{label_metric(plan=plan)} {series.reports[t]:.0f}"
     yield from describe_metric("deniable_day_burst", "gauge", "How many times the usual reports the day has.")
     yield f"deniable_day_burst{label_metric(plan=plan)} {series.bursts[t]:.4g}"
-    named = [
+    labeled = [
         (line, label_metric(plan=plan, attribute=line.attribute, value=line.value)) for line in series.lines
     ]
     yield from describe_metric("deniable_day_alarm", "gauge", "Whether the number moved, by its last days.")
-    for line, labels in named:
+    for line, labels in labeled:
         yield f"deniable_day_alarm{labels} {int((line.attribute, line.value) in alarmed)}"
-    ends = [(line.numbers[t], *(end[t] for end in line.interval(0.95))) for line, _ in named]
+    ends = [(line.numbers[t], *(end[t] for end in line.interval(0.95))) for line, _ in labeled]
     texts = {
         "number": "The unbiased share or mean of the day.",
         "low": "The lower end of its 95 % interval.",
@@ -43,6 +43,6 @@ def _list_metrics(series: Series, alarms: Alarms, day: date) -> Iterator[str]:
     }
     for i, (name, text) in enumerate(texts.items()):
         yield from describe_metric(f"deniable_day_{name}", "gauge", text)
-        for (_, labels), numbers in zip(named, ends, strict=True):
+        for (_, labels), numbers in zip(labeled, ends, strict=True):
             if np.isfinite(numbers[i]):
                 yield f"deniable_day_{name}{labels} {numbers[i]:.6g}"

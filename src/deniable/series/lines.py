@@ -52,11 +52,11 @@ class Chances:
     def spread(self, share: Floats) -> Spread:
         """The variance of one report where this share of people has the value."""
         noise, skewness = _find_moments(self.p, self.q, share)
-        drawn = share * (1 - share)
+        sampling = share * (1 - share)
         if not self.is_kept:
-            return Spread(noise + drawn, np.zeros_like(share), skewness)
+            return Spread(noise + sampling, np.zeros_like(share), skewness)
         kept = 0.0 if self.first is None else np.minimum(_find_moments(*self.first, share)[0], noise)
-        return Spread(noise - kept, kept + drawn, skewness)
+        return Spread(noise - kept, kept + sampling, skewness)
 
 
 def _find_moments(p: float, q: float, share: Floats) -> tuple[Floats, Floats]:
