@@ -26,14 +26,8 @@ BY = Actor("zoe", "shell")
 MAY = {
     "reader": {
         *("show_estimates", "show_cross", "show_change", "show_cross_change", "show_history"),
-        *(
-            "show_range",
-            "show_limits",
-            "show_report_health",
-            "show_access",
-            "show_participation",
-            "show_days",
-        ),
+        *("show_range", "show_limits", "show_report_health", "show_access", "show_participation"),
+        "show_days",
     },
     "metrics": {"show_metrics", "show_access"},
 }

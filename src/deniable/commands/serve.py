@@ -387,17 +387,11 @@ def _open_first(store: Store, survey: Served, number: int | None) -> None:
 def _print_addresses(
     address: str, served: Sequence[Served], token: str, origin: str, survey: bool = True
 ) -> None:
-    from deniable.plan.attribute import list_questions
-
-    titles = [survey.plan.document.title for survey in served]
-    for offered in served:
-        document = offered.plan.document
-        title = document.title or ", ".join(list_questions(document.attributes))
-        if document.title and titles.count(document.title) > 1:  # the parts of one study
-            title += ", asked once" if document.rounds is None else f", asked in {document.rounds} rounds"
+    names = reading.name_plans([offered.plan for offered in served])
+    for offered, name in zip(served, names, strict=True):
         how = " (by invitation)" if offered.invited else ""
         how = how if offered.plan.ticket_key is None else " (by invitation, with tickets)"
-        click.echo(f"plan       {offered.plan.id[:12]}  {title}{how}")
+        click.echo(f"plan       {offered.plan.id[:12]}  {name}{how}")
     if survey:
         click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
