@@ -36,8 +36,8 @@ def _write(folder: Path, rounds: bool = False) -> tuple[Path, Path]:
     from deniable.reports.reports import Tallies
     from deniable.results.kept_tallies import KeptTallies, Partition
 
-    losses = {"epsilon_first": 4.0, "epsilon_forever": 8.0} if rounds else {"epsilon": 8.0}
-    study = dn.Study(ASKED, **losses)
+    once = dn.Study(ASKED, epsilon=8.0)
+    study = dn.Study(ASKED, epsilon_first=4.0, epsilon_forever=8.0) if rounds else once
     document, draw = study.plan(people=DEVICES).document, np.random.default_rng(1)
     parts = {}
     for t in range(DAYS):
