@@ -52,9 +52,9 @@ class Rule:
 
         `degrees` are those of freedom of the spread that was learned, 0 where it was not.
 
-        >>> [round(Rule(spread=False).find_limits(m, np.zeros(1))[0], 4) for m in (1, 100)]
+        >>> [Rule(spread=False).find_limits(m, np.zeros(1)).round(4).item() for m in (1, 100)]
         [3.719, 4.7534]
-        >>> [round(Rule().find_limits(m, np.full(1, 49.0))[0], 4) for m in (1, 100)]
+        >>> [Rule().find_limits(m, np.full(1, 49.0)).round(4).item() for m in (1, 100)]
         [4.0205, 5.3908]
         """
         tail = 1 / (self.days * _COMPARED * lines)
@@ -156,7 +156,7 @@ class Alarms(Sequence[Alarm], Printed):
 def find_bursts(n: Floats) -> Floats:
     """How many times the usual reports each day has: the median of the days before, from a week on.
 
-    >>> find_bursts(np.array([100.0] * 9 + [900.0]))[-1]
+    >>> find_bursts(np.array([100.0] * 9 + [900.0]))[-1].item()
     9.0
     """
     times = np.ones(len(n))
