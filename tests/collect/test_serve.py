@@ -650,10 +650,10 @@ def proxy_block(port: int, upstream: str, more: str = "") -> str:
     text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     block = text.partition("```nginx\n")[2].partition("```")[0]
     assert "listen 443 ssl;" in block
-    assert "http://127.0.0.1:8000" in block
+    assert "server 127.0.0.1:8000;" in block
     lines = [line for line in block.splitlines() if "ssl_certificate" not in line]
     text = "\n".join(lines).replace("listen 443 ssl;", f"listen 127.0.0.1:{port}; {more}")
-    return text.replace("http://127.0.0.1:8000", upstream)
+    return text.replace("server 127.0.0.1:8000;", f"server {upstream.removeprefix('http://')};")
 
 
 @by_night(
