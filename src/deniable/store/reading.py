@@ -184,7 +184,7 @@ def fetch_reports(
             path = Path(folder) / "reports.parquet"
             path.write_bytes(raw)
             blocks = parquet.read_reports(path, document.table_form)
-            return [Reports(document.id, block.records, block.round, block.people) for block in blocks]
+            return [Reports(document.id, block.records, block.round, block.ids) for block in blocks]
     from deniable.store.store import open_store
 
     with closing(open_store(source, create=False)) as store:

@@ -36,6 +36,8 @@ from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_rou
 from deniable.store import STORES
 from deniable.study.result import Result, WindowResults
 from deniable.tickets import PublicKey
+from deniable.wire.messages import BLOCK, block_messages
+from deniable.wire.received import WINDOW, Keep, Received
 from deniable.wire.sent import gather_sent, peek_sent
 
 if TYPE_CHECKING:
@@ -400,6 +402,25 @@ class Plan(Printed):
         sent, all_reports = peek_sent(reports)
         return tally_reports(self.document, all_reports if sent is None else gather_sent(self.document, sent))
 
+    def read_wire(
+        self, messages: object, keep: Keep | None = None, window: int = WINDOW, at_once: int = BLOCK
+    ) -> Received:
+        """The reports in messages of your own gateway or queue, in blocks of at most `at_once`.
+
+        A message has one report: its bytes, their hexadecimal digits, or its JSON. Messages are an iterable,
+        or a file (its name, or open for reading bytes) with each message in a line, or after its length in 4
+        bytes, as in a batch. One that a collector would refuse is counted by its reason, and given to `keep`
+        with it. A report that comes again is left out if its id is among the last `window` ones.
+
+        >>> import deniable as dn
+        >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+        >>> message = dn.Client(plan, fresh=True).report({"smokes": "no"}).to_bytes()
+        >>> received = plan.read_wire([message, message.hex(), b"lost"])
+        >>> plan.tally(received).n, received.refused
+        (1, {'malformed': 1, 'repeated': 1})
+        """
+        return Received(self.document, block_messages(messages, at_once), keep, window)
+
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
 
@@ -590,7 +611,7 @@ class Plan(Printed):
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
         blocks = parquet.read_reports(Path(path), self.table_form, show)
-        return (Reports(self.id, block.records, block.round, block.people) for block in blocks)
+        return (Reports(self.id, block.records, block.round, block.ids) for block in blocks)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

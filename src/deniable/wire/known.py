@@ -1,0 +1,80 @@
+"""Remembers the ids of the last reports, by which those that come again are left out."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Integers
+from deniable.randomness.compilation import compiled
+from deniable.randomness.words import Pseudonyms
+
+Names = npt.NDArray[np.uint64]
+"""A row for each report: its id in two words, and its round, which is never 0."""
+
+_LEAST = 1 << 12  # reports that a table has room for
+
+
+class KnownIds:
+    """The ids of at least the last so many reports, and at most of twice as many; of all where it is None.
+
+    They are compared as a whole, so that no report is left out for another's id.
+    """
+
+    def __init__(self, window: int | None) -> None:
+        self._window = window
+        self._before, self._last = _make_table(_LEAST), _make_table(_LEAST)
+        self._count = 0
+        # nobody who chooses ids knows where they go
+        self._factors = np.array([secrets.randbits(64) | 1 for _ in range(3)], np.uint64)
+
+    def find_new(self, rounds: Integers, ids: Pseudonyms) -> Integers:
+        """The reports that are not known, by their numbers; they are known from now on."""
+        names = np.empty((len(ids), 3), np.uint64)
+        names[:, :2] = np.frombuffer(ids.tobytes(), np.uint64).reshape(-1, 2)
+        names[:, 2] = rounds
+        if self._count + len(ids) > len(self._last) // 2:
+            known = self._last[self._last[:, 2] > 0]
+            self._last = _make_table(2 * (self._count + len(ids)))  # so that it seldom grows
+            self._remember(known, _make_table(1))
+        new = self._remember(names, self._before)
+        self._count += len(new)
+        if self._window is not None and self._count >= self._window:
+            self._before, self._last, self._count = self._last, _make_table(_LEAST), 0
+        return new
+
+    def _remember(self, names: Names, before: Names) -> Integers:
+        rows = np.empty(len(names), np.int64)
+        return rows[: _remember(names, self._factors, before, self._last, rows)]
+
+
+def _make_table(reports: int) -> Names:
+    """A table for so many reports, of which at most half is used."""
+    return np.zeros((1 << (2 * reports - 1).bit_length(), 3), np.uint64)
+
+
+@compiled
+def _remember(names: Names, factors: Names, before: Names, last: Names, rows: Integers) -> int:
+    """Put names into the last table that are in neither; write their numbers, and give how many they are."""
+    count = 0
+    for i in range(len(names)):
+        a, b, c = names[i, 0], names[i, 1], names[i, 2]
+        mixed = (
+            (a ^ (a >> np.uint64(32))) * factors[0] + (b ^ (b >> np.uint64(32))) * factors[1] + c * factors[2]
+        )
+        mixed = (mixed ^ (mixed >> np.uint64(32))) * factors[0]
+        mixed ^= mixed >> np.uint64(32)
+        is_known, at = False, np.uint64(0)
+        for table in (before, last):
+            mask = np.uint64(len(table) - 1)
+            at = mixed & mask
+            while table[at, 2] != 0 and not (table[at, 0] == a and table[at, 1] == b and table[at, 2] == c):
+                at = (at + np.uint64(1)) & mask
+            is_known = is_known or table[at, 2] != 0
+        if not is_known:  # where the search of the last table ended
+            last[at, 0], last[at, 1], last[at, 2] = a, b, c
+            rows[count] = i
+            count += 1
+    return count
