@@ -100,7 +100,9 @@ def test_blocks_are_read_as_the_collector_reads_one_by_one(which: str) -> None:
         bodies = Counter((block.round, body) for block in blocks for body in wire.bodies(block))
         right = [raw for raw in dict.fromkeys(sent) if read_one_by_one(plan, raw) is None]
         assert received.n == len({(raw[9:13], raw[13:29]) for raw in right})
-        ours = Counter((int.from_bytes(raw[9:13], "little"), raw[29:]) for raw in right)
+        ours = Counter[tuple[int | None, bytes]](
+            (int.from_bytes(raw[9:13], "little"), raw[29:]) for raw in right
+        )
         assert not bodies - ours
 
     check_each(check, list_plans(which))

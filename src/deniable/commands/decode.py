@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import click
 
 from deniable.commands.shared import console, reading
-from deniable.commands.shared.options import FILE, argument, as_request, option, taken
+from deniable.commands.shared.options import COUNT, FILE, argument, as_request, option, taken
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import format_count
 from deniable.wire.messages import Messages, block_messages
@@ -39,8 +39,8 @@ class DecodeRequest:
     )
     window: int = option(
         "--window",
-        type=click.IntRange(1),
-        default=WINDOW,
+        type=COUNT,
+        default=str(WINDOW),
         show_default=True,
         help="How many of the last reports are remembered, by which one that comes again is left out.",
     )
