@@ -41,8 +41,10 @@ from deniable.wire.received import WINDOW, Keep, Received
 from deniable.wire.sent import gather_sent, peek_sent
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from matplotlib.figure import Figure
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable, TableChange
@@ -420,6 +422,59 @@ class Plan(Printed):
         (1, {'malformed': 1, 'repeated': 1})
         """
         return Received(self.document, block_messages(messages, at_once), keep, window)
+
+    def decode(self, frame: DataFrame, column: str = "value", beside: Sequence[str] = ()) -> DataFrame:
+        """A dataframe of Spark, also a stream, with a row in the table form for each message of a column.
+
+        A message is bytes or text, as in `read_wire`. Columns `beside` it, such as the day, stay as they are.
+        A message that is refused is a row without numbers, whose column `refused` says why: `plan.tally`
+        counts it as refused. Workers need the package `deniable`.
+        """
+        from deniable.wire.columns import decode_frame
+
+        rows: DataFrame = decode_frame(self.document, frame, column, beside)
+        return rows
+
+    def add_decoder(self, connection: DuckDBPyConnection, name: str = "decode_report") -> None:
+        """Add a function to a connection of DuckDB, which makes of the bytes of a report its row in the table
+        form, or one whose `refused` says why it is none.
+
+        >>> import deniable as dn, duckdb
+        >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+        >>> message = dn.Client(plan, fresh=True).report({"smokes": "no"}).to_bytes()
+        >>> with duckdb.connect() as lake:
+        ...     plan.add_decoder(lake)
+        ...     rows = lake.sql("SELECT unnest(decode_report($sent))", params={"sent": message})
+        ...     plan.tally(rows).n
+        1
+        """
+        from deniable.wire.columns import add_function
+
+        add_function(self.document, connection, name)
+
+    def tally_stream(
+        self,
+        frame: DataFrame,
+        into: str | Path,
+        checkpoint: str | Path,
+        *,
+        within: tuple[str, str] | None,
+        by: str | Sequence[str] | None = None,
+        number: int | None = None,
+        **trigger: Any,
+    ) -> StreamingQuery:
+        """Start to count a stream of Spark, which `decode` made, into a file of tallies; Spark's query.
+
+        Each batch is counted once, also where the program is killed and is started again with the same
+        `checkpoint`. The file is one of `deniable tally --keep`: `deniable estimate --from` reads it. A
+        report that comes again is left out if it comes `within` some time, by a column beside it:
+        ("timestamp", "2 hours"). Spark keeps ids so long, and drops what comes later than that. With None,
+        ids are compared in each batch alone. Other options say when batches begin, as Spark's `trigger` does.
+        """
+        from deniable.results.streams import request_stream, tally_stream
+
+        request = request_stream(self.document, by, number)
+        return tally_stream(self.document, frame, Path(into), str(checkpoint), within, request, trigger)
 
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
