@@ -215,7 +215,35 @@ def privatize_again(session: Any, plan: str, answers: str, into: str, signs: str
     dn.Plan.read(plan).privatize(read, into=into)
 
 
+def count_messages(
+    session: Any, plan: str, messages: str, into: str, checkpoint: str, within: list[str] | None, by: str
+) -> dict[str, Any]:
+    """What Spark counts in a column of messages, at once and as a stream of one file after the other."""
+    read = dn.Plan.read(plan)
+    frame = session.read.parquet(messages)
+    rows = read.decode(frame, beside=["day"])
+    stream = session.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(messages)
+    query = read.tally_stream(
+        read.decode(stream, beside=["day", "timestamp"]),
+        into,
+        checkpoint,
+        by=by,
+        within=None if within is None else (within[0], within[1]),
+        availableNow=True,
+    )
+    query.awaitTermination()
+    return {
+        "table": dict(read.tally(rows, by=by)),
+        "refused": [tuple(row) for row in rows.groupBy("refused").count().collect()],
+        "again": _refuse(lambda: read.tally(stream)),
+        "other": _refuse(
+            lambda: read.tally_stream(read.decode(stream), into, f"{checkpoint}-other", within=None)
+        ),
+    }
+
+
 CASES: dict[str, Callable[..., Any]] = {
+    "count messages": count_messages,
     "count": count_tables,
     "count slowly": count_slowly,
     "count together": count_together,

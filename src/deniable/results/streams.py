@@ -46,12 +46,8 @@ class StreamCount:
             if part is not None and int(part.digest) >= number:
                 return
             windows: dict[Any, Tallies] = {} if part is None else dict(part.windows)
-            batch.persist()  # a plan may take several queries
-            try:
-                for key, tallies in count_windows(self.document, self.request, batch).items():
-                    windows[key] = windows[key] + tallies if key in windows else tallies
-            finally:
-                batch.unpersist()
+            for key, tallies in count_windows(self.document, self.request, batch).items():
+                windows[key] = windows[key] + tallies if key in windows else tallies
             replace(kept, partitions={query: Partition(query, str(number), windows)}).write(self.into)
 
     def read(self, query: str) -> KeptTallies:
@@ -91,8 +87,15 @@ def tally_stream(
             frame, [name for name in (form.round_column, ID) if name in frame.columns], within
         )
     count, started = StreamCount(document, into, request), Future[str]()
-    writer = frame.writeStream.foreachBatch(lambda batch, n: count.add(batch, n, started.result(STARTS)))
-    writer = writer.option("checkpointLocation", checkpoint)
+
+    def add(batch: Any, number: int) -> None:
+        batch.persist()  # a plan may take several queries
+        try:
+            count.add(batch, number, started.result(STARTS))
+        finally:
+            batch.unpersist()
+
+    writer = frame.writeStream.foreachBatch(add).option("checkpointLocation", checkpoint)
     query: StreamingQuery = (writer.trigger(**trigger) if trigger else writer).start()
     try:
         count.read(query.id)
