@@ -36,8 +36,9 @@ class KnownIds:
         names[:, :2] = np.frombuffer(ids.tobytes(), np.uint64).reshape(-1, 2)
         names[:, 2] = rounds
         if self._count + len(ids) > len(self._last) // 2:
-            known = self._last[self._last[:, 2] > 0]
-            self._last = _make_table(2 * (self._count + len(ids)))  # so that it seldom grows
+            known, needed = self._last[self._last[:, 2] > 0], self._count + len(ids)
+            room = 8 * needed if self._window is None else min(8 * needed, self._window + len(ids))
+            self._last = _make_table(max(needed, room))  # so that it seldom grows
             self._remember(known, _make_table(1))
         new = self._remember(names, self._before)
         self._count += len(new)
