@@ -186,8 +186,9 @@ class SparkDriver:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """End it at once, as a power cut does."""
-        self._process.kill()
+        """End it and its Java at once, as a power cut does."""
+        for process in [psutil.Process(self._process.pid), *psutil.Process(self._process.pid).children(True)]:
+            process.kill()
         self._process.wait()
 
     def stop(self) -> None:

@@ -190,4 +190,5 @@ def test_a_stream_that_is_killed_counts_every_report_once(tmp_path: Path) -> Non
         assert sum_windows(windows).n == expected.n
         assert sum_windows(windows).tallies == expected.tallies
         commits = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdigit()]
-        (checkpoint / "commits" / str(max(commits))).unlink()
+        for name in (f"{max(commits)}", f".{max(commits)}.crc"):
+            (checkpoint / "commits" / name).unlink()
