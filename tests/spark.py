@@ -189,6 +189,8 @@ class SparkDriver:
         """End it and its Java at once, as a power cut does."""
         for process in [psutil.Process(self._process.pid), *psutil.Process(self._process.pid).children(True)]:
             process.kill()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._process.wait()
 
     def stop(self) -> None:

@@ -237,7 +237,9 @@ def count_messages(
         "refused": [tuple(row) for row in rows.groupBy("refused").count().collect()],
         "again": _refuse(lambda: read.tally(stream)),
         "other": _refuse(
-            lambda: read.tally_stream(read.decode(stream), into, f"{checkpoint}-other", within=None)
+            lambda: read.tally_stream(
+                read.decode(stream, beside=["day"]), into, f"{checkpoint}-other", by=by, within=None
+            )
         ),
     }
 
