@@ -79,6 +79,9 @@ def break_bytes(raw: bytes, draw: random.Random) -> bytes:
         return raw + bytes([draw.randrange(256)])
     elif kind == 4:
         wrong[29 + draw.randrange(max(len(raw) - 29, 1)) - (len(raw) == 29)] = 255
+    elif kind == 5:  # two things at once, of which one is the reason
+        for place in draw.sample((0, 5, 12), 2):
+            wrong[place] ^= 0x81
     return bytes(wrong)
 
 
