@@ -220,6 +220,7 @@ def count_messages(
 ) -> dict[str, Any]:
     """What Spark counts in a column of messages, at once and as a stream of one file after the other."""
     read = dn.Plan.read(plan)
+    number = None if read.document.rounds is None else 1
     frame = session.read.parquet(messages)
     rows = read.decode(frame, beside=["day"])
     stream = session.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(messages)
@@ -228,17 +229,23 @@ def count_messages(
         into,
         checkpoint,
         by=by,
+        number=number,
         within=None if within is None else (within[0], within[1]),
         availableNow=True,
     )
     query.awaitTermination()
     return {
-        "table": dict(read.tally(rows, by=by)),
+        "table": dict(read.tally(rows, by=by, number=number)),
         "refused": [tuple(row) for row in rows.groupBy("refused").count().collect()],
         "again": _refuse(lambda: read.tally(stream)),
         "other": _refuse(
             lambda: read.tally_stream(
-                read.decode(stream, beside=["day"]), into, f"{checkpoint}-other", by=by, within=None
+                read.decode(stream, beside=["day"]),
+                into,
+                f"{checkpoint}-other",
+                by=by,
+                within=None,
+                number=number,
             )
         ),
     }
