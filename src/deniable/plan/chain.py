@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from deniable.domain import Categories
@@ -37,13 +38,16 @@ def list_breaks(before: PlanDocument, after: PlanDocument) -> tuple[str, ...]:
         return ("the questions are others, or in another order",) * len(after.names)
     if _lay_out(before.mechanism) != _lay_out(after.mechanism):
         return ("reports hold other questions, or hide them in another way",) * len(after.names)
-    return tuple(_find_break(before, after, j) for j in range(len(after.names)))
+    breaks = tuple(_find_break(before, after, j) for j in range(len(after.names)))
+    if not any(isinstance(member, Faked) for member, _, _ in after.mechanism.members):
+        return breaks
+    # fakes hide which answer is real, so that all of them are carried on or none is
+    changed = "" if before.mechanism == after.mechanism else "fakes of another form hide which answer is real"
+    return (max([*breaks, changed]),) * len(breaks)
 
 
 def _lay_out(mechanism: RecordMechanism) -> object:
     """What must be equal: it decides which questions are drawn, and in which columns their words are."""
-    if isinstance(mechanism, Faked):
-        return mechanism
     numbers = tuple(getattr(mechanism, name) for name in (*mechanism.numbers, *mechanism.lists))
     parts = tuple(
         _lay_out(part) if isinstance(part, RecordMechanism) else part.words for part in mechanism.parts
@@ -64,15 +68,15 @@ def _find_break(before: PlanDocument, after: PlanDocument, j: int) -> str:
             return "its answers are others, and not only more at the end"
         if after.extras(new) or policies[0] != "refuse":
             return "answers were added, and no answer is a value or random"
-    if old_part == new_part:
-        return ""
     if type(old_part) is not type(new_part):
         return "its protocol is another"
-    return "" if _keeps_alike(old_part, new_part) else "its first round has another loss or form"
+    return "" if is_carried(old_part, new_part) else "its first answers have another loss or form"
 
 
-def _keeps_alike(old: Mechanism, new: Mechanism) -> bool:
+def is_carried(old: Mechanism, new: Mechanism) -> bool:
     """Whether two mechanisms of one kind keep the same for every value that both have."""
+    if old == new:
+        return True
     before, after = find_rounds(old), find_rounds(new)
     if before is None or after is None:
         return False
@@ -130,11 +134,13 @@ def count_bias(plans: Sequence[PlanDocument]) -> int:
 def bound_chain(plans: Sequence[PlanDocument]) -> Losses:
     """What all reports of a person to plans that continue each other lose together, rounded up."""
     mechanism, rounds = plans[-1].mechanism, sum(plan.rounds or 1 for plan in plans)
-    if all(plan.mechanism == mechanism for plan in plans):
+    breaks = (list_breaks(before, after) for before, after in pairwise(plans))
+    if all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks)):
         return mechanism.losses(rounds, rounds)
     losses = [_bound_question(plans, j) for j in range(mechanism.d)]
     one_report = max(plan.mechanism.losses(1, 1).one_report for plan in plans)
-    return replace(add_losses(losses, mechanism.select_largest), one_report=one_report)
+    together = add_losses(losses, mechanism.select_largest)
+    return replace(together, one_report=one_report, reports=rounds, rounds=rounds)
 
 
 def _bound_question(plans: Sequence[PlanDocument], j: int) -> Losses:
