@@ -17,6 +17,7 @@ from deniable.records.fakes import Blank
 from deniable.study import Plan
 from deniable.tickets import Blinding
 from deniable.wire import Report, Wire, to_batch
+from spec.make import chains
 from spec.make.keys import signing_key
 from spec.make.vectors import COLORS, Case, of
 
@@ -70,6 +71,12 @@ def ledgers() -> Iterator[Case]:
     yield follow("no cap, changed answers up to 4 nats", None, [of(dn.grr(5, 1.5))], several_changes(5))
     yield follow("a changed answer and another plan", kept + 2.5, [once, again], others)
     yield follow("another plan after a changed answer", 2.9, [once, fakes], [*changes[:3], Asked(1)])
+    old, new, newest = chains.chains()["more values"][:3]
+    turns = [Asked(0), Asked(1, round=2), Asked(2, round=1), Asked(1), Asked(0, round=2)]
+    for cap in (20.0, 4.9):
+        yield follow(f"plans that continue each other, a cap of {cap:g}", cap, [old, new, newest], turns)
+    back = [Asked(2), Asked(0), Asked(1)]
+    yield follow("plans that continue each other, the last one first", 20.0, [old, new, newest], back)
     for name, plan in (("with fakes", fakes), ("with fakes in a split", nested)):
         yield follow(f"changed answers {name}", 20.0, [plan], several_changes(5))
 

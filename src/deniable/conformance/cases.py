@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from deniable.errors import FileMissing
 
-LEVELS = ("single", "records", "rounds", "metric", "text", "tickets", "read", "ledger")
+LEVELS = ("single", "records", "rounds", "chains", "metric", "text", "tickets", "read", "ledger")
 """The levels of cases, in the order of spec/conformance.md."""
 VERIFY = "verify"
 """The level of a program that verifies plans of all levels."""
@@ -115,6 +115,8 @@ def _levels(text: str) -> frozenset[str]:
         needs.add("metric")
     if kinds.intersection(_TEXT):
         needs.add("text")
+    if "continues" in plan or "chain" in losses:
+        needs.add("chains")
     if "ticket_key" in plan:
         needs.add("tickets")
     return frozenset(needs)
