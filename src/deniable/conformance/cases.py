@@ -222,7 +222,8 @@ def _ledgers(vector: Data) -> Iterator[Case]:
     steps, expected = [], []
     for step in vector["steps"]:
         steps.append({field: step[field] for field in ("plan", "round", "answers", "change")})
-        answer = {"refused": "cap"} if step["report"] is None else {"bytes": step["report"]}
+        refused = {"refused": step.get("refused", "cap")}
+        answer = refused if step["report"] is None else {"bytes": step["report"]}
         expected.append({**answer, "counted": step["counted"]})
     request = {field: vector[field] for field in ("plans", "secret", "cap")}
     needs = frozenset().union(*map(_levels, vector["plans"])) | {"ledger"}
