@@ -58,9 +58,10 @@ class JoinedShares(Printed):
         return frame_of_rows(self.rows(), backend)
 
     def __str__(self) -> str:
+        possible = [np.clip(column, 0.0, 1.0) for column in (self.frequencies, self.low, self.high)]
         table = [
-            [row["value"], format_percent(row["share"]), format_percent_range(row["low"], row["high"])]
-            for row in self.rows()
+            [label, format_percent(share), format_percent_range(low, high)]
+            for label, share, low, high in zip(self.labels, *(each.tolist() for each in possible), strict=True)
         ]
         return "\n".join(format_table(["value", "share", "interval"], table, left=["interval"]))
 
