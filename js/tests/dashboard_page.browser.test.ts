@@ -328,7 +328,7 @@ it("flags a change that is too noisy, with ends that are possible", async () => 
     (path) => studies.estimates.ages.rounds[Number(/round=(\d)/.exec(path)?.[1]) - 1],
   );
   collector.route(
-    /\/change\?round=2&since=1&people=population&level=0.95&weights=$/,
+    /\/change\?round=2&since=1&people=&level=0.95&weights=$/,
     () => studies.estimates.ages.change,
   );
   collector.route(/\/history\?|\/health\?/, () => refusal(404, "path"));

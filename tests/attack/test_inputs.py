@@ -101,7 +101,7 @@ def test_what_are_no_reports_is_refused() -> None:
         (iter([]), "there are no reports to attack"),
         ([*sent(ONE), "a"], "all in one form, here as a client sends them, got str among them"),
         ([b"abc"], "a report has at least"),
-        (7, "reports are what plan.privatize and plan.read_reports give, got int"),
+        (7, "reports are what plan.privatize, plan.read_reports or client.report give, got int"),
     ]
     for reports, message in wrong:
         with pytest.raises(dn.InvalidReport, match=message):

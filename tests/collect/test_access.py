@@ -26,7 +26,7 @@ BY = Actor("zoe", "shell")
 MAY = {
     "reader": {
         *("show_estimates", "show_cross", "show_change", "show_cross_change", "show_history"),
-        *("show_range", "show_limits", "show_report_health", "show_access"),
+        *("show_range", "show_limits", "show_report_health", "show_access", "show_participation"),
     },
     "metrics": {"show_metrics", "show_access"},
 }

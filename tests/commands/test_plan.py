@@ -108,7 +108,8 @@ def test_every_question_that_the_example_leaves_out_can_be_asked(run: Run) -> No
     asked = dict(sections)
     assert {"media", "moved", "salary", "site", "device", "age", "home", "income"} <= set(asked)
     for name, section in asked.items():
-        text = f"epsilon = 1.0\n[attributes]\nplain = [0, 1]\n[attributes.{name}]\n{section}"
+        again = "[repeat]\nepsilon_first = 0.5\nepsilon_forever = 1.0\n" if "repeat = " in section else ""
+        text = f"epsilon = 1.0\n[attributes]\nplain = [0, 1]\n[attributes.{name}]\n{section}{again}"
         Path("one.toml").write_text(text, encoding="utf-8")
         planned = run("plan", "one.toml", "--people", "1000", "--json")
         assert planned.code == 0, (text, planned.err)
