@@ -61,7 +61,9 @@ class JoinedShares(Printed):
         possible = [np.clip(column, 0.0, 1.0) for column in (self.frequencies, self.low, self.high)]
         table = [
             [label, format_percent(share), format_percent_range(low, high)]
-            for label, share, low, high in zip(self.labels, *(each.tolist() for each in possible), strict=True)
+            for label, share, low, high in zip(
+                self.labels, *(each.tolist() for each in possible), strict=True
+            )
         ]
         return "\n".join(format_table(["value", "share", "interval"], table, left=["interval"]))
 
