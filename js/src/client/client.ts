@@ -16,6 +16,7 @@ import {
   below,
   type Code,
   type Halves,
+  type Memory,
   Row,
   remembered,
   type Strand,
@@ -131,13 +132,15 @@ export class Client {
   }
 
   /** Where kept words come from: this plan, or those that it continues. */
-  private strands(secret: Uint8Array): Promise<Strand[]> {
-    return Promise.all(
-      this.plan.origins.map(async ({ plans, firsts }) => ({
-        memories: await Promise.all(plans.map((id) => remembered(secret, id))),
-        firsts,
-      })),
-    );
+  private async strands(secret: Uint8Array): Promise<Strand[]> {
+    const { before, origins, id } = this.plan;
+    if (!before.length) return [];
+    const ids = [...before.map((plan) => plan.id), id];
+    const memories = await Promise.all(ids.map((each) => remembered(secret, each)));
+    return origins.map(({ plans, firsts }) => ({
+      memories: plans.map((each) => memories[ids.indexOf(each)] as Memory),
+      firsts,
+    }));
   }
 
   /**

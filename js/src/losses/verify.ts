@@ -31,8 +31,8 @@ export const verifyLosses = (
     mechanism.loss(({ ratio }) => logUp(ratio)),
     bias,
   );
-  const one = sumOfLargest(mechanism.ratios.map(logUp), 1);
-  const attribute = refuseLess("attribute", stated.attribute, one, bias);
+  const largest = sumOfLargest(mechanism.ratios.map(logUp), 1);
+  const attribute = refuseLess("attribute", stated.attribute, largest, bias);
   const checked = (losses: readonly (Loss | null)[], claims: Figures<number> | null | undefined) =>
     Object.fromEntries(
       FIGURES.map((name, i) => [

@@ -182,7 +182,7 @@ const chainLosses = (plans: readonly Link[]): Figures => {
     rounds,
   );
   if (isOne) return losses;
-  const once = plans.map((plan) =>
+  const alone = plans.map((plan) =>
     recordLosses(
       plan.mechanism,
       plan.attributes.map((_, j) => partOf(plan, j).losses(1)),
@@ -190,8 +190,8 @@ const chainLosses = (plans: readonly Link[]): Figures => {
     ),
   );
   return [
-    once
-      .map(([one]) => one as Loss)
+    alone
+      .map(([oneReport]) => oneReport as Loss)
       .sort(byNumber)
       .at(-1) as Loss,
     ...losses.slice(1),
@@ -235,11 +235,11 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
   const changing = groups.map(
     ([part, reports], i) => (part.losses(reports)[3] as Loss) + whole - (fresh[i] as Loss),
   );
-  const [one, , forever] = last.losses(1) as [Loss, Loss, Loss];
+  const [oneReport, , forever] = last.losses(1) as [Loss, Loss, Loss];
   const [same, least] = [[logUp(sameRatio(strand)), forever], changing].map(
     (losses) => losses.sort(byNumber)[0] as Loss,
   ) as [Loss, Loss];
-  return [one, same, forever, least, last.losses(total)[4] as Loss];
+  return [oneReport, same, forever, least, last.losses(total)[4] as Loss];
 };
 
 /** How much all reports of one value give away, which all speak for it; once it has turned, they say nothing. */
