@@ -55,13 +55,13 @@ export const lossOfAll = ({
 
 /** Reads the losses that a plan states. */
 export const statedLosses = (data: unknown): Losses => {
-  const metric = isObject(data) && data.metric;
-  const hasChain = isObject(data) && "chain" in data;
+  const hasMetric = isObject(data) && Object.hasOwn(data, "metric");
+  const hasChain = isObject(data) && Object.hasOwn(data, "chain");
   const fields = checkedFields(data, "losses", [
     "record",
     "attribute",
     "repeated",
-    ...(metric ? ["metric"] : []),
+    ...(hasMetric ? ["metric"] : []),
     ...(hasChain ? ["chain"] : []),
   ]);
   const { repeated, chain } = fields;
@@ -73,8 +73,8 @@ export const statedLosses = (data: unknown): Losses => {
     record: checkedInteger(fields.record, "a loss"),
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
+    ...(hasMetric ? { metric: statedMetric(fields.metric) } : {}),
     ...(hasChain ? { chain: chain as Figures<number> } : {}),
-    ...(metric ? { metric: statedMetric(metric) } : {}),
   };
 };
 

@@ -518,7 +518,9 @@ class PlanDocument:
     def _from_state(data: Mapping[str, Any], continues: tuple[PlanDocument, ...]) -> PlanDocument:
         """Reads a document from all but its id and the plans before, which are there already."""
         described = dict(data)
-        claimed = Stated.from_dict(described.pop("losses", None))
+        if "losses" not in described:
+            raise InvalidPlan("the plan has no field 'losses'", "fields")
+        claimed = Stated.from_dict(described.pop("losses"))
         try:
             document = PlanDocument._from_description(described, continues)
         except InvalidPlan:
