@@ -63,11 +63,11 @@ class ExpectedTable:
     def describe(self) -> str:
         answered = self.answered
         supposed = "" if answered is None else f" That is if {format_percent(answered)} of people answer."
+        needed = format_people(self.people_for_difference, self.share.people)
         return (
             f"A share of a row's people is known to within {self.share.format_margin()}, a cell, of all "
             f"people, to within {self.cell.format_margin()}. To tell {100 * SHARE:g} % from "
-            f"{100 * (SHARE + DIFFERENCE):g} % in two rows takes {format_people(self.people_for_difference)} "
-            f"people.{supposed}"
+            f"{100 * (SHARE + DIFFERENCE):g} % in two rows takes {needed} people.{supposed}"
         )
 
 
