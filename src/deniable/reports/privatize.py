@@ -76,7 +76,7 @@ def make_reports(
     n, groups = codes.shape[1], None
     if document.known is not None and len(codes) > len(document.names):
         codes, groups = codes[:-1], codes[-1]
-    rows = checked_source(words).rows(n, document.words)
+    rows = checked_source(words).rows(n, document.words).carry(document.strands)
     if people is not None:
         rows = rows.of(people)
     pseudonyms = rows.name_people(document.id) if document.linked else None
