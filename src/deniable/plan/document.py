@@ -196,10 +196,16 @@ class PlanDocument:
         plans = (*self.continues, self)
         if len(plans) == 1:
             return
-        if len(self.continues) > MOST_CONTINUED or any(plan.rounds is None for plan in plans):
+        if any(plan.rounds is None for plan in plans):
             raise InvalidParameter(
-                f"a plan with rounds continues at most {MOST_CONTINUED} others with rounds, got "
-                f"{len(self.continues)} before it; make one that begins anew",
+                "devices keep nothing of a plan that asks once, so that no plan continues it, and losses add "
+                "up; only a plan with rounds continues another one with rounds",
+                "continues",
+            )
+        if len(self.continues) > MOST_CONTINUED:
+            raise InvalidParameter(
+                f"a plan continues at most {MOST_CONTINUED} others, got {len(self.continues)}; make one that "
+                "begins anew",
                 "continues",
             )
         if sum(plan.rounds or 0 for plan in plans) > MOST_REPORTS:
