@@ -34,6 +34,7 @@ from deniable.frames import DEGREES
 from deniable.plan import InvalidPlan, list_questions
 from deniable.randomness import device
 from deniable.randomness.words import report_id
+from deniable.reports.privatize import draw_turns
 from deniable.study import Plan
 from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
 from deniable.wire import Report, Wire
@@ -103,6 +104,17 @@ class Client:
         """
         return self._name_questions(self._find_reported(self._ledger.secret))
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The rounds in which this device answers, in order: all, or those that it has drawn where the plan
+        says so. The draw depends on the plan and the device's secret alone.
+        """
+        return self._find_turns(self._ledger.secret)
+
+    def _find_turns(self, secret: bytes) -> tuple[int, ...]:
+        rows = device(secret, self.plan.id).rows(1, 0)
+        return tuple(draw_turns(self.plan.document, rows)[0].tolist())
+
     def _name_questions(self, reported: Sequence[str]) -> tuple[str, ...]:
         """The questions of attributes: the attributes themselves but for tables, and known ones first."""
         attributes = [attribute for attribute in self.plan.document.attributes if attribute.name in reported]
@@ -158,8 +170,8 @@ class Client:
         codes = self._encode_answers(answers, reported)
 
         def draw(secret: bytes) -> bytes:
-            if self._find_reported(secret) != reported:
-                raise InvalidParameter("the ledger has another secret by now; ask client.questions again")
+            if self._find_reported(secret) != reported or round not in self._find_turns(secret):
+                raise InvalidParameter("the ledger has another secret by now; ask client.turns and client.questions again")
             reports = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(reports)
             name = report_id(secret, self.plan.id, round, body)
@@ -184,6 +196,11 @@ class Client:
             allowed = f"a whole number from 1 to {rounds}"
             raise InvalidParameter(
                 f"round must be {allowed}, got {number!r}; the plan's losses are for these"
+            )
+        if number not in self.turns:
+            raise InvalidParameter(
+                f"round {number} is no turn of this device, which answers in round "
+                f"{', '.join(map(str, self.turns))}; do not ask now: client.turns has its rounds"
             )
         return number
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, final, get_args
@@ -95,6 +96,8 @@ class PlanDocument:
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
     linked: bool = False
     """Whether a report's id is its person's pseudonym, the same in every round of this plan and no other."""
+    turns: int | None = None
+    """In how many of the rounds a device answers, which it draws once and keeps; None for all of them."""
     claimed: Stated | None = None
     """Losses that a document states above the true ones; None where it states just these."""
 
@@ -183,6 +186,12 @@ class PlanDocument:
                 f"linked is true where the reports of several rounds name one pseudonym, got {self.linked!r}"
                 + ("" if self.rounds else ", and this plan asks once"),
                 "linked",
+            )
+        if self.turns is not None and not 1 <= checked_integer(self.turns, "turns") < (self.rounds or 1):
+            raise InvalidParameter(
+                "turns, the rounds in which a device answers, are from 1 to one fewer than there are rounds, "
+                f"got {self.turns!r} of {self.rounds}; leave turns out where it answers all",
+                "turns",
             )
 
     def _check_levels(self) -> None:
@@ -308,6 +317,16 @@ class PlanDocument:
         """How many words a record takes: the mechanism's, and one per attribute where answers are drawn."""
         return self.mechanism.words + (len(self.attributes) if self.draws else 0)
 
+    @property
+    def most_reports(self) -> int:
+        """How many reports a device makes at most: one in each of its rounds."""
+        return self.turns or self.rounds or 1
+
+    @property
+    def presence(self) -> Fraction:
+        """The share of all people who report in a round."""
+        return Fraction(self.most_reports, self.rounds or 1)
+
     @cached_property
     def loss(self) -> Loss:
         """The exact losses, recomputed from the integers and rounded up."""
@@ -322,7 +341,7 @@ class PlanDocument:
             answer = record
         elif joined:
             answer = max(attribute, *map(self.loss_among, joined))
-        again = None if self.rounds is None else self.mechanism.losses(self.rounds, self.rounds)
+        again = None if self.rounds is None else self.mechanism.losses(self.most_reports, self.most_reports)
         return Loss(record, attribute, again, rest, units, answer)
 
     @cached_property
@@ -407,6 +426,8 @@ class PlanDocument:
             optional["known"] = factors_to_dict(self.known.factors)
         if self.linked:
             optional["linked"] = True
+        if self.turns is not None:
+            optional["turns"] = self.turns
         return {
             "attributes": [
                 attribute.to_dict(domain_to_dict(attribute.domain)) for attribute in self.attributes
@@ -469,7 +490,7 @@ class PlanDocument:
     @staticmethod
     def _from_description(data: Mapping[str, Any]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
-        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key")
+        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key", "turns")
         names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version"]
         names += [name for name in optional if name in data]
         checked_fields(data, "the plan", names)
@@ -492,6 +513,7 @@ class PlanDocument:
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
             known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
             linked=data.get("linked", False),
+            turns=checked_integer(data["turns"], "turns") if "turns" in data else None,
         )
         if document._describe() != data:
             raise InvalidPlan(
