@@ -25,6 +25,8 @@ def make_report(
 ) -> Report:
     """The report of a device with a secret. `words` and `report_id` replace what is drawn, in tests."""
     device = open_device(plan, secret, round, words)
+    if round not in turns_of(plan, secret):
+        raise InvalidParameter(f"round {round} is no turn of this device, which answers in others alone")
     drawn = plan.record.drawn(device, 0) if plan.sampled else None
     reader = Answers(plan, answers, drawn)
     values = reader.values(device)
@@ -42,6 +44,14 @@ def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | No
     if type(round) is not int or not 1 <= round <= (plan.rounds or 1):
         raise InvalidParameter(f"round must be from 1 to {plan.rounds or 1}, got {round!r}")
     return Device(secret, plan.id, round, words)
+
+
+def turns_of(plan: Plan, secret: bytes) -> list[int]:
+    """The rounds in which a device answers, in order: all, unless the plan has it draw some."""
+    rounds = plan.rounds or 1
+    if plan.turns is None:
+        return list(range(1, rounds + 1))
+    return open_device(plan, secret, 1).turns(plan.turns, rounds)
 
 
 def questions_of(plan: Plan, secret: bytes) -> list[str]:
@@ -91,6 +101,11 @@ class Client:
     def questions(self) -> list[str]:
         """The names of the questions to ask on this device."""
         return questions_of(self.plan, self.secret)
+
+    @property
+    def turns(self) -> list[int]:
+        """The rounds in which this device answers."""
+        return turns_of(self.plan, self.secret)
 
     def report(
         self, answers: Mapping[str, Json], round: int | None = None, *, change: bool = False

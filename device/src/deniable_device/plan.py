@@ -37,6 +37,7 @@ OPTIONAL: dict[str, type] = {
     "maps": dict,
     "known": list,
     "linked": object,
+    "turns": int,
 }
 
 
@@ -136,6 +137,9 @@ class Plan:
         if self.sampled:
             self.check_ask(tree["ask"])
         self.check_size()
+        self.turns: int | None = tree.get("turns")
+        if self.turns is not None:
+            within(self.turns, 1, (self.rounds or 1) - 1, "turns", "turns")
         if "texts" in tree:
             Texts(tree["texts"], self)
         if "maps" in tree:
@@ -143,7 +147,7 @@ class Plan:
         self.check_rounds()
         self.truth = Truth(
             self.record,
-            self.rounds,
+            self.turns or self.rounds,
             [attribute.domain for attribute in self.attributes],
             [attribute.name for attribute in self.attributes],
         )

@@ -11,7 +11,7 @@ import { InvalidParameter, NotSent } from "../errors.js";
 import { isWhole } from "../exact.js";
 import { fromHexadecimal } from "../hexadecimal.js";
 import { Plan } from "../plan/plan.js";
-import { type Bytes, below, type Code, type Halves, Row, remembered, system } from "../randomness/words.js";
+import { type Bytes, below, type Code, type Halves, Row, remembered, sampled, system } from "../randomness/words.js";
 import { type Fields, parseJson } from "../strict.js";
 import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
 import { fromBytes, Report } from "./report.js";
@@ -115,6 +115,11 @@ export class Client {
     return [...new Set([...(this.plan.known?.names ?? []), ...attributes.flatMap(({ columns }) => columns)])];
   }
 
+  /** The rounds in which this device answers, in order: all, or those that it has drawn where the plan says so. */
+  turns(): Promise<number[]> {
+    return drawTurns(this.plan, this.secret ?? this.ledger.secret);
+  }
+
   private async drawn(): Promise<string[]> {
     const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
     return drawAttributes(this.plan, new Row(new Uint32Array(), memory));
@@ -147,6 +152,11 @@ export class Client {
     if (change && plan.rounds)
       throw new InvalidParameter(
         "a plan with rounds takes one report a round; change the answer in the next",
+      );
+    const turns = await this.turns();
+    if (!turns.includes(round))
+      throw new InvalidParameter(
+        `round ${round} is no turn of this device, which answers in ${turns.join(", ")}; do not ask now`,
       );
     // what cannot be reported is refused, whether or not there is a report
     plan.encode(answers, await this.drawn());
@@ -244,6 +254,19 @@ const DISCREET = {
 const drawAttributes = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
   const isDrawn = ask === "all" ? undefined : await mechanism.drawn?.(row);
   return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
+};
+
+/** The rounds of a plan in which a device with this secret answers, in order. */
+export const drawTurns = async (
+  { id, rounds, turns }: Pick<Plan, "id" | "rounds" | "turns">,
+  secret: Uint8Array,
+): Promise<number[]> => {
+  const all = rounds ?? 1;
+  if (turns === null) return Array.from({ length: all }, (_, i) => i + 1);
+  const words = await (await remembered(secret, id))(["turns"], 0, turns);
+  return sampled(words, turns, all)
+    .map((round) => round + 1)
+    .sort((a, b) => a - b);
 };
 
 /** @internal Makes a report from these words; its id comes from its body, or is its person's pseudonym. */

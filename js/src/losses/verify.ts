@@ -10,9 +10,9 @@ import { verifyMetric } from "./metric_losses.js";
 
 /** The true losses of a plan that states these. */
 export const verifyLosses = (recipe: Recipe, stated: Losses): Losses => {
-  const { rounds, mechanism } = recipe;
+  const { reports, mechanism } = recipe;
   must(
-    (rounds === null) === (stated.repeated === null),
+    (reports === null) === (stated.repeated === null),
     "losses",
     () => "repeated losses are for a plan that asks again",
   );
@@ -23,21 +23,21 @@ export const verifyLosses = (recipe: Recipe, stated: Losses): Losses => {
   );
   const attribute = refuseLess("attribute", stated.attribute, sumOfLargest(mechanism.ratios.map(logUp), 1));
   // all attributes that one person reports, together; which ones is drawn once and kept
-  const again = rounds === null ? [] : mechanism.mechanisms.filter(isRepeated);
+  const again = reports === null ? [] : mechanism.mechanisms.filter(isRepeated);
   const each = new Map<Mechanism, readonly (Loss | null)[]>(
-    again.map((part) => [part, part.losses(rounds as number)]),
+    again.map((part) => [part, part.losses(reports as number)]),
   );
   const repeated = FIGURES.map((name, i) => {
     const hasBound = [...each.values()].every((figures) => figures[i] !== null);
     const figure = (part: Mechanism): Loss => each.get(part)?.[i] ?? 0n;
-    const total = hasBound ? mechanism.loss(figure, false, [i, rounds as number]) : null;
+    const total = hasBound ? mechanism.loss(figure, false, [i, reports as number]) : null;
     return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
   });
   const metric = verifyMetric(recipe, stated.metric);
   return {
     record: record as number,
     attribute: attribute as number,
-    repeated: rounds === null ? null : Object.fromEntries(repeated),
+    repeated: reports === null ? null : Object.fromEntries(repeated),
     ...(metric && { metric }),
   };
 };

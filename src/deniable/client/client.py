@@ -29,7 +29,7 @@ from deniable.client.delivery import (
 from deniable.client.ledger import Ledger, checked_cap
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
-from deniable.formatting import format_count
+from deniable.formatting import format_count, shorten_names
 from deniable.frames import DEGREES
 from deniable.plan import InvalidPlan, list_questions
 from deniable.randomness import device
@@ -199,8 +199,8 @@ class Client:
             )
         if number not in self.turns:
             raise InvalidParameter(
-                f"round {number} is no turn of this device, which answers in round "
-                f"{', '.join(map(str, self.turns))}; do not ask now: client.turns has its rounds"
+                f"round {number} is no turn of this device, which answers in "
+                f"{shorten_names(list(map(str, self.turns)))}; do not ask now: client.turns has its rounds"
             )
         return number
 

@@ -187,12 +187,7 @@ class PlanDocument:
                 + ("" if self.rounds else ", and this plan asks once"),
                 "linked",
             )
-        if self.turns is not None and not 1 <= checked_integer(self.turns, "turns") < (self.rounds or 1):
-            raise InvalidParameter(
-                "turns, the rounds in which a device answers, are from 1 to one fewer than there are rounds, "
-                f"got {self.turns!r} of {self.rounds}; leave turns out where it answers all",
-                "turns",
-            )
+        check_turns(self.turns, self.rounds)
 
     def _check_levels(self) -> None:
         if self.levels:
@@ -325,7 +320,7 @@ class PlanDocument:
     @property
     def presence(self) -> Fraction:
         """The share of all people who report in a round."""
-        return Fraction(self.most_reports, self.rounds or 1)
+        return find_presence(self.rounds, self.turns)
 
     @cached_property
     def loss(self) -> Loss:
@@ -548,6 +543,22 @@ def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:
             "'sample', or ask all",
             "ask",
         )
+
+
+def check_turns(turns: object, rounds: int | None) -> None:
+    """Refuse turns that are not some of the rounds."""
+    if turns is not None and (type(turns) is not int or not 1 <= turns < (rounds or 1)):
+        allowed = "for studies that ask again" if rounds is None else f"a whole number below {rounds} rounds"
+        raise InvalidParameter(
+            f"turns, the number of rounds in which a device answers, are {allowed}, got {turns!r}; leave "
+            "turns out where devices answer in all rounds",
+            "turns",
+        )
+
+
+def find_presence(rounds: int | None, turns: int | None) -> Fraction:
+    """The share of all people who report in a round."""
+    return Fraction(turns or rounds or 1, rounds or 1)
 
 
 def _refuse_many_attributes(number: int) -> None:
