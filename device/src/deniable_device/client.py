@@ -26,7 +26,7 @@ def make_report(
     """The report of a device with a secret. `words` and `report_id` replace what is drawn, in tests."""
     device = open_device(plan, secret, round, words)
     if round not in turns_of(plan, secret):
-        raise InvalidParameter(f"round {round} is no turn of this device, which answers in others alone")
+        raise InvalidParameter(f"round must be a turn of this device, one of client.turns, got {round}")
     drawn = plan.record.drawn(device, 0) if plan.sampled else None
     reader = Answers(plan, answers, drawn)
     values = reader.values(device)

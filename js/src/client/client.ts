@@ -156,7 +156,7 @@ export class Client {
     const turns = await this.turns();
     if (!turns.includes(round))
       throw new InvalidParameter(
-        `round ${round} is no turn of this device, which answers in ${turns.join(", ")}; do not ask now`,
+        `round must be a turn of this device, one of client.turns(), got ${round}; do not ask now`,
       );
     // what cannot be reported is refused, whether or not there is a report
     plan.encode(answers, await this.drawn());

@@ -171,7 +171,9 @@ class Client:
 
         def draw(secret: bytes) -> bytes:
             if self._find_reported(secret) != reported or round not in self._find_turns(secret):
-                raise InvalidParameter("the ledger has another secret by now; ask client.turns and client.questions again")
+                raise InvalidParameter(
+                    "the ledger has another secret by now; ask client.turns and client.questions again"
+                )
             reports = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(reports)
             name = report_id(secret, self.plan.id, round, body)
@@ -199,8 +201,8 @@ class Client:
             )
         if number not in self.turns:
             raise InvalidParameter(
-                f"round {number} is no turn of this device, which answers in "
-                f"{shorten_names(list(map(str, self.turns)))}; do not ask now: client.turns has its rounds"
+                f"round must be a turn of this device, {shorten_names(list(map(str, self.turns)))}, got "
+                f"{number}; do not ask now: client.turns has its rounds"
             )
         return number
 

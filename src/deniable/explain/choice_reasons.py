@@ -111,8 +111,7 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
 
 
 def _list_repeated_losses(row: Considered, reports: int | None) -> tuple[str, str]:
-    """What a person's repeated reports give away: any number of one value, and so many of values that change.
-    """
+    """What a person's reports give away: any number of one value, and so many of values that change."""
     losses = [part.losses(reports, reports) for part in row.parts if part.repeated and reports is not None]
     if not losses:
         return "", ""

@@ -98,7 +98,13 @@ def divide_study(study: Any) -> tuple[Any, ...]:
     again = [name for name in study.attributes if name in study.repeat or name in study.known]
     once = [name for name in study.attributes if name not in study.repeat]
     shared: dict[str, Any] = {"repeat": {}}
-    study_once = {"epsilon_first": None, "epsilon_forever": None, "rounds": None, "turns": None, "linked": False}
+    study_once = {
+        "epsilon_first": None,
+        "epsilon_forever": None,
+        "rounds": None,
+        "turns": None,
+        "linked": False,
+    }
     study_again: dict[str, Any] = {"epsilon": None, "rounds": rounds, "per": "record", "mechanism": None}
     if not isinstance(study.protocol, Mapping):
         study_again["protocol"] = None
