@@ -191,7 +191,7 @@ class Client:
     ) -> Delivery:
         """Sends the plan's reports that wait, or at most some of them, until the collector cannot be reached.
 
-        They leave in a random order, each by itself, and each after 1 to 10 minutes at random, or after `wait`
+        They leave in a random order, each by itself, each after 1 to 10 minutes at random, or after `wait`
         seconds. A report of a round that the collector has closed is lost. One that it refuses otherwise
         waits on, and is `NotSent`."""
         from deniable_device import sending
