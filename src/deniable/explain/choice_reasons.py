@@ -136,7 +136,9 @@ def tabulate_precisions(row: Considered) -> str:
         [known.attribute, known.describe(), known.format_margin(), name_use(known.use), known.format_people()]
         for known in precisions
     ]
-    present = f" in a round, in which about {row.n * row.presence:,.0f} answer" if row.presence < 1 else ""
+    present = (
+        f" in a round, in which about {round(row.n * row.presence):,} answer" if row.presence < 1 else ""
+    )
     lines = [
         f"What {format_count(row.n, 'person')} will tell{present} (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
