@@ -1,7 +1,15 @@
 /** What the design page writes: numbers that are promised, and parts of a study's file. */
 
 import { expect, it } from "vitest";
-import { type Draft, howOften, inToml, makeQuestion, written } from "../pages/design/draft.js";
+import {
+  type Draft,
+  howOften,
+  importanceOf,
+  inToml,
+  makeQuestion,
+  rename,
+  written,
+} from "../pages/design/draft.js";
 import { atMost, type Precision, verdict } from "../pages/design/figures.js";
 import { listSteps } from "../pages/design/next.js";
 
@@ -57,4 +65,20 @@ it("writes epsilon for what is asked once, beside that of what is asked again", 
   expect(budgetOf(once, again)).toEqual(["some", { repeat, epsilon: 2 }]);
   expect(budgetOf(known, again)).toEqual(["some", { repeat }]);
   expect(budgetOf(once)).toEqual(["again", { repeat }]);
+});
+
+it("keeps importance where the file states it, under the names that questions have now", () => {
+  const [sex, drugs] = ["sex", "drugs"].map((name) => makeQuestion(name, { importance: 2 }, name, false));
+  const study = { importance: { sex: 3, "sex x age": 4, "age x drugs": 5 } };
+  const draft = { study, questions: [sex, drugs], people: 1 } as Draft;
+  const read = (question: typeof sex): unknown => {
+    const [keys, key] = importanceOf(draft, question as NonNullable<typeof sex>);
+    return keys[key];
+  };
+  expect([read(sex), read(drugs)]).toEqual([3, 2]);
+  (sex as NonNullable<typeof sex>).name = "gender";
+  rename(draft, "sex", "gender");
+  rename(draft, "age", null);
+  expect(draft.study.importance).toEqual({ gender: 3 });
+  expect(read(sex)).toBe(3);
 });

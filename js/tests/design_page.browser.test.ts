@@ -216,6 +216,21 @@ it("asks for text and ranges", async () => {
   ]);
 });
 
+it("shows importance that stands in a table of all, and forgets that of a question that is known", async () => {
+  const [sex, drugs] = [{ values: ["f", "m"] }, { yes_no: true }];
+  const designer = new Designer({ epsilon: 1, importance: { sex: 1.75, drugs: 2 } }, { sex, drugs });
+  const page = await open(designer);
+  await page.find("summary strong", "sex");
+  expect((labelled(page, "sex", "Importance") as HTMLInputElement).value).toBe("1.75");
+  fill(page, labelled(page, "drugs", "Importance"), "3");
+  labelled(page, "sex", "You know it of each person anyway: it is sent as it is, and not hidden")?.click();
+  expect((labelled(page, "sex", "Importance") as HTMLInputElement).value).toBe("");
+  expect(await save(page, designer)).toEqual({
+    study: { epsilon: 1, importance: { drugs: 3 } },
+    questions: { sex: { ...sex, known: true }, drugs },
+  });
+});
+
 it("folds questions to what they are, and opens one at a time", async () => {
   const works = { yes_no: true, question: "Do you work?" };
   const page = await open(new Designer({ epsilon: 4 }, { works, mood: { scale: [1, 7] } }), 390);

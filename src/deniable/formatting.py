@@ -233,13 +233,13 @@ def fill_paragraph(text: str, width: int = _WIDTH) -> str:
     return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), width).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def quote_question(texts: Mapping[str, str], name: str) -> list[str]:
+def quote_question(texts: Mapping[str, str], name: str, width: int = _WIDTH) -> list[str]:
     """A line with the text of a question, where it has one.
 
     >>> quote_question({"mood": "How are you?"}, "mood"), quote_question({}, "mood")
     (['How are you?'], [])
     """
-    return [shorten_text(texts[name])] if name in texts else []
+    return [shorten_text(texts[name], width)] if name in texts else []
 
 
 def shorten_text(text: str, width: int = _WIDTH) -> str:

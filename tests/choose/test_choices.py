@@ -950,3 +950,26 @@ def test_reports_are_counted_at_once_where_there_are_many() -> None:
     n = people_needed([1000], 0.0005, epsilon=1.0)
     assert math.sqrt(consider([1000], 1.0, n)[0].errors[0]) <= 0.0005
     assert math.sqrt(consider([1000], 1.0, n - 1)[0].errors[0]) > 0.0005
+
+
+@pytest.mark.parametrize(("k", "cap"), [(4, None), (60, None), (60, 0.1), (1000, None), (1000, 0.01)])
+def test_no_hash_of_its_own_is_counted_in_a_warehouse(k: int, cap: float | None) -> None:
+    """The choice is the best of all others, and a little worse than the best of all."""
+    freely, there = (Objective(success_cap=cap, counted_in=where) for where in ("collector", "warehouse"))
+    rows = consider([k], 1.0, 1000, there)
+    hashed = {"blh", "olh", "alh", "loloha"}
+    assert not hashed & {name for row in rows for name in row.protocols}
+    others = tuple(name for name in PROTOCOLS if name not in hashed and PROTOCOLS[name].classical)
+    best = min(row.score for row in consider([k], 1.0, 1000, there, protocols=(*others, "plh")))
+    assert rows[0].score <= best * 1.03
+    assert rows[0].errors[0] <= 1.04 * consider([k], 1.0, 1000, freely)[0].errors[0]
+    again = consider_repeated([k], 1.0, 2.0, 1000, there)
+    assert not hashed & {name for row in again for name in row.protocols}
+    assert k < 1000 or "loloha" in consider_repeated([k], 1.0, 2.0, 1000)[0].protocols
+
+
+def test_where_reports_are_counted_is_one_of_two_places() -> None:
+    with pytest.raises(dn.InvalidParameter, match=r"the place, 'collector' or 'warehouse', got 'lake'"):
+        Objective(counted_in="lake")  # type: ignore[arg-type]
+    plan = dn.Study({"town": [str(i) for i in range(200)]}, 1.0).plan(1000)
+    assert "counting takes 200 hashes a report" in " ".join(plan.explain().split())

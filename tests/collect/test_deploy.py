@@ -10,8 +10,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,11 +32,13 @@ DEPLOY = ROOT / "deploy"
 PLAN = small_plan()
 MOST = Limits().batch_bytes
 PROXIES = ["nginx", "caddy"]
+SENDERS = 6
+COUNTED, REPEATED = (201, "counted"), (200, "repeated")
 
 
 @contextmanager
-def proxied(program: str, folder: Path, upstream: str, without: str = "") -> Iterator[str]:
-    """A program before a collector, with its file of `deploy/` and a certificate; its address."""
+def proxied(program: str, folder: Path, *upstream: str, without: str = "") -> Iterator[str]:
+    """A program before collectors, with its file of `deploy/` and a certificate; its address."""
     port, chain, key = services.free_port(), folder / "chain.pem", folder / "key.pem"
     Authority().write(chain, key)
     if program == "nginx":
@@ -42,7 +47,10 @@ def proxied(program: str, folder: Path, upstream: str, without: str = "") -> Ite
             ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
             ("/etc/ssl/survey.pem", str(chain)),
             ("/etc/ssl/survey.key", str(key)),
-            ("http://127.0.0.1:8000", upstream),
+            (
+                "server 127.0.0.1:8000;",
+                " ".join(f"server {url.removeprefix('http://')};" for url in upstream),
+            ),
             ("error_log stderr", f"error_log {folder}/errors"),
             (without, ""),
         )
@@ -53,7 +61,7 @@ def proxied(program: str, folder: Path, upstream: str, without: str = "") -> Ite
             (DEPLOY / "Caddyfile").read_text(),
             ("\tservers {", "\tadmin off\n\tauto_https off\n\tservers {"),
             ("survey.example.org {", f"https://127.0.0.1:{port} {{\n\ttls {chain} {key}"),
-            ("127.0.0.1:8000", upstream.removeprefix("http://")),
+            ("127.0.0.1:8000", " ".join(url.removeprefix("http://") for url in upstream)),
             (without, ""),
         )
         with services.caddy(folder / "caddy", text, port):
@@ -147,10 +155,61 @@ def test_what_goes_wrong_is_logged_without_the_sender(program: str, planted: boo
     """The collector is down; with the programs' own settings, the address would be found."""
     line = " crit" if program == "nginx" else "exclude http.log.error"
     nobody = f"http://127.0.0.1:{services.free_port()}"
-    with proxied(program, tmp_path, nobody, line if planted else "") as url, browser(tmp_path) as client:
+    without = line if planted else ""
+    with proxied(program, tmp_path, nobody, without=without) as url, browser(tmp_path) as client:
         assert client.get(f"{url}/plans").status_code == 502
     logs = [tmp_path / "errors", tmp_path / program / "log"]
     assert ("127.0.0.2" in "".join(log.read_text() for log in logs if log.exists())) is planted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", PROXIES)
+def test_collectors_restart_one_after_the_other_under_load(program: str, tmp_path: Path) -> None:
+    """People notice nothing: what was acknowledged is counted once, and nobody is refused."""
+    store, ends = services.cluster().url(), threading.Event()
+    with ExitStack() as stack:
+        collectors = []
+        for number in range(3):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            options = ("--store", store, "--proxy", "127.0.0.1")
+            collectors.append(stack.enter_context(collecting(folder, [PLAN], *options)))
+        urls = [running.url for running in collectors]
+        url = stack.enter_context(proxied(program, tmp_path, *urls))
+        client = stack.enter_context(browser(tmp_path))
+
+        def send(seed: int) -> int:
+            """Report after report, each until it has arrived, as devices do."""
+            arrived = 0
+            for report in some_reports(PLAN, 10_000, seed):
+                if ends.is_set():
+                    break
+                for attempt in range(20):
+                    answer = client.post(f"{url}/reports", content=report.to_bytes(), headers=BINARY)
+                    if answer.status_code not in (502, 503, 504):
+                        break
+                    time.sleep(0.02 * 2 ** min(attempt, 5))
+                assert (answer.status_code, answer.json()["outcome"]) in (COUNTED, REPEATED), answer.text
+                arrived += 1
+            return arrived
+
+        pool = stack.enter_context(ThreadPoolExecutor(SENDERS))
+        stack.callback(ends.set)
+        senders = [pool.submit(send, seed) for seed in range(1, SENDERS + 1)]
+        for running in collectors:
+            deadline = time.monotonic() + 60
+            while not running.metrics()['deniable_reports_total{outcome="counted"}']:
+                assert time.monotonic() < deadline, "the proxy does not send to each of them"
+                time.sleep(0.05)
+            assert running.stop() == 0
+            time.sleep(0.3)
+            running.start()
+        ends.set()
+        arrived = sum(sender.result(timeout=60) for sender in senders)
+        assert arrived > 10 * SENDERS
+        with closing(open_store(store)) as opened:
+            assert opened.tallies(PLAN.id).n == arrived
+            assert opened.check() == []
 
 
 def test_the_documents_show_the_file_of_nginx() -> None:

@@ -21,7 +21,7 @@ from deniable.client import Client
 from tests import statistics
 from tests.collect.journeys import EXAMPLES, PATIENCE, Visit, counted
 from tests.collect.test_survey import tap_town
-from tests.collector import Running, collecting
+from tests.collector import TOKEN, Running, collecting
 from tests.design.test_page import designing, opened
 from tests.running import Outcome, Run
 
@@ -279,3 +279,9 @@ def read_results(browser: Browser, run: Run, collector: Running) -> None:
         expect(visit.page.locator("svg.map .outline")).to_be_visible()
         expect(visit.page.get_by_role("region", name="pay").locator(".center")).to_contain_text("Mean")
         visit.check()
+    open_round(run, 3)  # nobody has answered it, and the fourth is not open yet
+    Path("token").write_text(TOKEN, encoding="utf-8")
+    options = ["--change-from", "1", "--every-round", "--people", "same", "--token-file", "token", "--json"]
+    for source in (store, collector.url):
+        series = well(run("estimate", "weekly.json", "--from", source, *options))
+        assert [each["round"] for each in series["rounds"]] == [2]

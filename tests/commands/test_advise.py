@@ -79,6 +79,14 @@ def test_changes_are_written_into_a_copy_that_keeps_its_comments(study: Study, r
     assert Path("study.toml").read_text(encoding="utf-8") == TEXT
 
 
+def test_a_table_that_is_only_wanted_is_written_into_the_copy(study: Study, run: Run) -> None:
+    asked = ("--people", "2000", "--want", "drugs by town=25", "--apply", "1", "-o", "better.toml")
+    assert run("advise", "study.toml", *asked).code == 0
+    changed = Study.read("better.toml")
+    assert changed == study.advise(2_000, want={"drugs by town": 25})[0].study
+    assert changed.together
+
+
 def test_several_proposals_are_made_together(study: Study, run: Run) -> None:
     assert run("advise", "study.toml", "--people", "2e3", "--apply", "1,2", "-o", "both.toml").code == 0
     assert Study.read("both.toml") == study.advise(2_000).combine([1, 2]).study

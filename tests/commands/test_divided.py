@@ -110,3 +110,15 @@ def test_advice_is_on_both_and_is_written_into_the_file(run: Run) -> None:
     assert "repeat = 4  # every week" in Path("better.toml").read_text(encoding="utf-8")
     wanted = run("advise", "study.toml", "--people", "1000", "--want", "mood x work=10")
     assert "no table of questions that are asked equally often" in wanted.err
+
+
+def test_invitations_are_to_both_and_say_which(run: Run) -> None:
+    region = '\n[attributes.region]\nvalues = ["north", "south"]\nknown = true\n'
+    Path("study.toml").write_text(TEXT + region, encoding="utf-8")
+    assert run("plan", "study.toml", "--people", "2000", "-o", "plan.json").code == 0
+    Path("people.csv").write_text("region\nnorth\nsouth\n", encoding="utf-8")
+    options = ["--addresses", "people.csv", "--url", "https://survey.example", "-o", "list.csv"]
+    made = run("tokens", "plan.json", "plan-repeated.json", *options)
+    assert made.err.count("a code that is typed does not name 'region'") == 1
+    for part in ("asked once", "asked in 4 rounds"):
+        assert f"2 invitations to Work and mood, {part} are unused" in made.err

@@ -188,3 +188,18 @@ def test_a_right_draft_has_no_problem() -> None:
     assert check(Draft({"epsilon": 1.0}, (YES_NO,))).problems == ()
     nothing = check(Draft({"epsilon": 1.0}))
     assert (nothing.study, nothing.problems) == (None, ())
+
+
+def test_importance_waits_for_questions_that_are_half_written() -> None:
+    asked = Question("asked", {"values": ["only"]})
+    checked = check(Draft({"epsilon": 1.0, "importance": {"asked": 2, "smokes": 3}}, (YES_NO, asked)))
+    assert [problem.unfinished for problem in checked.problems] == [True]
+    assert checked.study is not None
+    assert dict(checked.study.importance) == {"smokes": 3}
+
+
+def test_what_known_questions_cannot_have_is_said() -> None:
+    known = Question("region", {"values": ["north", "south"], "known": True, "importance": 2})
+    [problem] = check(Draft({"epsilon": 1.0}, (YES_NO, known))).problems
+    assert (problem.question, problem.field) == (1, "known")
+    assert "leave out its protocol, importance and answered" in problem.text

@@ -23,7 +23,7 @@ PARTS: dict[str, Mechanism] = {
     "several words": sue(130, 1.0),
     "whole bytes": oue(56, 1.0),
     "subset": ss(1000, 5.0),
-    "packed subset": ss(60, 1.0),
+    "packed subset": ss(480, 1.0),  # reports of more members than a byte counts
     "hashed": olh(40, 2.0),
     "pooled": plh(40, 1.0),
     "Hadamard": hr(20, 1.0),

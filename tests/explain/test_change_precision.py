@@ -108,7 +108,7 @@ step = 1
 def test_the_people_for_a_change_in_the_shell(run: Run) -> None:
     Path("study.toml").write_text(STUDY)
     command = ("people", "study.toml", "--change", "5", "--of", "mood")
-    shown = run(*command).out
+    shown = " ".join(run(*command).out.split())
     for words in ("16,364", "8,182", "epsilon_first 1.8 would find it with 4,984 people in place of 16,364"):
         assert words in shown
     assert "one report 1.8 in place of 1." in shown

@@ -453,6 +453,27 @@ def test_changes_over_rounds_are_those_since_the_first_in_every_form() -> None:
         plan.follow({1: rounds[1]})
 
 
+def test_questions_are_followed_as_people_read_them() -> None:
+    """With their text, and all options of one question together."""
+    texts = dn.Texts(questions={"media": {"en": "What do you read?"}})
+    asked = {"media": dn.Several(["web", "paper"]), "smokes": ["yes", "no"]}
+    plan = dn.Study(asked, epsilon_first=3.0, epsilon_forever=4.0, rounds=2, survey=texts).plan(100)
+    answers = {"media": [["web"]] * 100, "smokes": ["yes"] * 100}
+    rounds = {
+        number: plan.estimate(plan.tally(plan.privatize(answers, dn.remembering(1, round=number))))
+        for number in (1, 2)
+    }
+    series = plan.follow(rounds)
+    assert [lines.split("\n")[0] for lines in str(series).split("\n\n")[1:]] == ["media", "smokes"]
+    assert "media\nWhat do you read?\nround" in str(series)
+    title = series.plot().axes[0].get_title(loc="left")
+    assert title == "media\nWhat do you read?"
+    options = rounds[2].change(rounds[1])
+    differences = series.changes[2].choose("media").difference.tolist()
+    assert differences == [options[f"media: {option}"].difference[0] for option in ("web", "paper")]
+    assert len(series.plot("media").axes) == 1
+
+
 def test_changes_over_rounds_in_the_shell(run: Run) -> None:
     plan = plan_by("l_grr")
     plan.write("plan.json")

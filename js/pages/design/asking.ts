@@ -5,6 +5,7 @@ import {
   asValue,
   type Draft,
   howOften,
+  importanceOf,
   kindOf,
   type Question,
   readField,
@@ -47,7 +48,9 @@ export function showCondition(
     changed();
   };
   const looked = (): string => {
-    const before = questions.slice(0, i).map((question) => [question.name, answersOf(question)]);
+    const before = questions
+      .slice(0, i)
+      .map((question) => [question.name, question.keys.known, answersOf(question)]);
     return JSON.stringify([before, condition()[0]]);
   };
   let drawn = "";
@@ -56,7 +59,8 @@ export function showCondition(
     const [other, wanted] = condition();
     const before = questions
       .slice(0, i)
-      .filter((question) => question.name !== "" && answersOf(question) !== null);
+      .filter(({ name, keys }) => name !== "" && keys.known !== true)
+      .filter((question) => answersOf(question) !== null);
     const names = [...new Set([...before.map(({ name }) => name), other])].filter((name) => name !== "");
     place.hidden = names.length === 0;
     const parent = questions.slice(0, i).find(({ name }) => name === other);
@@ -131,12 +135,17 @@ export function showMissing({ id, keys }: Question, changed: () => void): HTMLEl
   );
 }
 
-/** Whether the answer is known anyway, and so is sent as it is. */
-export function showKnown({ id, keys }: Question, changed: () => void): HTMLElement {
+/** Whether the answer is known anyway, and so is sent as it is; then it has no importance. */
+export function showKnown(draft: Draft, question: Question, changed: () => void): HTMLElement {
+  const { id, keys } = question;
   const label = "You know it of each person anyway: it is sent as it is, and not hidden";
   return tick(`q${id}-known`, label, keys.known === true, (on) => {
-    if (on) keys.known = true;
-    else delete keys.known;
+    if (on) {
+      keys.known = true;
+      const [weights, key] = importanceOf(draft, question);
+      delete weights[key];
+      (document.getElementById(`q${id}-importance`) as HTMLInputElement).value = "";
+    } else delete keys.known;
     changed();
   });
 }

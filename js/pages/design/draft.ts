@@ -248,7 +248,16 @@ export function writePair(keys: Keys, name: string, language: Language | null, p
   else writeOne(keys, name, language, pair.every((end) => end === "") ? undefined : pair);
 }
 
-/** Let conditions, pages and tables follow a new name; pages and tables forget what was removed (null). */
+/** Where the file states how important a question is: under its name in a table of all, or at the question. */
+export function importanceOf({ study }: Draft, { name, keys }: Question): [keys: Keys, key: string] {
+  const listed = tableOf(study, "importance");
+  return name in listed ? [listed, name] : [keys, "importance"];
+}
+
+const TABLE = " x "; // between the names of questions, where importance is that of their table
+
+/** Let all that names a question follow its new name; pages, tables and importance forget one that was removed
+ * (null). */
 export function rename({ study, questions }: Draft, before: string, now: string | null): void {
   if (before === now || questions.some(({ name }) => name === before)) return; // another one has that name
   for (const { keys } of now === null ? [] : questions) {
@@ -258,6 +267,13 @@ export function rename({ study, questions }: Draft, before: string, now: string 
   const replaced = (names: readonly Value[]): Value[] =>
     names.flatMap((name) => (name === before ? (now === null ? [] : [now]) : [name]));
   changePages(study, replaced);
+  if (isTable(study.importance)) {
+    const weights = Object.entries(study.importance).map(([key, weight]) => {
+      const names = key.split(TABLE);
+      return [replaced(names).length < names.length ? "" : replaced(names).join(TABLE), weight] as const;
+    });
+    study.importance = Object.fromEntries(weights.filter(([key]) => key !== ""));
+  }
   const { together, target } = study;
   if (Array.isArray(together) && together.every(Array.isArray)) {
     const tables = together.map(replaced).filter((table) => table.length > 1);

@@ -9,8 +9,10 @@ import {
   asValues,
   changeKind,
   type Draft,
+  importanceOf,
   inToml,
   isMetric,
+  type Keys,
   KINDS,
   type Kind,
   kindName,
@@ -183,11 +185,12 @@ function fields(
         "Importance",
         "3 weighs as much as three ordinary questions when a plan is chosen; 1 unless given.",
         changed,
+        () => importanceOf(editing.draft, question),
       ),
       showMissing(question, changed),
       showCondition(editing.draft, question, i, changed),
       showAnswered(editing.draft, question, changed),
-      showKnown(question, changed),
+      showKnown(editing.draft, question, changed),
       showRepeat(editing.draft, question, changed),
     ),
     hidden.length > 0 && keptAside(question, hidden),
@@ -261,18 +264,21 @@ function moving(section: HTMLElement, editing: Editing, i: number): HTMLElement[
   ];
 }
 
-/** A field for a number of the question. */
+/** A field for a number of the question, which stands among its keys or elsewhere. */
 function figureOf(
-  { id, keys }: Question,
+  { id, keys: own }: Question,
   key: string,
   label: string,
   hint: string,
   changed: () => void,
+  find = (): [Keys, string] => [own, key],
 ): HTMLElement {
-  return figure({ id: `q${id}-${key}`, label, hint }, readField(keys[key]), (text) => {
-    const value = asValue(text, keys[key]);
-    if (value === undefined) delete keys[key];
-    else keys[key] = value;
+  const [stated, under] = find();
+  return figure({ id: `q${id}-${key}`, label, hint }, readField(stated[under]), (text) => {
+    const [keys, at] = find();
+    const value = asValue(text, keys[at]);
+    if (value === undefined) delete keys[at];
+    else keys[at] = value;
     changed();
   });
 }

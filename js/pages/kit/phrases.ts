@@ -31,7 +31,7 @@ export function atMost(nano: number | null): string {
 export function often(chance: number): string {
   const times = Math.floor(1 / chance);
   if (chance < 0.01 || (times > 1 && 1 / times <= 1.02 * chance)) return t("once_in", { n: times });
-  return chance > 0.99 ? t("every_time") : t("times_in_100", { n: Math.ceil(100 * chance) });
+  return t("times_in_100", { n: Math.ceil(100 * chance) });
 }
 
 /** "1 report", "2 reports", on the dashboard. */

@@ -29,6 +29,8 @@ PLAIN = tuple(name for name in PROTOCOLS if name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
 AT_ONCE = ("grr", "plh", "hr")
 """Protocols whose reports take one step to count and a few bytes to keep, however many values there are."""
+HASHED_ALONE = ("blh", "olh", "alh", "loloha")
+"""Protocols whose reports are hashed by a function of their own: counting takes a hash for each value."""
 CAPPED: dict[str, Callable[..., Mechanism]] = {"aue": aue, "ass": ass, "alh": alh}
 TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_grr": l_grr,

@@ -70,6 +70,11 @@ class Objective(Printed):
     """
     squares: bool = False
     """Judge by the mean of squared errors, as they are."""
+    counted_in: Literal["collector", "warehouse"] = "collector"
+    """Where reports are counted. A warehouse (DuckDB, PostgreSQL, Spark) counts by groups. Of a report that
+    is hashed by a function of its own it takes a hash for each value, which takes much longer: such protocols
+    are left out there, and hashes of a public pool join.
+    """
 
     def __post_init__(self) -> None:
         if self.success_cap is not None and not (_is_number(self.success_cap) and 0 < self.success_cap <= 1):
@@ -101,6 +106,10 @@ class Objective(Printed):
             raise InvalidParameter(f"f is a share from 0 to 1, got {self.f!r}")
         if self.people not in ("answered", "everyone"):
             raise InvalidParameter(f"people is 'answered' or 'everyone', got {self.people!r}")
+        if self.counted_in not in ("collector", "warehouse"):
+            raise InvalidParameter(
+                f"counted_in is the place, 'collector' or 'warehouse', got {self.counted_in!r}"
+            )
 
     def __str__(self) -> str:
         error = f"the least {self.goal}"
@@ -111,6 +120,8 @@ class Objective(Printed):
             caps.append(f"at most {format_count(self.bytes_cap, 'byte')} a report")
         if self.influence_cap is not None:
             caps.append(f"a fake report counts for at most {self.influence_cap:g} people")
+        if self.counted_in == "warehouse":
+            caps.append("counted in a warehouse")
         return f"Objective: {', '.join([error, *caps])}"
 
     @property

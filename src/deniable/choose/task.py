@@ -13,6 +13,7 @@ import numpy.typing as npt
 from deniable.choose.candidate import (
     AT_ONCE,
     CLASSICAL,
+    HASHED_ALONE,
     KEPT_BITS,
     PLAIN,
     TWO_ROUNDS,
@@ -233,7 +234,7 @@ class Task:
         known, usual = (means, means) if attribute in self.numbers else self._list_protocols(kind)
         allowed = self.protocols[attribute]
         if allowed is None:
-            return AT_ONCE if usual == CLASSICAL and self._is_large(attribute) else usual
+            return self._count_well(attribute, usual)
         names = tuple(
             name for name in known if name in allowed or (fakes and name.partition("-")[0] in allowed)
         )
@@ -243,15 +244,24 @@ class Task:
             )
         return names
 
-    def _is_large(self, attribute: int) -> bool:
-        """Whether so many reports of so many values are to be counted at once.
+    def _count_well(self, attribute: int, usual: tuple[str, ...]) -> tuple[str, ...]:
+        """The usual protocols whose reports can be counted where, and as many as, they will be.
 
-        Only where single shares are read: sums of neighboring values err up to 80 % more with a pool.
+        A pool joins only where single shares are read: sums of neighboring values err up to 80 % more.
         """
         question = self.questions[attribute]
-        if self.n * question.k < LARGE or question.k > _MOST_POOLED or self.epsilon > _MOST_SPENT:
-            return False
-        return all(reading.table is None for reading in question.readings)
+        is_pooled = (
+            usual == CLASSICAL
+            and question.k <= _MOST_POOLED
+            and self.epsilon <= _MOST_SPENT
+            and all(reading.table is None for reading in question.readings)
+        )
+        if is_pooled and self.n * question.k >= LARGE:
+            return AT_ONCE
+        if self.objective.counted_in == "collector":
+            return usual
+        rest = tuple(name for name in usual if name not in HASHED_ALONE)
+        return (*rest, "plh") if is_pooled else rest
 
     def _list_protocols(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All protocols of a record mechanism, and those among which it chooses unless others are named."""

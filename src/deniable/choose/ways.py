@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import final
 
 from deniable.choose.candidate import (
-    AT_ONCE,
     CAPPED,
-    CLASSICAL,
+    HASHED_ALONE,
     Option,
     fakes,
     given_name,
@@ -209,12 +208,15 @@ def list_options(task: Task, way: Way, attribute: int, names: Sequence[str], bud
         (offer_fake if way.faked else offer)(name)
     if (
         cap is not None
-        and names in (CLASSICAL, AT_ONCE)
         and options
+        and task.protocols[attribute] is None
+        and "grr" in names  # no mean of a number
+        and not (way.faked or task.forever)
         and min(options, key=lambda option: option.order).success > cap
     ):
         for name in CAPPED:
-            offer(name)
+            if objective.counted_in == "collector" or name not in HASHED_ALONE:
+                offer(name)
     if not options:
         # the positions of a number are not the values of an attribute
         size = f" with {k:,} values" if k <= _MOST_COUNTED else ""

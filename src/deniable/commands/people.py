@@ -21,7 +21,7 @@ from deniable.commands.shared.options import (
     whole_from,
 )
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_count, format_percent, format_table, format_up
+from deniable.formatting import fill_paragraph, format_count, format_percent, format_table, format_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -251,11 +251,12 @@ def _write_change(
         "five (5 % test)",
         *format_table(headers, rows, headers[1:2]),
     ]
+    notes = []
     if any(count.what == "mean" for counts in needed.values() for count in counts):
-        lines.append("Of a mean, a point is a hundredth of the range.")
+        notes.append("Of a mean, a point is a hundredth of the range.")
     if is_linked:
-        lines.append("Those who answer both: if nine in ten of them keep their answers, by linked reports.")
-    return [*lines, *_weigh_first(plans, needed), *_explain_rounds(plans)]
+        notes.append("Those who answer both: if nine in ten of them keep their answers, by linked reports.")
+    return [*lines, *map(fill_paragraph, [*notes, *_weigh_first(plans, needed), *_explain_rounds(plans)])]
 
 
 def _count_enough_for_change(counts: Sequence[PeopleForChange]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ import click
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE, people_expected
 from deniable.errors import InvalidParameter
-from deniable.formatting import format_nanos, format_up
+from deniable.formatting import fill_paragraph, format_nanos, format_up
 
 if TYPE_CHECKING:
     from deniable.study import Plan
@@ -111,7 +112,7 @@ def _explain_together(plans: Sequence[Plan]) -> None:
         click.echo(
             f"  no reports of all rounds are more than {times} times likelier from one person than another"
         )
-    click.echo(f"  the survey {protection}")
+    click.echo(indent(fill_paragraph(f"the survey {protection}"), "  "))
     limit = warn_together(stated)
     if limit is not None:
         console.warn(limit)

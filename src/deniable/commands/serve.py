@@ -313,17 +313,11 @@ def _open_first(store: Store, survey: Served, number: int | None) -> None:
 
 
 def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
-    from deniable.plan.attribute import list_questions
-
-    titles = [survey.plan.document.title for survey in served]
-    for survey in served:
-        document = survey.plan.document
-        title = document.title or ", ".join(list_questions(document.attributes))
-        if document.title and titles.count(document.title) > 1:  # the parts of one study
-            title += ", asked once" if document.rounds is None else f", asked in {document.rounds} rounds"
+    names = reading.name_plans([survey.plan for survey in served])
+    for survey, name in zip(served, names, strict=True):
         how = " (by invitation)" if survey.invited else ""
         how = how if survey.plan.ticket_key is None else " (by invitation, with tickets)"
-        click.echo(f"plan       {survey.plan.id[:12]}  {title}{how}")
+        click.echo(f"plan       {survey.plan.id[:12]}  {name}{how}")
     click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
         click.echo(f"dashboard  {address}/dashboard#token={token}")

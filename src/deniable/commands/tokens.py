@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 from urllib.parse import urlsplit
@@ -193,13 +194,15 @@ def make_tokens(request: TokensRequest) -> None:
     if (request.out, request.letters) == (None, None):
         click.echo(table, nl=False)
     persons = [people.person(i) for i in range(number)] if people.rows else [{}] * number
-    for plan, more in zip(read, before, strict=True):
-        for words in () if request.url is None else _warn_groups(plan, groups, persons):
-            console.warn(words)
+    names = reading.name_plans(read)
+    of_groups = [_warn_groups(plan, groups, persons) for plan in read if request.url is not None]
+    for words in dict.fromkeys(chain.from_iterable(of_groups)):
+        console.warn(words)
+    for plan, name, more in zip(read, names, before, strict=True):
         if more:
-            _warn_of_unused(plan, more)
-    for plan, unused in zip(read, left, strict=True):
-        _note_unused(plan, unused, len(read))
+            _warn_of_unused(plan, name, more)
+    for plan, name, unused in zip(read, names, left, strict=True):
+        _note_unused(plan, unused, name if len(read) > 1 else "")
 
 
 def _write_files(files: ExitStack, request: TokensRequest, table: str, page: str | None) -> None:
@@ -335,9 +338,9 @@ def _write_letters(
         )
 
 
-def _warn_of_unused(plan: Plan, unused: int) -> None:
+def _warn_of_unused(plan: Plan, name: str, unused: int) -> None:
     """Whoever has an old and a new invitation can be counted twice; those of other groups are for others."""
-    which = f" to {plan.document.title or plan.id[:12]} from before"
+    which = f" to {name} from before"
     known = plan.document.known
     what_next = (
         "so withdraw the old ones if these replace them: --withdraw"
@@ -372,9 +375,9 @@ def _warn_of_no_sender(plans: Sequence[Announced], language: str) -> None:
         )
 
 
-def _note_unused(plan: Plan, unused: int, plans: int) -> None:
+def _note_unused(plan: Plan, unused: int, name: str) -> None:
     how = "--invited" if plan.ticket_key is None else "--ticket-key"
-    which = f" to {plan.document.title or plan.id[:12]}" if plans > 1 else ""
+    which = f" to {name}" if name else ""
     console.note(f"{_format_unused(unused, which)}; serve the plan with {how}")
 
 
@@ -387,7 +390,8 @@ def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> Non
     all_hashes = [
         [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)] for plan in plans
     ]
-    for i, (plan, hashes) in enumerate(zip(plans, all_hashes, strict=True)):
+    names = reading.name_plans(plans) if len(plans) > 1 else [""]
+    for i, (plan, name, hashes) in enumerate(zip(plans, names, all_hashes, strict=True)):
         with open_store_of(url, plan, invited=True, warn=i == 0) as store:
             counted = sum(stored.counted for stored in store.rounds(plan.id))
             if counted or store.exchanged(plan.id):
@@ -397,7 +401,7 @@ def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> Non
                     "invitations with --count"
                 )
             store.invite(plan.id, hashes, find_actor())
-            _note_unused(plan, store.invitations_left(plan.id), len(plans))
+            _note_unused(plan, store.invitations_left(plan.id), name)
 
 
 def _format_unused(left: int, which: str) -> str:

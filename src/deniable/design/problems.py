@@ -178,7 +178,8 @@ def _check_alone(question: Question, i: int, folder: Path) -> Problem | None:
     todo = find_unfinished(question)
     if todo is not None:
         return Problem(todo.text, i, todo.field, unfinished=True)
-    alone = _without_condition(question)
+    free = _without_condition(question)
+    alone = replace(free, keys={key: value for key, value in free.keys.items() if key != "known"})
     data: dict[str, Any] = {"attributes": {alone.name: dict(alone.keys)}}
     try:
         domain = list_options(data, folder)["attributes"][alone.name]
@@ -200,13 +201,18 @@ def _keep(draft: Draft, questions: Sequence[Question]) -> Draft:
         kept = [[name for name in page if name in names] for page in pages if isinstance(page, list)]
         study["survey"] = {**survey, "pages": [page for page in kept if page]}
     all_names = {question.name for question in draft.questions}
+    waiting = all_names - names
+    importance = study.get("importance")
+    if isinstance(importance, Mapping):
+        study["importance"] = {
+            key: weight for key, weight in importance.items() if waiting.isdisjoint(key.split(" x "))
+        }
     together = study.get("together")
     if isinstance(together, list):
-        waiting = all_names - names
         study["together"] = [
             group for group in together if not isinstance(group, list) or waiting.isdisjoint(map(str, group))
         ]
-    if study.get("target") in all_names - names or len(names) < _PAIR:
+    if study.get("target") in waiting or len(names) < _PAIR:
         study.pop("target", None)
     if any("repeat" in question.keys for question in draft.questions):
         secret = [question for question in questions if question.keys.get("known") is not True]

@@ -303,7 +303,7 @@ def _count_unary(mechanism: Unary, columns: tuple[Column, ...]) -> Counting:
 
 @_count.register
 def _count_packed(mechanism: PackedSubset, columns: tuple[Column, ...]) -> Counting:
-    members = " + ".join(f"BIT_COUNT({quote(column.name)})" for column in columns)
+    members = " + ".join(f"CAST(BIT_COUNT({quote(column.name)}) AS BIGINT)" for column in columns)
     return _count_bits(mechanism.k, columns, f" AND {members} = {mechanism.size}")
 
 

@@ -23,7 +23,7 @@ from deniable.explain.text_questions import list_unlisted
 from deniable.formatting import format_count, format_percent, format_points, format_table
 from deniable.law import Law, checked_prior
 from deniable.law.law import binomial_law
-from deniable.mechanisms import Mechanism, SetMechanism, SubsetShape, olh
+from deniable.mechanisms import Hashed, Mechanism, SetMechanism, SubsetShape, olh
 from deniable.mechanisms.shapes import Hadamard, Pooled, Unary
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
@@ -168,7 +168,7 @@ def explain_guesses(document: PlanDocument, row: Considered) -> str:
         )
     if any(part.numeric for part in document.parts):
         lines.append(f"a number: the guess is {HALF}")
-    lines += explain_pools(document)
+    lines += explain_hashes(document)
     return "\n".join(lines)
 
 
@@ -687,11 +687,18 @@ class _Group:
         return float(np.maximum(joint[is_asked].sum(axis=0), joint[~is_asked].sum(axis=0)).sum())
 
 
-def explain_pools(document: PlanDocument) -> list[str]:
-    """A sentence for each attribute whose values are hashed by the functions of a pool."""
+def explain_hashes(document: PlanDocument) -> list[str]:
+    """A sentence for each attribute whose values are hashed, about what it takes to count them."""
     sentences = []
     for attribute, part in document.pairs:
         mechanism = part.one_round
+        if isinstance(mechanism, Hashed):
+            sentences.append(
+                f"{attribute.name!r} is hashed by a function that each device draws, so that counting takes "
+                f"{mechanism.k:,} hashes a report. A collector and files of reports are made for that; in "
+                "DuckDB, PostgreSQL or Spark it takes many times as long as other reports. counted_in = "
+                '"warehouse" in the objective avoids such protocols.'
+            )
         if isinstance(mechanism, Pooled) and not attribute.domain.is_level:
             pool, ratio = mechanism.pool, compare_variances(mechanism)
             more = "no" if ratio <= 1 else _format_percent_up(ratio - 1)

@@ -202,7 +202,7 @@ class Change(Mapping[str, AttributeChange], Printed):
         if document is not None and document.linked and self.people == "population":
             return (
                 "this is from tallies; the change of those who answered both rounds takes their linked "
-                "reports: plan.compare_rounds(earlier, later)"
+                "reports: plan.compare_rounds(earlier, later), in the shell --people linked"
             )
         sizes = [[part.n for part in estimates.parts.values()] for estimates in self.rounds]
         if sizes[0] == sizes[1]:
@@ -231,7 +231,7 @@ class Change(Mapping[str, AttributeChange], Printed):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
         parts = [change for all_ in (self.attributes, self.groups, self.means) for change in all_.items()]
-        texts = self._question_texts
+        texts = self.question_texts
         return [
             {"attribute": name} | row | add_question(texts, name)
             for name, change in parts
@@ -239,7 +239,8 @@ class Change(Mapping[str, AttributeChange], Printed):
         ]
 
     @property
-    def _question_texts(self) -> Mapping[str, str]:
+    def question_texts(self) -> Mapping[str, str]:
+        """What people read, by the names of questions."""
         return {} if self.rounds is None else self.rounds[1].question_texts
 
     def frame(self, backend: Backend | None = None) -> Any:
@@ -251,12 +252,7 @@ class Change(Mapping[str, AttributeChange], Printed):
         about = self._heading
         if name is not None or len(self) == 1:
             attribute = next(iter(self)) if name is None else name
-            if attribute in self:
-                return self.groups.get(attribute, self[attribute]).plot(f"{attribute}: {about}")
-            if attribute not in self._by_question():
-                raise InvalidParameter(not_among(attribute, "an attribute", self))
-            options = self._by_question()[attribute]
-            return _join([(change.labels[0], change) for change in options]).plot(f"{attribute}: {about}")
+            return self.choose(attribute).plot(f"{attribute}: {about}")
         changes = [(key, part) for key, parts in self._by_question().items() for part in parts]
         drawn = [
             (f"{key}: {label}", change.pick(v, label))
@@ -274,6 +270,20 @@ class Change(Mapping[str, AttributeChange], Printed):
         if self.participation is None:
             return f"{self.validity}; {level}"
         return f"{self.validity}: {self.participation}; {level}"
+
+    def choose(self, name: str) -> AttributeChange:
+        """The change of a question as people read it: of groups where there are, of all options together."""
+        if name in self:
+            return self.groups.get(name, self[name])
+        questions = self._by_question()
+        if name not in questions:
+            raise InvalidParameter(not_among(name, "an attribute", self))
+        return _join([(change.labels[0], change) for change in questions[name]])
+
+    @property
+    def questions(self) -> list[str]:
+        """The names of all questions."""
+        return list(self._by_question())
 
     def _by_question(self, bins: bool = False) -> dict[str, list[AttributeChange]]:
         """The changes of each question; where all that apply are chosen, who chose each option."""
@@ -302,7 +312,7 @@ class Change(Mapping[str, AttributeChange], Printed):
             lines += [
                 "",
                 name,
-                *quote_question(self._question_texts, name),
+                *quote_question(self.question_texts, name),
                 head,
                 *(line for change in changes for line in _format_lines(change, wide)),
             ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from deniable.errors import InvalidParameter, not_among
-from deniable.formatting import Printed, format_count, format_table
+from deniable.errors import InvalidParameter
+from deniable.formatting import Printed, format_count, format_table, quote_question
 from deniable.frames import Backend, frame_of_rows
 from deniable.results.change import NOISY, AttributeChange, Change, compare_estimates
 from deniable.results.estimates import MEAN, Estimates
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LINES = 6  # values of an attribute in the text and in a panel: the largest ones
 _PANELS = 24
+_TITLE = 60  # letters of a question's text above its panel
 
 
 @final
@@ -61,15 +62,15 @@ class ChangeSeries(Printed):
         return frame_of_rows(self.rows(), backend)
 
     def text(self) -> str:
-        """A table for each attribute: a row for each round, and a column for each of the largest shares."""
-        lines = [self._heading]
+        """A table for each question: a row for each round, and a column for each of the largest shares."""
+        lines, texts = [self._heading], self._last.question_texts
         for name, changes in self._list_panels().items():
             labels = _choose(list(changes.values())[-1])
             rows = [
                 [f"{number}", *(_format(change, label) for label in labels)]
                 for number, change in changes.items()
             ]
-            lines += ["", name, *format_table(["round", *labels], rows)]
+            lines += ["", name, *quote_question(texts, name), *format_table(["round", *labels], rows)]
             more = len(list(changes.values())[-1].labels) - len(labels)
             if more:
                 lines.append(f"and {format_count(more, 'smaller share')}; --json and -o have all")
@@ -82,17 +83,20 @@ class ChangeSeries(Printed):
         return self.text()
 
     def plot(self, name: str | None = None) -> Figure:
-        """A figure of matplotlib: a line with its band for each share, and a panel for each attribute."""
+        """A figure of matplotlib: a line with its band for each share, and a panel for each question."""
         from deniable.plot.charts import panels
 
-        chosen = self._list_panels(name)
+        texts = self._last.question_texts
         return panels(
-            {title: title for title in chosen},
-            lambda axes, title: self._draw(axes, chosen[title]),
+            {
+                "\n".join([title, *quote_question(texts, title, _TITLE)]): changes
+                for title, changes in self._list_panels(name).items()
+            },
+            self._draw,
             f"{self._heading[0].upper()}{self._heading[1:]}",
             columns=2,
             most=_PANELS,
-            what="attributes",
+            what="questions",
             size=(5.2, 3.0),
         )
 
@@ -106,18 +110,21 @@ class ChangeSeries(Printed):
         return f"since round {self.since}: {self.validity}; {level}"
 
     def _list_panels(self, name: str | None = None) -> dict[str, dict[int, AttributeChange]]:
-        """The changes of each attribute by round: of groups where there are, and of means by themselves."""
-        if name is not None and name not in self._last:
-            raise InvalidParameter(not_among(name, "an attribute", self._last))
+        """The changes of each question by round: of groups where there are, and of means by themselves."""
         chosen: dict[str, dict[int, AttributeChange]] = {}
-        for attribute in self._last if name is None else [name]:
-            parts = {number: change for number, change in self.changes.items() if attribute in change}
-            chosen[attribute] = {
-                number: change.groups.get(attribute, change[attribute]) for number, change in parts.items()
+        for question in self._last.questions if name is None else [name]:
+            labels = self._last.choose(question).labels
+            chosen[question] = {
+                number: part
+                for number, change in self.changes.items()
+                if question in change or question in change.questions
+                if (part := change.choose(question)).labels == labels
             }
-            if attribute in self._last.means:
-                chosen[f"{attribute}: {MEAN}"] = {
-                    number: change.means[attribute] for number, change in parts.items()
+            if question in self._last.means:
+                chosen[f"{question}: {MEAN}"] = {
+                    number: change.means[question]
+                    for number, change in self.changes.items()
+                    if question in change.means
                 }
         return chosen
 

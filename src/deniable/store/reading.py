@@ -33,6 +33,11 @@ _CHOOSE = "choose one with --round (number=1 in Python)"
 _ASK = "; ask for one of them"  # as a collector says it
 
 
+@final
+class TooFew(DeniableError):
+    """A collector shows no results of so few reports."""
+
+
 class Collected(NamedTuple):
     """Tallies, and their round; None where no round was named and none has reports."""
 
@@ -85,7 +90,7 @@ class Collector:
                 return bytes(answer.read(_LONGEST))
         except urllib.error.HTTPError as refusal:
             with refusal:
-                why = _read_detail(refusal.read(10_000)) or str(refusal)
+                reason, why = _read_refusal(refusal.read(10_000), str(refusal))
             if refusal.code == 401:
                 why = (
                     "this is not its operator's token, or not any more. The one that holds is in "
@@ -94,7 +99,8 @@ class Collector:
                 )
             elif refusal.code == 400 and "round" not in parameters:
                 why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
-            raise DeniableError(f"the collector at {self.address} refused: {why}") from None
+            kind = TooFew if reason == "few" else DeniableError
+            raise kind(f"the collector at {self.address} refused: {why}") from None
         except OSError as problem:  # also no answer in time, or no such address
             raise self._unreachable(problem) from None
 
@@ -172,6 +178,19 @@ def fetch_tallies(
         return Collected(*store.tallied(document.id, number))
 
 
+def list_opened(document: PlanDocument, source: str, token: str | None = None) -> list[int]:
+    """The rounds that were opened, from http://, sqlite:/// or postgresql://"""
+    if is_collector(source):
+        return Collector(source, token).ask_of(
+            document, "rounds", None, lambda said: [times["number"] for times in said["rounds"]], "rounds"
+        )
+    from deniable.store.store import open_store
+
+    with closing(open_store(source, create=False)) as store:
+        refuse_unknown(store, document)
+        return [times.number for times in store.rounds(document.id)]
+
+
 def fetch_reports(
     document: PlanDocument, source: str, number: int, token: str | None = None
 ) -> list[Reports]:
@@ -218,8 +237,10 @@ def _refuse_several(numbers: Iterable[int]) -> None:
         )
 
 
-def _read_detail(raw: bytes) -> str:
+def _read_refusal(raw: bytes, otherwise: str) -> tuple[str, str]:
+    """A collector's reason in a word, and in a sentence."""
     try:
-        return str(json.loads(raw)["detail"])
-    except (ValueError, TypeError, KeyError):
-        return ""
+        said = json.loads(raw)
+        return str(said.get("reason")), str(said["detail"])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", otherwise

@@ -36,6 +36,20 @@ def plan_study(path: Path, people: int, influence: float | None = None) -> tuple
         raise DeniableError(f"{path.name}: {problem}") from None
 
 
+def name_plans(plans: Sequence[Plan]) -> list[str]:
+    """What plans are called: the parts of one study share a title, and differ by how often they ask."""
+    from deniable.plan.attribute import list_questions
+
+    titles = [plan.document.title for plan in plans]
+    names = []
+    for document in (plan.document for plan in plans):
+        name = document.title or ", ".join(list_questions(document.attributes))
+        if document.title and titles.count(document.title) > 1:
+            name += ", asked once" if document.rounds is None else f", asked in {document.rounds} rounds"
+        names.append(name)
+    return names
+
+
 def _read_part(path: Path, *names: str) -> Study:
     """The part of a study in a file that asks these questions: what is asked once, or what is asked again."""
     parts = read_study(path).divide()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,10 +121,15 @@ def fetch_tallies(
 def fetch_rounds(
     plan: Plan, source: Source, table: str | None, first: int, token: str | None
 ) -> dict[int, Tallies]:
-    """The tallies of a round and of all later ones that have reports."""
+    """The tallies of a round and of all later ones that have reports, or enough to be shown."""
+    from deniable.store.reading import TooFew, list_opened
+
     rounds = {first: fetch_tallies(plan, source, table, first, token)[1]}
-    for number in range(first + 1, (plan.document.rounds or 1) + 1):
-        with suppress(NoReports):
+    opened: Iterable[int] = range(1, (plan.document.rounds or 1) + 1)
+    if isinstance(source, str) and not is_table(source, table):
+        opened = list_opened(plan.document, source, token)
+    for number in (number for number in opened if number > first):
+        with suppress(NoReports, TooFew):
             rounds[number] = fetch_tallies(plan, source, table, number, token)[1]
     return rounds
 
