@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 import threading
@@ -26,6 +27,7 @@ from deniable_device import (
     Refused,
     document,
 )
+from deniable_device.__main__ import main
 from deniable_device.plan import Plan
 
 PLAN = next(case["plan"] for case in read_vectors("rounds"))
@@ -245,3 +247,28 @@ def test_the_largest_plans_are_answered_in_bounded_time() -> None:
         except DeviceError:
             continue  # its questions are others
     assert time.process_time() - start < 60
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"city":"city 1"}', 'line 2: a line is {"answers"'),
+        ("nonsense", "line 2: a line is"),
+        (f'{{"answers":[],"secret":"{SECRET.hex()}"}}', "line 2: a line is"),
+        ('{"answers":{"city":"city 1"},"secret":"12"}', "line 2: a secret has at least 16 bytes, got 1"),
+        (f'{{"answers":{{"city":"nope"}},"secret":"{SECRET.hex()}"}}', "line 2: 'nope' is not one of"),
+        (f'{{"answers":{{"city":"city 1"}},"secret":"{SECRET.hex()}","round":2}}', "line 2: "),
+    ],
+)
+def test_the_program_names_the_line_that_it_cannot_answer(
+    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(PLAN, "utf-8")
+    sound = json.dumps({"answers": ANSWERS, "secret": SECRET.hex()})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{sound}\n{line}\n".encode())))
+    assert main([str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == f"{Client.open(PLAN, secret=SECRET).report(ANSWERS).to_bytes().hex()}\n"
+    assert err.startswith(said)
+    assert SECRET.hex() not in err

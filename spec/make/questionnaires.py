@@ -204,3 +204,60 @@ def changed(plan: Plan, change: Callable[[Any], None]) -> Mapping[str, Any]:
     data = copy.deepcopy(json.loads(plan.to_json()))
     change(data)
     return data  # type: ignore[no-any-return]
+
+
+SPELLED = dn.Study(
+    {
+        "works": ["yes", "no"],
+        "hours": dn.Range(0, 60, step=20),
+        "media": dn.Several(["tv", "5", "caf\u00e9"], exactly=2),
+    },
+    epsilon=3.0,
+    only_if={"hours": {"works": "yes"}},
+    missing={"media": "random"},
+)
+WORKS = {"works": "yes", "hours": 5, "media": ["tv", "5"]}
+SPELLINGS: dict[str, dict[str, Any]] = {
+    "a text": {"media": "tv; 5"},
+    "numbers": {"media": ["tv", 5.0]},
+    "another form of Unicode": {"media": ["tv", "cafe\u0301"]},
+    "an option twice": {"media": ["tv", "tv", "5"]},
+    "other white space": {"media": "\ufefftv\u2003;5"},
+    "what is no white space": {"media": "\x1ctv;5"},
+    "no option": {"media": []},
+    "none of these": {"media": "none of these"},
+    "no answer": {"media": None},
+    "an unknown option": {"media": ["tv", "web"]},
+    "too few": {"media": ["tv"]},
+    "too many": {"media": ["tv", "5", "caf\u00e9"]},
+    "no list": {"media": 5},
+    "two ways": {"media: tv": "yes"},
+    "no answer, two ways": {"media": None, "media: tv": "yes"},
+    "an answer to nothing": {"shoes": 5},
+    "no answer to nothing": {"shoes": None},
+    "what does not apply": {"works": "no"},
+    "what does not apply, by its name": {"works": "no", "hours": "not applicable"},
+    "what applies": {"hours": "not applicable"},
+    "what is not answered": {"hours": None},
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "two of three options": {"media: tv": "yes", "media: 5": "yes", "media: caf\u00e9": "no"},
+    "one of three options": {"media: tv": "yes", "media: 5": "no", "media: caf\u00e9": "no"},
+    "one option, the others missing": {"media: tv": "yes"},
+    "true for an option": {"media: tv": True, "media: 5": True, "media: caf\u00e9": False},
+}
+
+
+def spelled() -> Iterator[dict[str, Any]]:
+    """Answers in all ways in which people give them; no report where they are refused."""
+    plan, secret = SPELLED.plan(people=1000), bytes(range(32))
+    without = {name: answer for name, answer in WORKS.items() if name != "media"}
+    given = {name: {**WORKS, **changed} for name, changed in SPELLINGS.items()}
+    given |= {name: {**without, **options} for name, options in OPTIONS.items()}
+    for name, answers in given.items():
+        try:
+            report = dn.Client(plan, secret=secret).report(answers).to_bytes().hex()
+        except dn.DeniableError:
+            report = None
+        case = {"name": f"answers, {name}", "plan": plan.to_json(), "secret": secret.hex(), "round": 1}
+        yield {**case, "answers": answers, "report": report}

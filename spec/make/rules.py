@@ -169,7 +169,8 @@ def alone_text(low: str) -> str:
 def fields() -> Iterator[Case]:
     data = document(of(dn.grr(5, 1.0)))
     yield changed(data, "fields", "a field more", more=1)
-    yield case("a field less", sealed({k: v for k, v in loose(data).items() if k != "title"}), "fields")
+    for less in sorted(set(data) - {"id", "version"}):
+        yield case(f"without {less}", sealed({k: v for k, v in loose(data).items() if k != less}), "fields")
     attribute = data["attributes"][0]
     yield changed(data, "fields", "a field more of an attribute", attributes=[{**attribute, "unit": "m"}])
     part = data["mechanism"]["parts"][0]
@@ -532,6 +533,12 @@ def record_mechanisms() -> Iterator[Case]:
     yield made(
         "kind", "an unknown mechanism", kind="split", parts=[color, age, {**smokes, "kind": "laplace"}]
     )
+    for name, broken in (("without a kind", {"k": 2}), ("that is a number", 2), ("that is a list", [2])):
+        yield made("kind", f"a mechanism {name}", kind="split", parts=[color, age, broken])
+        yield changed(data, "kind", f"a record mechanism {name}", mechanism=broken)
+        domains = [*data["attributes"][:2], {"name": "smokes", "domain": broken}]
+        yield changed(data, "kind", f"a domain {name}", attributes=domains)
+    yield changed(data, "parts", "no attribute", attributes=[])
     yield made("parts", "a single of three", kind="single", parts=every)
     yield made("parts", "a single of none", kind="single", parts=[])
     yield made("parts", "a part too few", kind="split", parts=[color, age])
@@ -566,7 +573,7 @@ def fakes() -> Iterator[Case]:
     data = document(of(dn.records.rsrfd(KS, 1.0, PRIORS, "grr")))
     first, *others = data["mechanism"]["fakes"]
 
-    def faked(refused: str | None, what: str, *made: Mapping[str, Any]) -> Case:
+    def faked(refused: str | None, what: str, *made: Any) -> Case:
         return changed(data, refused, what, mechanism={"kind": "faked", "fakes": [*made]})
 
     def with_prior(refused: str | None, what: str, prior: Any) -> Case:
@@ -574,6 +581,8 @@ def fakes() -> Iterator[Case]:
 
     weights = [int(weight) for weight in first["prior"]]
     yield faked("kind", "an unknown fake", {**first, "kind": "none"}, *others)
+    for broken in ({"prior": "uniform"}, 2, {**first, "part": 2}, {**first, "part": {"k": 5}}):
+        yield faked("kind", f"a fake that is {json.dumps(broken)[:40]}", broken, *others)
     subset = mechanism_to_dict(dn.ss(5, 1.0))
     yield faked(None, "a fake of a packed subset", {**first, "part": subset}, *others)
     unary = mechanism_to_dict(dn.oue(5, 1.0))
@@ -992,6 +1001,8 @@ def losses() -> Iterator[Case]:
             yield stated(mixed, refused, f"mixed, {json.dumps(change)}", metric={**metric, "units": units})
     swapped = {**metric, "units": metric["units"][::-1]}
     yield stated(mixed, "losses", "mixed, units in another order", metric=swapped)
+    for data in (plain, mixed):
+        yield stated(data, "type", f"metric losses of null, {len(data['attributes'])} questions", metric=None)
     yield stated(mixed, "losses", "mixed, a unit less", metric={**metric, "units": metric["units"][:1]})
 
 

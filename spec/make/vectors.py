@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -459,10 +460,47 @@ clients.
 """
 
 
+DATES = [
+    *("2024", "2024-06", "2024-06-30", "2024-06-31", "2024-06-32", "2024-06-00", "2024-00", "2024-13"),
+    *("2024-6", "24-06", "02024", "+2024", "2024.0", "2.024e3", "2024/06", "202406", "2024-06-30T12:00"),
+    *("\u0662\u0660\u0662\u0664", "\uff12\uff10\uff12\uff14-06", "1899-12", "2030-01", "0000", "x", " "),
+    *(f"{blank}2024-06{blank}" for blank in ("\t", "\u00a0", "\u2003", "\ufeff", "\x1c", "\x85", "\u200b")),
+    *(2024, 2024.0, 2024.5, 24293, -2024, True, None, "", [2024]),
+]
+WHOLE: list[Any] = [
+    *NUMBERS,
+    *(4, 4.0, 4.5, "4.0", "4.5", "4e0", " 4 ", 0, 10, 11, -1, 1e16, True, None, "", []),
+]
+TENTHS: list[Any] = [
+    *(math.nextafter(i / 10, side) for i in range(-3, 9) for side in (-1, 1)),
+    *(i / 10 for i in range(-3, 9)),
+    *("0.3", "0.30000000000000004", "3e-1", 1e300, -1e300, "1e400", True, None, "", []),
+]
+LABELS = ["red", "caf\u00e9", "5", "0", "-5", "True", "False", "2.5", "0.0001", "1e-05", "1.5e-07"]
+LABELS += ["10000000000000000", "9007199254740991", "nan", "none"]
+LABELED = [*LABELS, "cafe\u0301", "Red", " red", "5.0", 5, 5.0, 0, -0.0, -5, -5.0, True, False, 2.5, 0.0001]
+LABELED += [0.00001, 1.5e-7, 1e16, 2**53 - 1, 6, 0.1, None, "", [], ["red"], {}]
+
+
+def single_answers() -> dict[str, tuple[Domain, list[Any]]]:
+    """Answers to questions that are asked alone: numbers in bins, whole numbers, dates and labels."""
+    return {
+        "a tenth": (dn.Range(-0.3, 0.8, step=0.1), TENTHS),
+        "an open tenth": (dn.Range(-0.3, 0.8, step=0.1, open_low=True, open_high=True), TENTHS),
+        "floor": (dn.Range(0, 11, unit="whole"), WHOLE),
+        "year": (dn.Range(1900, 2030, unit="year"), DATES),
+        "month": (dn.Range(1900 * 12, 2030 * 12, unit="month"), DATES),
+        "label": (dn.Categories(LABELS), LABELED),
+    }
+
+
 def answers() -> Iterator[dict[str, Any]]:
     """Answers to single attributes, each with its code: -1 for a missing one, null for one that
     is refused.
     """
+    for name, (domain, given) in single_answers().items():
+        plan = of(dn.grr(domain.k, 1.0), {name: domain}).to_json()
+        yield {"name": name, "plan": plan, "answers": [[answer, code_of(domain, answer)] for answer in given]}
     for name, domain in (("age", AGES.plain), ("income", INCOME), ("home", TOWN.plain)):
         part = dict(zip(METRIC_QUESTIONS, metric_parts(), strict=True))[name]
         plan = of(part, {name: domain}).to_json()
@@ -699,6 +737,7 @@ def device_cases() -> Iterator[dict[str, Any]]:
             }
     yield from asked_cases()
     yield from near_device_cases()
+    yield from questionnaires.spelled()
 
 
 def asked_cases() -> Iterator[dict[str, Any]]:
@@ -829,7 +868,12 @@ def hostile_reports(plans: Mapping[str, Plan]) -> Iterator[dict[str, Any]]:
         )
         yield case(f"{kind}, JSON with a short id", plan, "malformed", json=json_with(data, id="0a" * 15))
         yield case(f"{kind}, JSON for another plan", plan, "plan", json=json_with(data, plan=prefix.hex()))
-        yield case(f"{kind}, JSON for round 0", plan, "round", json=json_with(data, round=0))
+        for number in (0, 2**53, 10**30):
+            yield case(f"{kind}, JSON for round {number}", plan, "round", json=json_with(data, round=number))
+        yield case(f"{kind}, JSON with a list for 1", plan, "version", json=json_with(data, version=[1]))
+        for digits in ("", "0", "0A" * 8) if '"bits":' in text else ():
+            other = re.sub('"bits":"[^"]*"', f'"bits":"{digits}"', text)
+            yield case(f"{kind}, JSON with bits of {digits!r}", plan, "malformed", json=other)
         yield case(f"{kind}, JSON without a report", plan, "malformed", json=json_with(data, report=None))
         yield case(f"{kind}, JSON with an empty report", plan, "size", json=json_with(data, report={}))
         yield case(f"{kind}, JSON with an unknown field", plan, "malformed", json=json_with(data, more=1))

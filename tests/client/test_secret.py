@@ -44,6 +44,10 @@ def test_a_secret_gives_the_same_bytes_for_ever() -> None:
 def test_vectors_are_what_a_client_reports() -> None:
     def check(case: vectors.Case) -> None:
         client = Client(case["plan"], secret=bytes.fromhex(case["secret"]), plan_cap=vectors.ANY_CAP)
+        if case["report"] is None:
+            with pytest.raises(dn.DeniableError):
+                client.report(case["answers"], case["round"])
+            return
         assert client.report(case["answers"], case["round"]).to_bytes().hex() == case["report"]
 
     check_each(check, vectors.read_file("devices"))

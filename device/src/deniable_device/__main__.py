@@ -11,13 +11,32 @@ import sys
 
 from deniable_device.client import make_report
 from deniable_device.conform import serve
-from deniable_device.errors import DeviceError
+from deniable_device.errors import DeviceError, InvalidParameter
 from deniable_device.ledger import USUAL_CAP, allow, check_cap, counted
 from deniable_device.plan import Plan
+from deniable_device.wire import Report
 
 USAGE = (
     "usage: python -m deniable_device PLAN [--cap NATS] < answers.jsonl, or python -m deniable_device conform"
 )
+
+
+LINE = 'a line is {"answers": {...}, "secret": "at least 32 hexadecimal digits", "round": 1}'
+
+
+def report_of(plan: Plan, line: str, number: int) -> Report:
+    """The report that a line asks for; an error names the line."""
+    try:
+        request = json.loads(line)
+        answers, secret = request["answers"], bytes.fromhex(request["secret"])
+        if isinstance(answers, dict):
+            return make_report(plan, answers, secret, request.get("round", 1))
+        problem = LINE
+    except DeviceError as refusal:
+        problem = str(refusal)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        problem = LINE
+    raise InvalidParameter(f"line {number}: {problem}")
 
 
 def main(arguments: list[str]) -> int:
@@ -26,7 +45,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["conform"]:
         serve(sys.stdin, sys.stdout)
         return 0
-    if len(arguments) not in (1, 3) or arguments[1:2] not in ([], ["--cap"]):
+    if len(arguments) not in (1, 3) or arguments[0] == "--help" or arguments[1:2] not in ([], ["--cap"]):
         print(USAGE, file=sys.stderr)
         return 2
     try:
@@ -34,12 +53,10 @@ def main(arguments: list[str]) -> int:
             plan = Plan(file.read())
         cap = check_cap(float(arguments[2])) if len(arguments) == 3 else USUAL_CAP
         allow(counted(plan), cap)
-        for line in sys.stdin:
-            request = json.loads(line)
-            secret = bytes.fromhex(request["secret"])
-            print(make_report(plan, request["answers"], secret, request.get("round", 1)).to_bytes().hex())
-    except (DeviceError, OSError, ValueError, KeyError, TypeError) as problem:
-        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        for number, line in enumerate(sys.stdin, 1):
+            print(report_of(plan, line, number).to_bytes().hex())
+    except (DeviceError, OSError, ValueError) as problem:
+        print(problem, file=sys.stderr)
         return 1
     return 0
 

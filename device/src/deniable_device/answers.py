@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deniable_device.document import Json
-from deniable_device.domains import SPACES, Coarse, Product, is_missing
+from deniable_device.domains import SPACES, Coarse, Product, is_missing, label_of
 from deniable_device.errors import InvalidAnswer
 from deniable_device.plan import Attribute, Plan
 from deniable_device.words import Device, below
@@ -34,6 +34,8 @@ class Answers:
         """Which options of a question are chosen: a list of them is given, or yes and no to each."""
         names = [option.name for option in options]
         answer = self.answers.get(question)
+        if question in self.answers and set(names) & set(self.answers):
+            raise InvalidAnswer(f"{question!r} is answered in two ways")
         chosen: dict[str, bool | None]
         if is_missing(answer):
             each = {option.name: self.answers.get(option.name) for option in options}
@@ -44,27 +46,28 @@ class Answers:
                 for option in options
             }
         else:
-            if set(names) & set(self.answers):
-                raise InvalidAnswer(f"{question!r} is answered in two ways")
             listed = self.listed(question, answer)
-            if not set(listed) <= set(names) or len(set(listed)) < len(listed):
-                raise InvalidAnswer(f"{question!r} takes each of its options once at most")
+            if not set(listed) <= set(names):
+                raise InvalidAnswer(f"{question!r} takes a list of its options")
             chosen = {name: name in listed for name in names}
         counted = list(chosen.values()).count(True)
         exactly, at_most = options[0].exactly, options[0].at_most
-        if exactly is not None and counted != exactly and (counted or None not in chosen.values()):
+        is_answered = None not in chosen.values()
+        if exactly is not None and counted != exactly and is_answered:
             raise InvalidAnswer(f"{question!r} takes exactly {exactly} options")
-        if at_most is not None and counted > at_most:
+        if at_most is not None and counted > at_most and is_answered:
             raise InvalidAnswer(f"{question!r} takes at most {at_most} options")
         return chosen
 
     def listed(self, question: str, answer: Json) -> list[str]:
         """The names of the options that an answer lists."""
         if isinstance(answer, str):
+            if answer.strip(SPACES) == "none of these":
+                return []
             answer = [option.strip(SPACES) for option in answer.split(";")]
         if not isinstance(answer, (list, tuple, set, frozenset)):
             raise InvalidAnswer(f"{question!r} takes a list of options")
-        return [] if list(answer) == ["none of these"] else [f"{question}: {option}" for option in answer]
+        return [f"{question}: {label_of(option)}" for option in answer]
 
     def is_given(self, attribute: Attribute) -> bool:
         """Whether an attribute has an answer."""

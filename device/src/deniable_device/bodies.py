@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deniable_device.document import LARGEST, Json
+from deniable_device.document import Json
 from deniable_device.errors import Refused
 
 
@@ -39,7 +39,12 @@ def check(fits: bool, reason: str = "form") -> None:
 
 def is_number(value: Json) -> bool:
     """Whether a value of JSON is an integer."""
-    return type(value) is int and abs(value) <= LARGEST
+    return type(value) is int
+
+
+def is_hexadecimal(text: Json, length: int) -> bool:
+    """Whether a text is so many lower-case hexadecimal digits."""
+    return type(text) is str and len(text) == length and not text.strip("0123456789abcdef")
 
 
 def is_numbers(value: Json) -> bool:

@@ -17,6 +17,7 @@ SPACES = (
 )
 """White space, in Unicode and in JavaScript."""
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DATE = re.compile("([0-9]{4})(?:-(0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?")
 LARGE = 10**15
 MOST_VALUES = 1 << 20
 
@@ -42,6 +43,16 @@ def number_of(answer: Json) -> float:
     if not math.isfinite(value):
         raise InvalidAnswer(f"{answer!r} is not finite")
     return value
+
+
+def label_of(answer: Json) -> str:
+    """The label that an answer stands for; a number does by its shortest digits."""
+    if isinstance(answer, (str, bool)):
+        return unicodedata.normalize("NFC", str(answer))
+    value = number_of(answer)
+    if isinstance(answer, int) or value.is_integer():
+        return str(int(answer))
+    return repr(value)
 
 
 def whole_number(answer: Json) -> int:
@@ -112,9 +123,10 @@ class Categories(Domain):
             raise Refused("labels", "a label is there twice")
 
     def code(self, answer: Json) -> int:
-        if not isinstance(answer, str) or unicodedata.normalize("NFC", answer) not in self.codes:
+        code = self.codes.get(label_of(answer))
+        if code is None:
             raise InvalidAnswer(f"{answer!r} is not one of the answers ({', '.join(self.labels[:5])}, ...)")
-        return self.codes[unicodedata.normalize("NFC", answer)]
+        return code
 
 
 class Range(Domain):
@@ -183,31 +195,23 @@ def needed(digits: int, *numbers: int) -> bool:
 
 def year(answer: Json) -> int:
     """The year of a number or of a date."""
-    if isinstance(answer, str) and re.fullmatch("[0-9]{4}(-[0-9]{2}){0,2}", answer.strip(SPACES)):
-        return date(answer, 1)[0]
-    return whole_number(answer)
+    return date(answer)[0] if isinstance(answer, str) else whole_number(answer)
 
 
 def month(answer: Json) -> int:
     """The month of a date, counted from the year 0."""
-    years, months = date(answer, 2)
+    years, months = date(answer)
+    if months is None:
+        raise InvalidAnswer(f"{answer!r} has no month")
     return 12 * years + months - 1
 
 
-def date(answer: Json, parts: int) -> tuple[int, int]:
-    """Year and month of a text such as 2024-06-30, which has at least so many parts."""
-    text = answer.strip(SPACES) if isinstance(answer, str) else ""
-    if re.fullmatch("[0-9]{4}(-[0-9]{2}){0,2}", text) and text.count("-") + 1 >= parts:
-        numbers = [*map(int, text.split("-")), 1, 1]
-        if numbers[0] >= 1 and 1 <= numbers[1] <= 12 and 1 <= numbers[2] <= days(numbers[0], numbers[1]):
-            return numbers[0], numbers[1]
-    raise InvalidAnswer(f"{answer!r} is not a date")
-
-
-def days(years: int, months: int) -> int:
-    """How many days a month has."""
-    leap = years % 4 == 0 and (years % 100 != 0 or years % 400 == 0)
-    return 28 + leap if months == 2 else 30 + (months in (1, 3, 5, 7, 8, 10, 12))
+def date(answer: Json) -> tuple[int, int | None]:
+    """The year of a text such as 2024-06-30, and its month, if it has one."""
+    parts = DATE.fullmatch(answer.strip(SPACES)) if isinstance(answer, str) else None
+    if parts is None:
+        raise InvalidAnswer(f"{answer!r} is not a date such as 2024-06-30")
+    return int(parts[1]), int(parts[2]) if parts[2] else None
 
 
 UNITS: dict[str, Callable[[Json], int]] = {"whole": whole_number, "year": year, "month": month}
@@ -303,11 +307,7 @@ class Text(Domain):
         self.k = 1 << self.bits
 
     def code(self, answer: Json) -> int:
-        if isinstance(answer, (int, float)) and not isinstance(answer, bool):
-            answer = str(int(answer)) if answer == answer // 1 else repr(answer)
-        if not isinstance(answer, str):
-            raise InvalidAnswer(f"{answer!r} is not a text")
-        text = unicodedata.normalize("NFC", answer)
+        text = label_of(answer)
         if len(text) > self.longest and not self.cut:
             raise InvalidAnswer(f"{answer!r} is longer than {self.longest} letters")
         value = 0
@@ -345,7 +345,7 @@ class Factor:
     """A question that is a part of an attribute: its name, its domain, and what a plan says of both."""
 
     def __init__(self, tree: Json, kinds: tuple[str, ...]) -> None:
-        tree = fields(tree, {"name": object, "domain": dict})
+        tree = fields(tree, {"name": object, "domain": object})
         self.name = visible(tree["name"], "a name")
         self.tree, self.domain = tree["domain"], read_domain(tree["domain"], kinds)
 

@@ -330,11 +330,11 @@ def read_fake(tree: Json) -> Fake:
     """The fake of a plan."""
     kind = kind_of(tree)
     if kind == "blank":
-        tree = fields(tree, {"kind": str, "part": dict})
+        tree = fields(tree, {"kind": str, "part": object})
         return Blank(read_mechanism(tree["part"], Blank.parts))
     kinds: dict[str, type[Guessed] | type[Imitated]] = {"guessed": Guessed, "imitated": Imitated}
     if kind not in kinds:
         raise Refused("kind", f"there is no fake {kind!r}")
-    tree = fields(tree, {"kind": str, "part": dict, "prior": object})
+    tree = fields(tree, {"kind": str, "part": object, "prior": object})
     part = read_mechanism(tree["part"], kinds[kind].parts)
     return kinds[kind](part, Prior(tree["prior"], part.k))

@@ -11,6 +11,7 @@ from deniable_device.bodies import (
     Cursor,
     ascending,
     check,
+    is_hexadecimal,
     is_number,
     is_numbers,
     little,
@@ -383,11 +384,10 @@ class Linear(Mechanism):
     def is_typed(self, part: Json) -> bool:
         if type(part) is not dict or set(part) != {"bits", "bucket"}:
             return False
-        return type(part["bits"]) is str and is_number(part["bucket"])
+        return is_hexadecimal(part["bits"], 2 * (self.size - 1)) and is_number(part["bucket"])
 
     def check(self, part: Json) -> None:
         digits = part["bits"]
-        check(len(digits) == 2 * (self.size - 1) and not digits.strip("0123456789abcdef"))
         number = int.from_bytes(bytes.fromhex(digits), "little")
         check(number >> self.digits == 0 and self.is_fair(number) and 0 <= part["bucket"] < self.g)
 

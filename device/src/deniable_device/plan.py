@@ -27,7 +27,7 @@ REQUIRED: dict[str, type] = {
     "missing": object,
     "rounds": object,
     "attributes": list,
-    "mechanism": dict,
+    "mechanism": object,
     "losses": dict,
 }
 OPTIONAL: dict[str, type] = {
@@ -47,7 +47,7 @@ class Attribute:
     def __init__(self, tree: Json, policy: str) -> None:
         optional = {"missing": object, "only_if": dict, "several": str, "answers": str}
         numbers = dict.fromkeys(("answered", "exactly", "at_most"), int)
-        tree = fields(tree, {"name": object, "domain": dict}, {**optional, **numbers})
+        tree = fields(tree, {"name": object, "domain": object}, {**optional, **numbers})
         self.tree = tree
         self.name = visible(tree["name"], "a name")
         self.domain = read_domain(tree["domain"])
@@ -115,8 +115,8 @@ class Plan:
             "[89a-f]([0-9a-f]{2}){255,511}[13579bdf]", self.ticket_key
         ):
             raise Refused("ticket-key", "a ticket key has 2,048 to 4,096 bits, the first and the last set")
-        if not 1 <= len(tree["attributes"]) <= 4096:
-            raise Refused("attributes", "a plan has from 1 to 4,096 attributes")
+        if len(tree["attributes"]) > 4096:
+            raise Refused("attributes", "a plan has at most 4,096 attributes")
         self.attributes = [Attribute(attribute, self.missing) for attribute in tree["attributes"]]
         self.by_name = {attribute.name: attribute for attribute in self.attributes}
         if len(self.by_name) < len(self.attributes):

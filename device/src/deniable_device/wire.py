@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deniable_device.bodies import Cursor, check, is_number, little
-from deniable_device.document import LARGEST, Json, write
+from deniable_device.bodies import Cursor, check, is_hexadecimal, is_number, little
+from deniable_device.document import Json, write
 from deniable_device.errors import Refused
 from deniable_device.records import Parts
 
@@ -79,7 +79,7 @@ def from_json(plan: Plan, text: str | bytes) -> Report:
     """The report that a JSON text holds, or the reason for which it is refused."""
     tree = parse(text)
     check(isinstance(tree, dict) and set(tree) == FIELDS, "malformed")
-    check(is_number(tree["version"]) and is_number(tree["round"]), "malformed")
+    check(is_number(tree["round"]), "malformed")
     check(type(tree["report"]) is dict, "malformed")
     check(is_hexadecimal(tree["plan"], 16) and is_hexadecimal(tree["id"], 32), "malformed")
     reported: dict[str, Json] = tree["report"]
@@ -90,7 +90,7 @@ def from_json(plan: Plan, text: str | bytes) -> Report:
             check(is_number(part) or not known, "malformed")
         else:
             check(plan.record.is_typed(numbers[name], part), "malformed")
-    check(tree["version"] == VERSION, "version")
+    check(is_number(tree["version"]) and tree["version"] == VERSION, "version")
     check(tree["plan"] == plan.id[:16], "plan")
     check(1 <= tree["round"] <= (plan.rounds or 1), "round")
     group = reported.get(plan.group_name) if plan.known else None
@@ -102,11 +102,6 @@ def from_json(plan: Plan, text: str | bytes) -> Report:
     report = Report(plan, tree["round"], bytes.fromhex(tree["id"]), parts, group)
     check(report.to_json() == (text if isinstance(text, str) else text.decode("utf-8")))
     return report
-
-
-def is_hexadecimal(text: Json, length: int) -> bool:
-    """Whether a text is so many lower-case hexadecimal digits."""
-    return type(text) is str and len(text) == length and not text.strip("0123456789abcdef")
 
 
 def parse(text: str | bytes) -> Json:
@@ -124,4 +119,4 @@ def parse(text: str | bytes) -> Json:
 def read_number(digits: str) -> float:
     """A number; 1.0 is read as 1, so that its text is found not to be canonical."""
     value = float(digits)
-    return int(value) if value == value // 1 and abs(value) <= LARGEST else value
+    return int(value) if value == value // 1 else value

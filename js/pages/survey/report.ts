@@ -50,7 +50,7 @@ export function closed(
   return refusal(
     t(isOthers ? "no_turn" : hasMore ? "closed_now" : "ended"),
     plan.turns !== null && h("p", {}, t("turns", { numbers: turns.join(", "), rounds: plan.rounds ?? 1 })),
-    h("p", {}, hasMore ? when : t("no_more")),
+    (!hasMore || opening || plan.turns === null) && h("p", {}, hasMore ? when : t("no_more")),
     sent > 0 && h("p", {}, plural("rounds_answered", sent)),
     made.length > sent && h("p", {}, plural("no_receipt", made.length - sent)),
   );

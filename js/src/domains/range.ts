@@ -117,7 +117,7 @@ export class Counted extends Range {
   private count(answer: unknown, name: string): number {
     if (this.unit === "whole") {
       const number = numberFor(answer, name);
-      if (Number.isInteger(number)) return number;
+      if (Number.isInteger(number)) return number + 0; // -0 is 0
       throw new InvalidValue(`${shown(answer)} is not a whole number, as ${shown(name)} asks for`);
     }
     const text = typeof answer === "number" && this.unit === "year" ? String(answer) : answer;

@@ -53,12 +53,12 @@ export const lossOfAll = ({
 
 /** Reads the losses that a plan states. */
 export const statedLosses = (data: unknown): Losses => {
-  const metric = isObject(data) && data.metric;
+  const hasMetric = isObject(data) && Object.hasOwn(data, "metric");
   const fields = checkedFields(data, "losses", [
     "record",
     "attribute",
     "repeated",
-    ...(metric ? ["metric"] : []),
+    ...(hasMetric ? ["metric"] : []),
   ]);
   const { repeated } = fields;
   if (repeated !== null) {
@@ -69,7 +69,7 @@ export const statedLosses = (data: unknown): Losses => {
     record: checkedInteger(fields.record, "a loss"),
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
-    ...(metric ? { metric: statedMetric(metric) } : {}),
+    ...(hasMetric ? { metric: statedMetric(fields.metric) } : {}),
   };
 };
 

@@ -1,7 +1,7 @@
 /** Reads questions that are more than one attribute, or apply only to some, and the answers to them. */
 
 import { type Answers, type Attribute, NOT_APPLICABLE } from "../domains/attribute.js";
-import { isMissing, NO_ANSWER } from "../domains/values.js";
+import { isMissing, labelOf, NO_ANSWER } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, shown } from "../errors.js";
 import type { Code } from "../randomness/words.js";
 import type { Group } from "../records/records.js";
@@ -74,8 +74,9 @@ export const spread = (attributes: readonly Attribute[], answers: Answers): Reco
 const optionsOf = (answer: unknown, name: string, known: readonly string[]): unknown => {
   if (isMissing(answer) || answer === NOT_APPLICABLE) return answer;
   if (typeof answer === "string" && answer.trim() === NONE_OF_THESE) return [];
-  const chosen = typeof answer === "string" ? answer.split(SEPARATOR).map((option) => option.trim()) : answer;
-  if (!Array.isArray(chosen) || !chosen.every((option) => known.includes(option as string)))
+  const listed = typeof answer === "string" ? answer.split(SEPARATOR).map((option) => option.trim()) : answer;
+  const chosen = Array.isArray(listed) ? listed.map(labelOf) : [];
+  if (!Array.isArray(listed) || !chosen.every((option) => known.includes(option)))
     throw new InvalidValue(
       `${shown(answer)} is not a list of options of ${shown(name)} (${known.join(", ")})`,
     );

@@ -109,7 +109,8 @@ def _levels(text: str) -> frozenset[str]:
         or (isinstance(asked, list) and len(asked) != 1)
     ):
         needs.add("records")
-    if kinds.intersection(_ROUNDS) or plan.get("rounds") is not None or losses.get("repeated") is not None:
+    stated_rounds = plan.get("rounds") is not None or losses.get("repeated") is not None
+    if kinds.intersection(_ROUNDS) or stated_rounds or "linked" in plan:
         needs.add("rounds")
     if kinds.intersection(_METRIC) or "maps" in plan or "metric" in losses:
         needs.add("metric")
@@ -172,7 +173,9 @@ def _losses(vector: Data) -> Iterator[Case]:
 def _devices(vector: Data) -> Iterator[Case]:
     name, plan = f"a device, {vector['name']}", vector["plan"]
     request = {field: vector[field] for field in ("plan", "secret", "round", "answers")}
-    yield _case(name, _levels(plan), {"bytes": vector["report"]}, "report", **request)
+    report = vector["report"]
+    expected = {"refused": ANY} if report is None else {"bytes": report}
+    yield _case(name, _levels(plan), expected, "report", **request)
     if "questions" in vector:
         asked = {"questions": vector["questions"]}
         yield _case(name, _levels(plan), asked, "questions", plan=plan, secret=vector["secret"])

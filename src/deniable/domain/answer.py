@@ -27,7 +27,7 @@ BLANKS = (
     + "".join(map(chr, range(0x2000, 0x200B)))
     + "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What may surround a number in text: what `trim` removes in JavaScript, so that clients agree."""
+"""What may surround an answer in text: what `trim` removes in JavaScript, so that clients agree."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 

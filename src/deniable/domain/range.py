@@ -13,7 +13,7 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 
 from deniable.arrays import Floats, Integers
-from deniable.domain.answer import SELF, is_missing, number_of, numbers_of, quote, to_list
+from deniable.domain.answer import BLANKS, SELF, is_missing, number_of, numbers_of, quote, to_list
 from deniable.domain.decimals import (
     LARGEST,
     MOST_DIGITS,
@@ -43,7 +43,7 @@ Queries = Literal["values", "ranges"]
 Unit = Literal["", "whole", "month", "year"]
 """What the values of a range are: numbers in bins, or whole numbers, months or years, one by one."""
 UNITS: tuple[Unit, ...] = ("", "whole", "month", "year")
-_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?")
+_DATE = re.compile(r"([0-9]{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12][0-9]|3[01]))?)?")
 _MONTHS = 12
 FIRST_YEAR, LAST_YEAR = 1, 9999
 
@@ -319,7 +319,7 @@ def _number(answer: Any, unit: Unit, name: str) -> float:
     if isinstance(answer, date):
         return answer.year * _MONTHS + answer.month - 1 if unit == "month" else answer.year
     text = str(int(answer)) if unit == "year" and _is_whole(answer) else answer
-    match = _DATE.fullmatch(text.strip()) if isinstance(text, str) else None
+    match = _DATE.fullmatch(text.strip(BLANKS)) if isinstance(text, str) else None
     if match is None or (unit == "month" and match[2] is None):
         example = "2024-06 or 2024-06-30" if unit == "month" else "2024 or 2024-06-30"
         raise InvalidValue(f"{answer!r} is not a {unit}, as {quote(name)} asks for; write {example}")

@@ -472,7 +472,9 @@ class PlanDocument:
     def from_dict(data: Mapping[str, Any]) -> PlanDocument:
         """Reads what `to_dict` wrote, and refuses what leaks more than it states."""
         described = dict(data)
-        claimed = Stated.from_dict(described.pop("losses", None))
+        if "losses" not in described:
+            raise InvalidPlan("the plan has no field 'losses'", "fields")
+        claimed = Stated.from_dict(described.pop("losses"))
         try:
             document = PlanDocument._from_description(described)
         except InvalidPlan:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.domain import NO_ANSWER, View, is_missing, people_of, refuse_missing, to_list
+from deniable.domain.answer import BLANKS, composed, label_of
 from deniable.domain.refusals import locate_refusal
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.formatting import format_allowed
@@ -221,20 +222,20 @@ def _read_options(item: Any, known: Sequence[str], name: str) -> Sequence[str] |
     """The options that were chosen; None for no answer, and the text itself where it does not apply."""
     if _is_skipped(item):
         return NOT_APPLICABLE
-    if isinstance(item, str) and item.strip() == NONE_OF_THESE:
+    if isinstance(item, str) and item.strip(BLANKS) == NONE_OF_THESE:
         return []
-    if isinstance(item, str) and item.strip():
-        item = [part.strip() for part in item.split(SEPARATOR)]
+    if isinstance(item, str) and item.strip(BLANKS):
+        item = [part.strip(BLANKS) for part in item.split(SEPARATOR)]
     elif not isinstance(item, Iterable) or isinstance(item, str | bytes | Mapping):
         if not is_missing(item):
             raise InvalidValue(
                 f"answers to {name!r} are a list of options ({', '.join(known)}), got {item!r}"
             )
         return None
-    chosen = list(item)
+    chosen = [composed(label_of(choice)) for choice in item]
     for choice in chosen:
         if choice not in known:
-            raise InvalidValue(not_among(str(choice), f"an option of {name!r}", known))
+            raise InvalidValue(not_among(choice, f"an option of {name!r}", known))
     return chosen
 
 

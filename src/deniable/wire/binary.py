@@ -223,7 +223,9 @@ class Wire:
         number = data["round"]
         if type(number) is not int:
             raise Refused("malformed", f"round must be a whole number, got {number!r}")
-        header = Report(hexadecimal(data["plan"], PREFIX), number, hexadecimal(data["id"], 16), b"")
+        header = Report(
+            hexadecimal(data["plan"], PREFIX, "plan"), number, hexadecimal(data["id"], 16, "id"), b""
+        )
         if header.plan == self.prefix:  # another plan's answers cannot be read, and are refused for that
             header = Report(header.plan, header.round, header.id, self._body(data["report"]))
         report = self.check(header)

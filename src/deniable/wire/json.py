@@ -164,7 +164,7 @@ def _linear_reader(part: Linear) -> Reader:
     def read(said: object, name: str) -> bytes:
         fields = _fields(said, ("bits", "bucket"), name)
         bucket = read_integer(fields["bucket"], g, name).to_bytes(1, "little")
-        raw = _read_bytes(fields["bits"], width, name) + bucket
+        raw = hexadecimal(fields["bits"], width, f"bits of {name!r}") + bucket
         if not part.canonical(np.frombuffer(raw, dtype=part.blank(0).dtype))[0]:
             raise Refused("form", f"{name!r}: {part.form}")
         return raw
@@ -241,22 +241,11 @@ def _fields(said: object, names: Sequence[str], name: str) -> Mapping[str, Any]:
     return said
 
 
-def hexadecimal(said: object, size: int) -> bytes:
+def hexadecimal(said: object, size: int, what: str) -> bytes:
     """Bytes of this number from hexadecimal digits, which have one canonical form."""
     raw = _from_digits(said)
     if len(raw) != size or raw.hex() != said:
-        raise Refused(
-            "malformed", f"plan and id are written in lower-case hexadecimal, {2 * size} digits here"
-        )
-    return raw
-
-
-def _read_bytes(said: object, size: int, name: str) -> bytes:
-    raw = _from_digits(said)
-    if raw.hex() != said:
-        raise Refused("malformed", f"{name!r} must have bits in lower-case hexadecimal")
-    if len(raw) != size:
-        raise Refused("size", f"{name!r} must have {size} bytes of bits, got {len(raw)}")
+        raise Refused("malformed", f"{what} must be {2 * size} digits of lower-case hexadecimal")
     return raw
 
 
