@@ -26,6 +26,17 @@ def measure(file: str, name: str) -> Found:
     return found
 
 
+def tabulate(file: str, work: Mapping[str, tuple[str, float]]) -> tuple[list[str], list[str]]:
+    """A table in Markdown of the seconds that functions of a file take, and the bars that were missed."""
+    lines, missed = ["| work | s | at most |", "|---|--:|--:|"], []
+    for name, (what, bar) in work.items():
+        seconds = measure(file, name)["seconds"]
+        lines.append(f"| {what} | {seconds:.2g} | {bar:g} |")
+        if seconds > bar:
+            missed.append(f"{what}: {seconds:.2g} s")
+    return lines, missed
+
+
 def answer(work: Mapping[str, Callable[[], Found]]) -> None:
     """In that process: do the work that is named, and print what was found."""
     print(json.dumps(work[sys.argv[1]]()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from alone import Found, answer, best_of_three, measure
+from alone import Found, answer, best_of_three, tabulate
 
 if TYPE_CHECKING:
     from deniable.reports import Reports
@@ -28,13 +28,7 @@ WORK = {
 
 def rows() -> tuple[list[str], list[str]]:
     """The table in Markdown, and the bars that were missed."""
-    lines = ["| work | s | at most |", "|---|--:|--:|"]
-    missed = []
-    for name, (work, bar) in WORK.items():
-        seconds = measure(__file__, name)["seconds"]
-        lines.append(f"| {work} | {seconds:.2g} | {bar:g} |")
-        if seconds > bar:
-            missed.append(f"{work}: {seconds:.2g} s")
+    lines, missed = tabulate(__file__, WORK)
     lines += [
         "",
         f"Epsilon = {EPSILON:g}, by the clock, once the compiled loops are loaded; the best of three.",

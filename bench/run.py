@@ -26,6 +26,7 @@ import engines
 import learning
 import ranges
 import reconstruct
+import series
 from origin import describe_origin
 from side import Side, peers_python
 
@@ -311,13 +312,15 @@ def main() -> None:
     learned, slow_learning = learning.rows()
     unlisted, slow_discovery = discovery.rows(peers_python())
     ranged, slow_ranges = ranges.rows()
+    by_day, slow_series = series.rows()
     on_devices, slow_clients = clients.rows()
     attacked, slow = attacks_report(attacks_measured())
-    missed += slow_tables + slow_engines + slow_learning + slow_discovery + slow_ranges + slow_clients + slow
+    missed += slow_tables + slow_engines + slow_learning + slow_discovery + slow_ranges + slow_series
+    missed += slow_clients + slow
     below = ["", "## Bars that were missed", "", *(f"- {line}" for line in missed or ["none"])]
     told = ["", "## Where the reports are", "", *inside, "", "## Two answers at once", "", *tabled]
     told += ["", "## Learning, and crowds", "", *learned, "", "## Values that nobody listed", "", *unlisted]
-    told += ["", "## Ranges", "", *ranged, "", "## Clients", "", *on_devices]
+    told += ["", "## Ranges", "", *ranged, "", "## Over days", "", *by_day, "", "## Clients", "", *on_devices]
     text += "\n".join([*told, *attacked, *below]) + "\n"
     (HERE / "RESULTS.md").write_text(f"# Benchmark\n\nMade by `make bench`.\n\n{about}\n\n{text}")
     print(text)

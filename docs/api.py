@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 import deniable as dn
-from deniable import choose, plan, reports, study
+from deniable import choose, plan, reports, series, study
 from deniable.formatting import Printed
 from deniable.mechanisms import protocols
 
@@ -32,6 +32,7 @@ IMPORTED = {
     "discovery": ("Discovery",),
     "errors": ("FileMissing", "NotExact", "WordsExhausted"),
     "estimate": ("Interval",),
+    "plan.maps": ("Map",),
     "randomness.simulated": ("fixed",),
     "results.kept_tallies": ("KeptTallies",),
 }
@@ -99,6 +100,12 @@ SECTIONS = (
         ("summaries",),
         "They take estimates and most likely shares alike. See "
         "[Means and quantiles](estimates.md#means-and-quantiles).",
+    ),
+    Section(
+        "Over days",
+        ("series",),
+        "Numbers by day, and the days on which one moved. See [Over days](series.md).",
+        (series.Alarms, series.Alarm),
     ),
     Section(
         "Tables of two answers",

@@ -66,8 +66,8 @@ class Running:
             self.said = printed.read_text()
             assert is_alive or "dashboard" in self.said, f"the collector ended: {self.errors()}"
             time.sleep(0.01)
-        [address] = [line.split()[1] for line in self.said.splitlines() if line.startswith("survey")]
-        self.url = address.rstrip("/")
+        [address] = [line.split()[1] for line in self.said.splitlines() if line.startswith("dashboard")]
+        self.url = address.partition("/dashboard")[0]
         self.wait()
 
     def _launch(self, arguments: Sequence[str]) -> subprocess.Popen[bytes] | Forked:

@@ -76,3 +76,13 @@ def browser(_launched: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
     _set_running_loop(loop)
     yield opened
     _set_running_loop(None)
+
+
+@pytest.fixture(scope="session")
+def daily_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of reports by day, their plan and their tallies, which no test changes."""
+    from tests.series.lake import write_lake
+
+    folder = tmp_path_factory.mktemp("daily")
+    write_lake(folder)
+    return folder

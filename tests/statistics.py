@@ -133,6 +133,17 @@ RANGED_ERROR = 0.03
 """How far a stated variance of a range may be from the exact one, as a part of it, where levels are hashed.
 Without the ties of a pool it is off by 10 to 30 % where most people have one value.
 """
+QUIET_HISTORIES, QUIET_DAYS, QUIET_RATE = 150, 120, 0.1
+"""Histories of a series over days without any change, their days, and how many may have an alarm, by a rate
+that is so much over all of their days: by binomial tails 36 of 150 may then pass. Where kept noise is taken
+for fresh, or days vary and that is not learned, more than half have one.
+"""
+QUIET_LONG, QUIET_LINES = 10_000, 20
+"""Days and series of the night's histories: one false alarm in 1,000 days is allowed, and 27 may pass."""
+FOUND_HISTORIES, FOUND = 150, 0.93
+"""Histories of crashes that double, and how many are found within a week at least: 123 of 150 may then pass.
+In 6,000 histories 94.5 % were; a rule that looks at single days finds a third.
+"""
 LINKED_PEOPLE, LINKED_ERROR = 200_000, 0.012
 """People in two rounds, and the standard error of the variance of their changes, as a part of it, since one
 report in 25 changes; kept noise that is taken as fresh errs twelve times as much.

@@ -40,10 +40,10 @@ if _typing.TYPE_CHECKING:
     from deniable.likelihood import mle
     from deniable.mechanisms import PROTOCOLS, Tally, adaptive, grr, hr, olh, oue, rr, ss, sue
     from deniable.plan import InvalidPlan
-    from deniable.plan.maps import Map
     from deniable.plan.texts import Texts
     from deniable.randomness.simulated import remembering, seeded
     from deniable.records import rsfd, smp, spl
+    from deniable.series import Series
     from deniable.study import Plan, Result
     from deniable.study.collected import Results
     from deniable.study.study import Study
@@ -64,13 +64,13 @@ __all__ = [
     "InvalidReport",
     "InvalidValue",
     "Ledger",
-    "Map",
     "Number",
     "Objective",
     "Plan",
     "Range",
     "Result",
     "Results",
+    "Series",
     "Several",
     "Study",
     "Tally",
@@ -116,10 +116,10 @@ _ROOM_OF = {
         "likelihood": ("mle",),
         "mechanisms": ("PROTOCOLS", "Tally", "adaptive", "grr", "hr", "olh", "oue", "rr", "ss", "sue"),
         "plan": ("InvalidPlan",),
-        "plan.maps": ("Map",),
         "plan.texts": ("Texts",),
         "randomness.simulated": ("remembering", "seeded"),
         "records": ("rsfd", "smp", "spl"),
+        "series": ("Series",),
         "study": ("Plan", "Result"),
         "study.collected": ("Results",),
         "study.study": ("Study",),

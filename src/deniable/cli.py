@@ -2,8 +2,8 @@
 
 Whatever is refused is one line on stderr that starts with `error:`, or a list below it. The exit code is 2 if
 the command was called wrongly (an option, a number, a file that would be overwritten), 1 if what a file holds
-is refused or cannot be read, 3 if a client fails its audit, and 4 if its audit is suspicious or a client does
-not conform.
+is refused or cannot be read, 3 if a client fails its audit or a number that is watched moved, and 4 if an
+audit is suspicious or a client does not conform.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ VERBS = {
         "estimate": "Estimate shares, with error bars.",
         "discover": "Find texts and codes that nobody listed.",
         "cross": "Show how one answer depends on another.",
+        "watch": "Say whether a number moved on a day.",
     },
     "Check what is given away": {
         "verify": "Recompute what a plan gives away.",

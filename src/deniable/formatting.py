@@ -79,16 +79,22 @@ def shorten_names(names: Sequence[str], most: int = 6) -> str:
 
 
 MOST_PEOPLE = 10_000_000
-"""That any survey may ask."""
+"""That a survey may ask."""
 
 
-def format_people(people: int) -> str:
-    """How many people it takes; no survey has more than a limit.
+def find_most(expected: int) -> int:
+    """The most people that may be had: those of a survey, or ten times those who are expected."""
+    return max(MOST_PEOPLE, 10 * expected)
 
-    >>> format_people(1200), format_people(2 * MOST_PEOPLE)
-    ('1,200', 'over 10,000,000')
+
+def format_people(people: int, expected: int = 0) -> str:
+    """How many people it takes, up to the most that may be had where so many are expected.
+
+    >>> format_people(1200), format_people(2 * MOST_PEOPLE), format_people(2 * MOST_PEOPLE, MOST_PEOPLE)
+    ('1,200', 'over 10,000,000', '20,000,000')
     """
-    return f"{people:,}" if people <= MOST_PEOPLE else f"over {MOST_PEOPLE:,}"
+    most = find_most(expected)
+    return f"{people:,}" if people <= most else f"over {most:,}"
 
 
 def format_percent(share: float | None, decimals: int | None = None) -> str:
@@ -303,3 +309,14 @@ def format_allowed(allowed: range) -> str:
     if len(allowed) == 1:
         return f"exactly {allowed[0]}"
     return f"{allowed[0]} to {allowed[-1]}" if allowed[0] else f"at most {allowed[-1]}"
+
+
+def label_metric(**labels: object) -> str:
+    """Labels in the text format of Prometheus."""
+    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{str(text).translate(escaped)}"' for name, text in labels.items()) + "}"
+
+
+def describe_metric(name: str, kind: str, text: str) -> tuple[str, str]:
+    """The lines before a metric in the text format of Prometheus."""
+    return f"# HELP {name} {text}", f"# TYPE {name} {kind}"

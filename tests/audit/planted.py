@@ -19,19 +19,26 @@ Client = Callable[[dict[str, object], bytes, int], bytes]
 
 
 class Headed(Devices):
-    """Right devices of a plan with headers and ids, and words that are the same in every run."""
+    """Right devices of a plan with headers and ids, and words that are the same in every run.
 
-    def __init__(self, plan: Plan, seed: int) -> None:
+    Devices of a linked plan have one id each, unless they are not to be linked.
+    """
+
+    def __init__(self, plan: Plan, seed: int, is_linked: bool = True) -> None:
+        self._is_linked = is_linked and plan.document.linked
         self.plan, self._right, self._prefix = plan, InBulk(plan, dn.seeded(seed)), Wire(plan.document).prefix
         self._draw = random.Random(seed)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds = self._right.answer(sides, who)
-        return [self._add_headers(number, bodies) for number, bodies in enumerate(rounds, 1)]
+        ids = [self._draw.randbytes(16 * len(who)) for _ in rounds]
+        ids = [ids[0]] * len(rounds) if self._is_linked else ids
+        return [
+            self._add_headers(number, *both) for number, both in enumerate(zip(rounds, ids, strict=True), 1)
+        ]
 
-    def _add_headers(self, number: int, bodies: Sequence[bytes]) -> list[bytes]:
+    def _add_headers(self, number: int, bodies: Sequence[bytes], ids: bytes) -> list[bytes]:
         before = Report(self._prefix, number, bytes(16), b"").to_bytes()[:-16]
-        ids = self._draw.randbytes(16 * len(bodies))
         return [before + ids[16 * i : 16 * i + 16] + body for i, body in enumerate(bodies)]
 
 

@@ -815,6 +815,15 @@ def test_our_client_one_by_one_passes() -> None:
     assert audited(dn.Client(plan, fresh=True), trials=1000, level=SURE).passed
 
 
+def test_a_device_of_a_linked_plan_has_one_id_in_all_rounds() -> None:
+    plan = one(dn.rounds.l_grr(3, 1.0, 2.0), rounds=3).with_linked()
+    assert audited(Headed(plan, 1), trials=FEW).passed
+    [fault] = audited(Headed(plan, 1, is_linked=False), trials=100).faults
+    assert (
+        "600 reports of 900 have another id than the first of their device" in fault
+    )  # all but those of round 1
+
+
 # ---- what is asked for
 
 

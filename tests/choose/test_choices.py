@@ -489,12 +489,20 @@ def test_a_warning_and_the_table_name_the_same_people() -> None:
         text = " ".join(plan.explain().split())
         shares = next(row for row in plan.precisions() if (row.attribute, row.what) == ("age", "group"))
         assert f"known only to within {shares.format_margin()} either way. The same goes for 'home'." in text
-        shown = (
-            f"It takes {shares.people_enough():,} people" if people is None else "No survey has the people"
-        )
+        many = "More people than can be expected"
+        shown = many if people else f"It takes {shares.people_enough():,} people"
         assert shown in text
         assert f"{shares.format_margin()} too noisy to read {people or f'{shares.people_enough():,}'}" in text
         assert "The mean of 'age' is known better." in text
+
+
+def test_more_devices_than_a_survey_has_people_may_be_asked() -> None:
+    """Fifty million report, and some more would do: ten million was the most of all that was said."""
+    plan = dn.Study({"model": [f"{i}" for i in range(100)]}, epsilon=0.05).plan(people=50_000_000)
+    [shares] = plan.precisions()
+    assert 10_000_000 < shares.people_enough() < 500_000_000
+    assert f"{shares.people_enough():,} people make it useful" in shares.judge()
+    assert "over 10,000,000" not in plan.explain()
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 50])

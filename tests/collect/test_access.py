@@ -27,6 +27,7 @@ MAY = {
     "reader": {
         *("show_estimates", "show_cross", "show_change", "show_cross_change", "show_history"),
         *("show_range", "show_limits", "show_report_health", "show_access", "show_participation"),
+        "show_days",
     },
     "metrics": {"show_metrics", "show_access"},
 }

@@ -54,8 +54,13 @@ ELSEWHERE = {"rate", "busy", "fault", "store"}
 """Reasons of a collector in trouble, which every operation has: test_serve, test_store_faults and others make
 them.
 """
-UNREACHED = {("show_survey", "path"), ("show_dashboard", "path"), ("show_openapi", "path")}
-"""What is refused only where the pages were not built."""
+UNREACHED = {
+    *(("show_survey", "path"), ("show_dashboard", "path"), ("show_openapi", "path")),
+    *(("show_days", "application/json"), ("show_days", "few")),
+}
+"""What is refused only where the pages were not built; and days, which only tables of reports have
+(test_warehouse).
+"""
 
 
 class Exchange(NamedTuple):
@@ -312,6 +317,10 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("show_codebook", codebook, 400, "parameter", params={"format": "parquet"})
     yield asked("show_codebook", f"/plans/{'0' * 64}/codebook", 404, "plan")
     answered = f"/plans/{ONE.id}/participation"
+    days = f"/plans/{ONE.id}/days"
+    yield asked("show_days", days, 404, "path")
+    yield asked("show_days", days, 401, "token", token=False)
+    yield asked("show_days", f"/plans/{'0' * 64}/days", 404, "plan")
     yield asked("show_participation", answered, 200, json_type)
     yield asked("show_participation", answered, 401, "token", token=False)
     yield asked("show_participation", f"/plans/{'0' * 64}/participation", 404, "plan")
@@ -342,6 +351,7 @@ def of_operators(running: Running) -> Iterator[Exchange]:
     yield asked("show_range", aged, 403, "role", **scraper)
     yield asked("show_limits", texts, 403, "role", **scraper)
     yield asked("show_participation", answered, 403, "role", **scraper)
+    yield asked("show_days", days, 403, "role", **scraper)
     yield asked("show_cross_change", change, 403, "role", **scraper)
     yield asked("show_change", change.replace("cross/", ""), 403, "role", **scraper)
     yield asked("set_round", path, 403, "role", **reader, content=b"{}")

@@ -80,7 +80,9 @@ def test_letters_and_a_mail_merge_for_a_list(tokens: Run) -> None:
 
 
 def test_reminders_are_for_those_who_did_not_answer_unless_these_tell_who_did(run: Run) -> None:
-    """Also where a link names a group. If few have answered, all are reminded."""
+    """Also where a link names a group. If few of a group have answered, which their reports name, all are
+    reminded.
+    """
     plan = dn.Study({"arm": ["A", "B"], "ill": ["yes", "no"]}, 1.0, known=["arm"], title="Ill").plan(
         people=100
     )
@@ -112,19 +114,26 @@ def test_reminders_are_for_those_who_did_not_answer_unless_these_tell_who_did(ru
     told = remind()
     assert "the reminders are for everybody" in told.err
     assert Path("reminders.csv").read_text().splitlines() == before
-    answer([9])
+    answer(range(10, 19, 2))  # ten of group A, and four of group B
     told = remind()
-    assert "20 invitations of 30 are unused" in told.err
-    assert Path("reminders.csv").read_text().splitlines() == [before[0], *before[11:]]
+    assert "the reminders are for everybody in such a group" in told.err
+    assert "whoever has these files knows who took part" in told.err  # of the other group
+    answered = {*range(9), *range(10, 19, 2)}
+    reminded = [before[n + 1] for n in range(30) if n not in answered or n % 2]
+    assert Path("reminders.csv").read_text().splitlines() == [before[0], *reminded]
+    answer([9, *range(11, 20, 2)])
+    told = remind()
+    assert "10 invitations of 30 are unused" in told.err
+    assert Path("reminders.csv").read_text().splitlines() == [before[0], *before[21:]]
     page = Path("reminders.html").read_text(encoding="utf-8")
-    assert page.count("<article") == 20
-    assert (page.count(TEXTS["en"].reminder), page.count(TEXTS["de"].reminder)) == (10, 10)
+    assert page.count("<article") == 10
+    assert (page.count(TEXTS["en"].reminder), page.count(TEXTS["de"].reminder)) == (5, 5)
     for name in ("reminders.csv", "reminders.html"):
         assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
     with closing(open_store("sqlite:///reports.db")) as store:
         logged = [(action.what, action.detail) for action in store.access.actions(2)]
     assert logged == [("made reminders", "of 30 invitations")] * 2
-    answer(range(10, 30))
+    answer(range(20, 30))
     assert "there is nobody to remind" in remind().out
 
 
@@ -312,6 +321,9 @@ def test_letters_of_rounds_say_which_and_on_what_device(run: Run) -> None:
     assert "Mood: round 2 of 3, open until April 12, 2999, " in both
     assert "Please use the same phone and the same browser each time" in both
     assert len(re.findall(r"(?:\w{4}-){4}\w{4}", both)) == 1
+    small_plan("Mood").write(Path("once.json"))
+    assert run("tokens", "weekly.json", "once.json", *options, "parts.html").code == 0
+    assert "Questions asked 3 times: round 2 of 3, open" in Path("parts.html").read_text(encoding="utf-8")
     berlin = ["--language", "de", "--time-zone", "Europe/Berlin"]
     assert run("tokens", "weekly.json", *options, "de.html", *berlin).code == 0
     german = Path("de.html").read_text(encoding="utf-8")

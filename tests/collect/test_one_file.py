@@ -66,6 +66,9 @@ def test_one_file_is_one_survey_and_its_weekly_question_comes_back(
         page.reload()
         expect(page.get_by_text("You have answered “Questions asked once” already.")).to_be_visible()
         expect(page.locator("form fieldset legend")).to_have_text("mood")
+        expect(page.locator("main > .promise")).to_contain_text(
+            f"at most {times} times likelier"
+        )  # with both
         answer(page)
         send(page)
         assert (counted(collector, once), counted(collector, weekly, 2)) == (1, 1)

@@ -550,11 +550,11 @@ def test_a_crowd_is_asked_to_come_back(tmp_path: Path) -> None:
     assert answers[2].json()["reason"] == "busy"
     assert answers[2].headers["retry-after"] == "1"
     assert answers[2].headers["x-content-type-options"] == "nosniff"
-    app.connections = Connections(0, 0)
-    app.connections.add(Shut(), "10.0.0.3")
+    app.front.connections = Connections(0, 0)
+    app.front.connections.add(Shut(), "10.0.0.3")
     assert asyncio.run(post("10.0.0.3", reports[2])).status_code == 503, "nothing can be closed for it"
     assert app.metrics.refused["busy"] == 2
-    assert not app._present
+    assert not app.front._present
     asyncio.run(app.stop())
 
 
@@ -650,10 +650,10 @@ def proxy_block(port: int, upstream: str, more: str = "") -> str:
     text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     block = text.partition("```nginx\n")[2].partition("```")[0]
     assert "listen 443 ssl;" in block
-    assert "http://127.0.0.1:8000" in block
+    assert "server 127.0.0.1:8000;" in block
     lines = [line for line in block.splitlines() if "ssl_certificate" not in line]
     text = "\n".join(lines).replace("listen 443 ssl;", f"listen 127.0.0.1:{port}; {more}")
-    return text.replace("http://127.0.0.1:8000", upstream)
+    return text.replace("server 127.0.0.1:8000;", f"server {upstream.removeprefix('http://')};")
 
 
 @by_night(

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
+from deniable.advise.changes import keep_questions
+from deniable.design.draft import Draft
+from deniable.design.rewrite import keep_part, rewrite_draft
 from deniable.plan import NANO
 from tests.running import Run
 
@@ -110,6 +113,23 @@ def test_advice_is_on_both_and_is_written_into_the_file(run: Run) -> None:
     assert "repeat = 4  # every week" in Path("better.toml").read_text(encoding="utf-8")
     wanted = run("advise", "study.toml", "--people", "1000", "--want", "mood x work=10")
     assert "no table of questions that are asked equally often" in wanted.err
+
+
+def test_whoever_is_asked_apart_gets_a_file_of_their_own() -> None:
+    """Also where both parts have tables, weights and pages."""
+    tables = 'together = [["smokes", "work"], ["mood", "sleep"]]\n'
+    pages = 'pages = [["mood", "sleep", "calm"], ["smokes", "work", "town"]]\n'
+    weights = "[importance]\nsmokes = 2\nmood = 3\n"
+    more = "[attributes.town]\nvalues = ['a', 'b', 'c', 'd', 'e']\n"
+    again = "".join(f"[attributes.{name}]\nyes_no = true\nrepeat = 4\n" for name in ("sleep", "calm"))
+    text = tables + TEXT.replace("consent = true\n", f"consent = true\n{pages}{weights}") + more + again
+    Path("study.toml").write_text(text, encoding="utf-8")
+    study, draft = dn.Study.read("study.toml"), Draft.read(text)
+    for part, name in zip(study.divide(), ("town", "calm"), strict=True):
+        alone = keep_questions(part, [name])
+        file = rewrite_draft(keep_part(draft, part), part, alone, Path()).write(text)
+        Path("new.toml").write_text(file, encoding="utf-8")
+        assert dn.Study.read("new.toml") == alone
 
 
 def test_invitations_are_to_both_and_say_which(run: Run) -> None:

@@ -79,7 +79,7 @@ def test_linked_rounds_err_as_the_vector_says(kept: bool, expected: float) -> No
     assert plan.mechanism.mechanisms == (dn.grr(4, 1.0),)
     stays = before == after
     reports = _report(plan, before, stays, kept, 0), _report(plan, after, stays, kept, 1)
-    change = plan.cross_rounds(*reports, "smoker", by="sex")
+    change = plan.compare_rounds(*reports).cross("smoker", by="sex")
     found = n * change.cells.stderr[0, 0] ** 2
     deviation(found, expected, LINKED_ERROR * expected, "the paired variance")
     assert change.people == "linked"
@@ -130,7 +130,7 @@ def test_intervals_of_linked_rounds_hold_and_are_the_narrowest() -> None:
         rounds, among = _rounds(plan, seed, CHANGED_PEOPLE)
         earlier, later = (plan.estimate(plan.tally(one)) for one in rounds)
         found = [
-            plan.cross_rounds(*rounds, "smoker", by="sex"),
+            plan.compare_rounds(*rounds).cross("smoker", by="sex"),
             later.change(earlier, people="same").cross("smoker", by="sex"),
             later.change(earlier).cross("smoker", by="sex"),
         ]
@@ -154,7 +154,7 @@ def test_rounds_that_are_taken_as_fresh_do_not_hold() -> None:
     swapped = {**people, "smoker": np.where(people["smoker"] == "yes", "no", "yes")}
     rounds = plan.privatize(people, dn.seeded(1)), plan.privatize(swapped, dn.seeded(2))
     earlier, later = (plan.estimate(plan.tally(one)).cross("smoker", "sex") for one in rounds)
-    paired = plan.cross_rounds(*rounds, "smoker", by="sex").stderr
+    paired = plan.compare_rounds(*rounds).cross("smoker", by="sex").stderr
     assert (paired > 1.3 * later.change(earlier, "others").stderr).all()
     assert (paired <= 1.01 * replace(later, repeats=None).change(earlier).stderr).all()
 
@@ -249,13 +249,13 @@ def test_what_cannot_be_compared_is_refused() -> None:
     )
     with pytest.raises(dn.InvalidParameter, match="their rows and columns are the same"):
         one.change(other)
-    with pytest.raises(dn.InvalidParameter, match=r"got 'linked'.*plan.cross_rounds"):
+    with pytest.raises(dn.InvalidParameter, match=r"got 'linked'.*plan.compare_rounds"):
         one.change(one, "linked")
     plan = AGAIN.plan(people=1000)
     rounds, _ = _rounds(plan, 1, 1000)
     fewer = _rounds(plan, 1, 900)[0][1]
     with pytest.raises(dn.InvalidParameter, match="1,000 and 900 rows"):
-        plan.cross_rounds(rounds[0], fewer, "smoker", by="sex")
+        plan.compare_rounds(rounds[0], fewer).cross("smoker", by="sex")
     tied = replace(one, repeats="tied")
     with pytest.raises(dn.InvalidParameter, match="two rounds on values"):
         tied.change(tied, "same")

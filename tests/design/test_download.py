@@ -176,6 +176,25 @@ def test_letters_let_in_once_their_list_is_registered(run: Run, tmp_path: Path) 
     assert "does not know which of these invitations were used" in done.err
 
 
+def test_a_list_for_two_plans_is_registered_for_both_or_none(run: Run) -> None:
+    """Also where only the second of them has reports."""
+    plans = [dn.Study({"ill": ["yes", "no"]}, 1.0, title=title).plan(people=100) for title in ("A", "B")]
+    files = [f"{plan.document.title}.json" for plan in plans]
+    for plan, file in zip(plans, files, strict=True):
+        plan.write(file)
+    made = ("--count", "2", "--url", URL, "-o", "list.csv", "--store", "sqlite:///other.db")
+    assert run("tokens", *files, *made).code == 0
+    code = hash_invitation(b"an earlier one")
+    with closing(open_store("sqlite:///reports.db")) as store:
+        store.register(plans[1].document, invited=True)
+        store.invite(plans[1].id, [code])
+    assert add_reports(plans[1], {"ill": ["yes"]}, code) == ["counted"]
+    done = run("tokens", *files, "--register", "list.csv")
+    assert f"has reports of plan {plans[1].id[:12]} already" in done.err
+    with closing(open_store("sqlite:///reports.db")) as store:
+        assert [store.invitations_left(plan.id) for plan in plans] == [0, 0]
+
+
 def test_a_list_of_a_group_is_registered_for_this_group(run: Run) -> None:
     """What is read of its links is what the store that made it has."""
     read_plan(EIGHT, 900).write("plan.json")

@@ -143,6 +143,12 @@ def test_what_cannot_be_kept_is_refused() -> None:
     for wrong in cases:
         with pytest.raises(InvalidParameter):
             Draft.from_json(wrong)
+    apart = (
+        "epsilon = 1.0\n[attributes.a]\nyes_no = true\n[importance]\na = 2\n[attributes.b]\nyes_no = true\n"
+    )
+    fewer = Draft(Draft.read(apart).study, Draft.read(apart).questions[:1])
+    with pytest.raises(InvalidParameter, match="put all sections of attributes next to each other"):
+        fewer.write(apart)
 
 
 def test_people_are_in_the_command_of_a_comment(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_there_are_commands_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["serv plan.json", "serve", "serve plan.json --prot 8000", "store chek", "tokens"]
+    "wrong", ["serv plan.json", "watch", "serve plan.json --prot 8000", "store chek", "tokens"]
 )
 def test_a_wrong_command_would_be_found(wrong: str) -> None:
     with pytest.raises(click.UsageError):

@@ -20,8 +20,8 @@ from tests.cases import names
 PUBLIC = names(
     """
     PROTOCOLS Categories Client Code DeniableError DeniableWarning Estimate Grid InvalidParameter
-    InvalidPlan InvalidReport InvalidValue Ledger Map Number Objective Plan Range Result Results Several
-    Study Tally Text Texts adaptive grr hr mle olh oue remembering rr rsfd seeded smp spl ss sue
+    InvalidPlan InvalidReport InvalidValue Ledger Number Objective Plan Range Result Results Series
+    Several Study Tally Text Texts adaptive grr hr mle olh oue remembering rr rsfd seeded smp spl ss sue
     """
 )
 """A name that is added, renamed or dropped is a promise that is made or broken: it must be changed here too.

@@ -6,6 +6,7 @@ import { type Child, h, quoted } from "../kit/dom.js";
 import { count, NOISY, sentence, several } from "../kit/phrases.js";
 import { change } from "./change_panel.js";
 import { type Kind, legend, MOST_ROWS, mean, means, profile, type Step, shares, steps } from "./charts.js";
+import { overDays } from "./days_panel.js";
 import { map } from "./map.js";
 import { type Mode, optionsOf, shown } from "./panels.js";
 import { around, besides, figured, inside, moved, percent, signed, within } from "./readings.js";
@@ -150,6 +151,12 @@ export function attribute(view: View, name: string, mode: Mode, width: number): 
         grouped && h("p", { class: "soft" }, `${GROUPED} ${single ? EVERY : LEVELS}`),
       ),
       h("div", { class: "aside" }, along("rounds", right), !bothAlong && along("reports", right)),
+      view.days &&
+        h(
+          "div",
+          { class: "aside" },
+          overDays(view, options.length ? options.map((option) => option.name) : [name], mode, right),
+        ),
       bothAlong && h("div", { class: "aside whole" }, along("reports", width)),
     ),
     domain?.kind !== "grid" && change(view.changed, name, now, options.length > 0),

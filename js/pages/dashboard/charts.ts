@@ -13,7 +13,7 @@ import {
   text,
   tickX,
 } from "@observablehq/plot";
-import type { Mean, Row } from "../kit/api.js";
+import type { DayLine, Days, Mean, Row } from "../kit/api.js";
 import { h, quoted } from "../kit/dom.js";
 import { count } from "../kit/phrases.js";
 import { around, moved, percent, signed, spoken, within } from "./readings.js";
@@ -376,6 +376,88 @@ export function steps(title: string, along: readonly Step[], width: number, kind
     values.map(drawValue),
     h("figcaption", { class: "unseen" }, text),
   );
+}
+
+interface DayPoint {
+  readonly t: number;
+  readonly number: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const WIDEST_BAND = 3; // times what the numbers span: of wider bands, only a part is seen
+const ROOM = 0.15; // of what is drawn, above and below it
+
+/** The ends of an axis around numbers and their bands, so that a share that doubles is seen. */
+export function endsOf(points: readonly DayPoint[], share: boolean): [number, number] {
+  const numbers = points.map(({ number }) => number);
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  const widths = points.map(({ low, high }) => high - low).sort((a, b) => a - b);
+  const span = WIDEST_BAND * Math.max(most - least, widths[widths.length >> 1] ?? 0);
+  const bottom = Math.max(Math.min(...points.map(({ low }) => low)), least - span);
+  const top = Math.min(Math.max(...points.map(({ high }) => high)), most + span);
+  const room = ROOM * Math.max(top - bottom, 1e-9);
+  return [share && bottom - room < 0.25 * (top + room) ? 0 : bottom - room, top + room];
+}
+
+/** One number a day, on an axis of its own, with the days on which it moved. */
+export function byDay(line: DayLine & { readonly title: string }, days: Days, width: number): HTMLElement {
+  const points = line.numbers.flatMap((number, t): DayPoint[] => {
+    const [low, high] = [line.low[t], line.high[t]];
+    return number == null || low == null || high == null ? [] : [{ t, number, low, high }];
+  });
+  const burst = new Set(days.bursts.map(({ day }) => day));
+  const isBurst = ({ t }: DayPoint): boolean => burst.has(days.dates[t] ?? "");
+  const quiet = points.filter((point) => !isBurst(point));
+  const moved = days.alarms.filter(
+    ({ attribute, value }) => attribute === line.attribute && value === line.value,
+  );
+  const marked = points.filter(({ t }) => moved.some(({ day }) => day === days.dates[t]));
+  const last = days.dates.length - 1;
+  const parts = Math.max(1, Math.floor(width / 170)); // a date takes some 70 pixels
+  const ticks = [...new Set(Array.from({ length: parts + 1 }, (_, i) => Math.round((i * last) / parts)))];
+  const isShare = line.kind !== "mean";
+  const where = { x: "t", clip: true } as const;
+  const drawing = drawn(
+    {
+      width,
+      height: 120,
+      marginLeft: 48,
+      marginRight: 30,
+      marginTop: 8,
+      marginBottom: 22,
+      x: { type: "linear", domain: [0, Math.max(last, 1)] },
+      y: { domain: endsOf(quiet.length ? quiet : points, isShare) },
+    },
+    [
+      axisY({
+        label: null,
+        ticks: 4,
+        tickSize: 0,
+        tickFormat: (tick: number) => (isShare ? percent(tick, 1) : signed(count(tick))),
+        fill: SOFT,
+        fontSize: 11,
+      }),
+      axisX(ticks, {
+        label: null,
+        tickSize: 4,
+        fill: SOFT,
+        fontSize: 11,
+        tickFormat: (t: number) => days.dates[t] ?? "",
+      }),
+      areaY(quiet, { ...where, y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.24 }),
+      lineY(quiet, { ...where, y: "number", stroke: STRONG, strokeWidth: 1.5 }),
+      dot(points.filter(isBurst), { ...where, y: "number", symbol: "times", stroke: SOFT, r: 3 }),
+      dot(marked, { ...where, y: "number", r: 5, fill: "var(--bad)" }),
+    ],
+  );
+  const ends = points.filter((_, i) => i === 0 || i === points.length - 1);
+  const text = ends.map(
+    ({ t, number }) => `${days.dates[t]}: ${isShare ? percent(number, 2) : count(number)}`,
+  );
+  const description = [...text, ...moved.map(({ text }) => text)].join("; ");
+  const made = figure(drawing, `${line.attribute}: ${line.value} by day`, description, "");
+  return h("div", { class: "line" }, h("p", { class: "named" }, quoted(line.title)), made);
 }
 
 export function largest(rows: readonly Row[], count: number): Row[] {

@@ -9,6 +9,7 @@ import { moment, sentence, several } from "../kit/phrases.js";
 import { attribute } from "./attribute_panel.js";
 import { collector } from "./collector_panel.js";
 import { CrossBoard } from "./cross_board.js";
+import { alarms } from "./days_panel.js";
 import { health } from "./health.js";
 import { losses } from "./losses_panel.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
@@ -46,6 +47,7 @@ interface Shell {
   readonly more: HTMLElement;
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
+  readonly alarms: HTMLElement;
   readonly weights: HTMLElement;
   readonly results: HTMLElement;
   readonly texts: HTMLElement;
@@ -192,7 +194,17 @@ class Dashboard {
     keep(sections.heading, [plans, summary.id], () => heading(view));
     keep(
       sections.facts,
-      [plan.id, reports, round, view.rounds, this.choice.level, estimates?.n, raw, estimates?.weights],
+      [
+        plan.id,
+        reports,
+        round,
+        view.rounds,
+        this.choice.level,
+        estimates?.n,
+        raw,
+        estimates?.weights,
+        view.days?.dates,
+      ],
       () => facts(view),
     );
     keep(sections.round, [plan.id, view.rounds.map(({ number }) => number)], () =>
@@ -212,9 +224,16 @@ class Dashboard {
     sections.more.textContent = this.kind === "possible" ? MORE : `${MORE}: ${this.kind} shares`;
     sections.smoothed.hidden = !estimates?.smoothable.length;
     this.drawHealth(view, sections.health);
+    sections.alarms.hidden = !view.days;
+    keep(
+      sections.alarms,
+      view.days && [plan.id, view.days.alarms, view.days.bursts, view.days.dates.length],
+      () => alarms(view),
+    );
+    sections.rounds.hidden = view.byDay;
     this.weightsBoard.draw(sections.weights, view);
     this.drawResults(view, sections.results);
-    this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
+    if (!view.byDay) this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
     const { level, weights } = this.choice;
     this.rangeBoard.draw(sections.ranges, view, { level, weights, token: this.token });
     this.crossBoard.draw(sections.cross, view, {
@@ -265,7 +284,8 @@ class Dashboard {
           : changed;
       const weighed = estimates.weights?.attributes.filter((row) => names.includes(row.attribute));
       const shown = [of(estimates), estimates.refused[name], series.map(of), since, weighed];
-      const key = [...shown, past, this.mode, room];
+      const lines = view.days?.lines.filter(({ attribute }) => names.includes(attribute));
+      const key = [...shown, past, lines, this.mode, room];
       keep(section.children[i] as HTMLElement, key, () => attribute(view, name, this.mode, room));
     }
   }
@@ -316,6 +336,7 @@ class Dashboard {
       more: h("summary", { "data-name": "more" }, MORE),
       smoothed: h("label", {}),
       health: section("note"),
+      alarms: h("section", { class: "panel alarms", "aria-label": "What moved" }),
       weights: h("section", { class: "panel weights", "aria-label": "Whom results are about" }),
       results: section("results"),
       texts: section("results"),
@@ -334,6 +355,7 @@ class Dashboard {
       made.facts,
       this.controls(made, operates),
       made.health,
+      made.alarms,
       made.weights,
       made.results,
       made.texts,

@@ -34,7 +34,7 @@ function nameOf({ title, id, rounds }: Named, plans: readonly Named[]): string {
 
 type Named = Pick<View["summary"], "title" | "id" | "rounds">;
 
-export function heading({ plan, plans, summary }: View): Child {
+export function heading({ plan, plans, summary, byDay }: View): Child {
   const tab = (study: View["summary"]): HTMLElement =>
     h(
       "a",
@@ -57,11 +57,12 @@ export function heading({ plan, plans, summary }: View): Child {
         { href: `plans/${plan.id}`, target: "_blank", rel: "noopener", "data-name": "plan" },
         "Read the plan",
       ),
-      h(
-        "a",
-        { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" },
-        "Open the survey",
-      ),
+      !byDay &&
+        h(
+          "a",
+          { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" },
+          "Open the survey",
+        ),
     ),
   ];
 }
@@ -87,7 +88,7 @@ export function listPanels(plan: Plan): readonly string[] {
 }
 
 /** The numbers that matter most. */
-export function facts({ plan, reports, round, rounds, estimates }: View): Child {
+export function facts({ plan, reports, round, rounds, estimates, days, byDay }: View): Child {
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h(
       "div",
@@ -102,12 +103,16 @@ export function facts({ plan, reports, round, rounds, estimates }: View): Child 
   return h(
     "dl",
     { class: "facts" },
-    fact("Reports", counted(reports), `of ${count(plan.people)} expected`),
-    fact(
-      "Round",
-      plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
-      plan.rounds === null ? "asked once" : open ? "open now" : "closed",
-    ),
+    byDay
+      ? fact("Reports", counted(reports), "on the last day")
+      : fact("Reports", counted(reports), `of ${count(plan.people)} expected`),
+    byDay
+      ? fact("Last day", days?.dates.at(-1) ?? "–", days ? `of ${count(days.dates.length)}` : "")
+      : fact(
+          "Round",
+          plan.rounds === null ? (open ? "Open" : "Closed") : `${round} of ${plan.rounds}`,
+          plan.rounds === null ? "asked once" : open ? "open now" : "closed",
+        ),
     fact("Typical interval", widths.length ? typical.toFixed(1) : "–", "points from end to end"),
     fact(
       "A report gives away",

@@ -6,6 +6,7 @@ import type {
   Action,
   Actions,
   Changed,
+  Days,
   Estimates,
   History,
   Participation,
@@ -121,6 +122,10 @@ export interface View extends Past {
   readonly changed: Changed | string | null;
   /** Null where there are too few reports, or before the first look. */
   readonly health: ReportHealth | null;
+  /** Numbers over days; null of a collector, and where no day has enough reports. */
+  readonly days: Days | null;
+  /** Whether results are those of the last day in tables of reports, for which there is no survey. */
+  readonly byDay: boolean;
 }
 
 function later<T>(value: T): Promise<T> {
@@ -148,7 +153,7 @@ export class Results {
     this.who ??= await askJson<Access>("access", { token: this.token });
     const access = this.who;
     const operates = access.role === "operator";
-    const [{ plans }, counters, { actions }] = await Promise.all([
+    const [{ plans, by_day: byDay }, counters, { actions }] = await Promise.all([
       askJson<Plans>("plans"),
       operates ? this.counters() : null,
       operates ? askJson<Actions>("actions", { token: this.token }) : { actions: [] },
@@ -175,8 +180,9 @@ export class Results {
       const coming = enough ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
       const [past, health] = await Promise.all([
         Promise.race([coming, later(this.pasts.get(path) ?? { history: [], late: LATE })]),
-        enough ? this.health(`plans/${id}/health?round=${round}`) : null,
+        enough && !byDay ? this.health(`plans/${id}/health?round=${round}`) : null,
       ]);
+      const days = byDay ? await this.once<Days>(before, `plans/${id}/days`, null) : null;
       const others = await Promise.all(
         rounds
           .filter(({ number }) => rounds.length > 1 && reported(number) !== 0)
@@ -207,7 +213,7 @@ export class Results {
         round,
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
-        participation: plan.linked ? await this.participation(before, id, rounds, reported) : [],
+        participation: plan.linked && !byDay ? await this.participation(before, id, rounds, reported) : [],
         estimates: enough ? estimates : null,
         few: enough ? "" : estimates.message,
         history: past.history,
@@ -215,6 +221,8 @@ export class Results {
         series,
         changed: compared instanceof Refused ? compared.message : compared || null,
         health,
+        days: days instanceof Refused ? null : days,
+        byDay: byDay ?? false,
       };
       // by a timer, so that the view is shown before
       void coming.then((later) => later !== past && setTimeout(() => this.hear(view, later)));

@@ -44,6 +44,13 @@ export interface Between {
   readonly moved_from: number | null;
 }
 
+/** A day that is left out of what others are compared with. */
+export interface Burst {
+  readonly day: string;
+  /** How many times the usual reports it has. */
+  readonly times: number;
+}
+
 /** How much larger a share of a row's people is than in the earlier round, and that of all people. */
 export interface CellChange {
   readonly row: string;
@@ -196,6 +203,40 @@ export interface CrossChange {
   readonly weighted: string;
   readonly cells: readonly CellChange[];
   readonly test: CrossTest;
+}
+
+/** A number that moved, against the same weekdays before. */
+export interface DayAlarm {
+  readonly day: string;
+  readonly attribute: string;
+  readonly value: string;
+  readonly text: string;
+}
+
+/** One number a day: the share of a value, or a mean; null on days without enough reports. */
+export interface DayLine {
+  readonly attribute: string;
+  readonly value: string;
+  readonly kind: "mean" | "value";
+  readonly numbers: readonly (number | null)[];
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
+/** The shares and means of all days, unbiased, and the days on which one moved. */
+export interface Days {
+  readonly plan: string;
+  readonly by: string;
+  readonly level: number;
+  /** The chance of a false alarm on a day, over all lines, at most. */
+  readonly rate: number;
+  readonly dates: readonly string[];
+  readonly reports: readonly number[];
+  readonly lines: readonly DayLine[];
+  readonly alarms: readonly DayAlarm[];
+  readonly bursts: readonly Burst[];
+  /** The attributes that are not followed, and why. */
+  readonly left_out: Readonly<Record<string, string>>;
 }
 
 /** The texts or codes of a question that many people have. */
@@ -453,6 +494,7 @@ export interface Participations {
 export interface Plans {
   readonly plans: readonly Summary[];
   readonly url?: string | null;
+  readonly by_day: boolean;
 }
 
 /** A plan in the list. */

@@ -64,14 +64,12 @@ export async function showPlans(
     offers.push({ plan, summary });
   }
   const parts: Part[] = [];
+  const plans = offers.map(({ plan }) => plan);
   for (const { plan, summary } of offers) {
-    const title = nameOf(
-      plan,
-      offers.map(({ plan }) => plan),
-    );
+    const title = nameOf(plan, plans);
     const part = await offered(visit, { plan, summary, title }, parts, tools);
     if ("left" in part) left.push(note(rich(part.left, { title: quoted(title), when: part.when, cap })));
-    else parts.push(part);
+    else parts.push({ ...part, answered: plans.filter((other) => isAnswered(visit, other, plan)) });
   }
   await prepareTickets(parts.map(({ plan }) => plan));
   if (!tools.isCurrent()) return;
@@ -168,6 +166,10 @@ export async function showPlans(
 
 const note = (text: Child): HTMLElement => h("p", { class: "notice" }, text);
 
+/** Whether a plan is of one study with another, and this device has answered it. */
+const isAnswered = ({ ledger }: Visit, other: Plan, plan: Plan): boolean =>
+  isOneStudy(other, plan) && ledger.entries.some((entry) => entry.plan === other.id);
+
 const studyOf = (plan: Plan): string =>
   inLanguage(plan, plan.texts?.title)?.words ?? titleOf(plan.title, plan.id);
 
@@ -196,7 +198,7 @@ async function offered(
   { plan, summary, title }: { readonly plan: Plan; readonly summary: Summary; readonly title: string },
   before: readonly Part[],
   tools: Tools,
-): Promise<Part | LeftOut> {
+): Promise<Omit<Part, "answered"> | LeftOut> {
   const { rounds } = await askJson<Rounds>(`plans/${plan.id}/rounds`);
   const round = await tools.pick(plan, rounds);
   if (round === null) return { left: "plans_closed" };

@@ -1,6 +1,6 @@
 /** Defines the parts of a survey of several plans, and what these promise together. */
 
-import type { Report } from "../../src/index.js";
+import type { Plan, Report } from "../../src/index.js";
 import { lossOfAll } from "../../src/losses/losses.js";
 import { rateLoss } from "../../src/losses/protection.js";
 import { type Child, h, quoted } from "../kit/dom.js";
@@ -18,6 +18,8 @@ export interface Part extends Offer {
   readonly study: string;
   readonly questionNames: readonly string[];
   readonly made: Report | null;
+  /** The plans of the same study that this device has answered before, and that are not asked now. */
+  readonly answered: readonly Plan[];
 }
 
 /** The answers to the questions of each part. */
@@ -44,14 +46,15 @@ export const introducing = (parts: readonly Part[]): Part[] =>
     texts?.privacy_notice,
   ]);
 
-/** The promise of all parts: the sum of what they give away, and each promise below it. */
+/** The promise of all parts: the sum of what they and their studies give away, and each promise below it. */
 export function promises(parts: readonly Part[], isShort = false): HTMLElement {
-  const losses = parts.map(({ plan }) => lossOfAll(plan.stated).counted);
+  const plans = new Set(parts.flatMap(({ plan, answered }) => [plan, ...answered]));
+  const losses = [...plans].map(({ stated }) => lossOfAll(stated).counted);
   const total = losses.reduce(
     (sum: number | null, loss) => (sum === null || loss === null ? null : sum + loss),
     0,
   );
-  if (parts.length === 1)
+  if (plans.size === 1)
     return isShort ? promiseAgain((parts[0] as Part).plan) : promise((parts[0] as Part).plan);
   const guesses = parts.flatMap(({ plan }) => listGuesses(plan).map((guess) => ({ ...guess, plan })));
   const easiest = largest(guesses);

@@ -24,9 +24,9 @@ from deniable.errors import DeniableError, InvalidParameter, not_among
 from deniable.explain.device_limit import DEFAULT_CAP
 from deniable.explain.table_precision import warn_groups
 from deniable.formatting import (
-    MOST_PEOPLE,
     Printed,
     fill_paragraph,
+    find_most,
     format_count,
     format_people,
     format_percent,
@@ -164,9 +164,10 @@ class Proposal(Printed, Generic[S]):
             if loss > DEFAULT_CAP
             else ""
         )
+        needed = format_people(self.people_needed, self.people)
         return (
-            f"It takes {format_people(self.people_needed)} people{others}. A guess between two answers is "
-            f"right for {format_percent(self.guess)} of people.{enough}{limit}"
+            f"It takes {needed} people{others}. A guess between two answers is right for "
+            f"{format_percent(self.guess)} of people.{enough}{limit}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -303,7 +304,8 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
     def summarize(self) -> str:
         """In a sentence or two, what works and what it would take."""
         weak = [read for read in self.now.read if not read.is_enough]
-        people, needed = format_count(self.people, "person"), format_people(_whole(self.now.people))
+        people = format_count(self.people, "person")
+        needed = format_people(_whole(self.now.people), self.people)
         if not weak:
             return f"Everything is {self._goal} with {people}: {needed} are enough."
         names = list(dict.fromkeys(repr(read.name) for read in weak))
@@ -327,7 +329,7 @@ class Advice(Sequence[Proposal[S]], Printed, Generic[S]):
                 read.name,
                 read.precision.describe(),
                 read.precision.format_margin(),
-                format_people(_whole(read.people)),
+                format_people(_whole(read.people), self.people),
             ]
             for read in self.now.list_readings()
         ]
@@ -359,7 +361,7 @@ def _keeps_both(proposal: Proposal[Any]) -> bool:
 
 
 def _whole(people: float) -> int:
-    """A number of people; one that no survey has where no number is enough."""
+    """A number of people; one that nobody has where no number is enough."""
     return 1 << 53 if math.isinf(people) else math.ceil(people)
 
 
@@ -547,5 +549,5 @@ class _Planner:
         if 0 < needs < math.inf:
             self._ratios[candidate.way] = proposal.forecast.people / needs
         is_named = candidate.has("known") and warn_groups(proposal.forecast.plan.document) is not None
-        is_possible = proposal.people <= max(MOST_PEOPLE, search.people)
+        is_possible = proposal.people <= find_most(search.people)
         return proposal if proposal.is_enough and is_possible and not is_named else None

@@ -179,6 +179,11 @@ def _join_names(names: Sequence[str]) -> str:
 
 def keep_questions(study: S, names: Collection[str]) -> S:
     """The study with these questions only."""
+    return replace(study, **keep_options(study, names))
+
+
+def keep_options(study: Asked, names: Collection[str]) -> dict[str, Any]:
+    """What a study says of these questions; of what is in no question at all, too, so that it is refused."""
     left = [name for name in study.attributes if name not in names]
     of_options = tuple(f"{name}: " for name in left)
 
@@ -198,22 +203,21 @@ def keep_questions(study: S, names: Collection[str]) -> S:
         for name in names
         if name not in study.known
     )
-    return replace(
-        study,
-        attributes=keep(study.attributes),
-        epsilon=study.epsilon if shares_epsilon else None,
-        missing=missing,
-        protocol=keep(study.protocol) if isinstance(study.protocol, Mapping) else study.protocol,
-        importance=keep(study.importance),
-        survey=None if study.survey is None else study.survey.without(left),
-        maps=keep(study.maps),
-        only_if=keep(study.only_if),
-        answered=keep(study.answered),
-        together=together,
-        whole=study.whole and bool(together),
-        known=tuple(name for name in study.known if name in names),
-        target=study.target if study.target in names and len(names) > 1 else None,
-    )
+    return {
+        "attributes": keep(study.attributes),
+        "epsilon": study.epsilon if shares_epsilon else None,
+        "missing": missing,
+        "protocol": keep(study.protocol) if isinstance(study.protocol, Mapping) else study.protocol,
+        "importance": keep(study.importance),
+        "survey": None if study.survey is None else study.survey.without(left),
+        "maps": keep(study.maps),
+        "only_if": keep(study.only_if),
+        "answered": keep(study.answered),
+        "together": together,
+        "whole": study.whole and bool(together),
+        "known": tuple(name for name in study.known if name in names),
+        "target": study.target if study.target in names and len(names) > 1 else None,
+    }
 
 
 def drop_questions(study: S, names: Collection[str]) -> S:

@@ -100,6 +100,9 @@ class Reader:
         self._plan, self._headed, self._codes = plan, headed and plan is not None, codes
         self._widths: dict[int, int] = {}
         self.refusals = Refusals()
+        self._linked = plan is not None and plan.document.linked
+        self.unlinked = 0
+        """Reports of a linked plan with another id than the first of their device."""
 
     def read(
         self, reports: Sequence[Sequence[bytes]], pair: Integers, second: npt.NDArray[np.bool_]
@@ -120,6 +123,8 @@ class Reader:
             bodies.append(self._align_columns(table, number))
             if self._wire is not None:
                 support.append(self._support(said, good, number, pair))
+        who = np.flatnonzero(identified)
+        ids = ids[: len(self._keep_first([(who, names[who]) for names in ids]))]
         nothing = np.zeros((len(pair), 0), dtype=np.uint8)
         joined = [np.hstack([nothing, *tables]) for tables in (bodies, ids, support)]
         return Observations(pair, second, joined[0], joined[1], identified, joined[2])
@@ -195,7 +200,16 @@ class Reader:
                         votes[row] += support[position]
                     else:
                         votes[row, who] += support[position]
-        return votes, ids
+        return votes, self._keep_first(ids)
+
+    def _keep_first(self, ids: list[tuple[Integers, Bytes]]) -> list[tuple[Integers, Bytes]]:
+        """The ids of each round, and whose they are; of a linked plan those of one, as of all others."""
+        if not self._linked:
+            return ids
+        for whose, names in ids[1:]:
+            _, before, after = np.intersect1d(ids[0][0], whose, assume_unique=True, return_indices=True)
+            self.unlinked += int((ids[0][1][before] != names[after]).any(axis=1).sum())
+        return ids[:1]
 
     def _sound(
         self, said: Sequence[bytes], good: npt.NDArray[np.bool_]

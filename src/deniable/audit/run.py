@@ -134,6 +134,11 @@ class Run:
             f"first is {_shorten(refusals.examples[reason])}"
             for reason, count in refusals.reasons.items()
         ]
+        if unlinked := self._reader.unlinked:
+            faults.append(
+                f"{format_count(unlinked, 'report')} of {total:,} have another id than the first of their "
+                "device: this plan is linked, so that all reports of a device have one id"
+            )
         again = self._ids.repeated()
         if again:
             faults.append(

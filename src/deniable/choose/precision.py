@@ -10,7 +10,7 @@ from typing import Any, Literal, final
 from deniable.choose.candidate import Considered, label, one_in
 from deniable.choose.objective import FOUND
 from deniable.formatting import (
-    MOST_PEOPLE,
+    find_most,
     format_count,
     format_digits,
     format_people,
@@ -26,11 +26,6 @@ _ROUGH = 1.0, 1.0
 _QUARTER = 0.25
 _MANY = 1000.0  # from here on, a margin has no decimals
 
-UNREACHABLE = (
-    f"No survey has the people that would make it useful, over {MOST_PEOPLE:,}: it takes a larger epsilon, "
-    "or fewer values."
-)
-"""What is said where more people are no way out."""
 Use = Literal["clear", "useful", "rough", "noise"]
 """Whether it is worth reading, the best first."""
 
@@ -120,12 +115,19 @@ class Precision:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether a survey can have the people that it takes to be useful."""
-        return self.people_enough() <= MOST_PEOPLE
+        """Whether the people that it takes to be useful may be had."""
+        return self.people_enough() <= find_most(self.people)
+
+    def refuse_people(self) -> str:
+        """What is said where more people are no way out."""
+        return (
+            f"More people than can be expected would make it useful, {self.format_people()}: it takes a "
+            "larger epsilon, or fewer values."
+        )
 
     def format_people(self) -> str:
         """How many people it takes to be useful, as all that is said of it has it."""
-        return format_people(self.people_enough())
+        return format_people(self.people_enough(), self.people)
 
     @property
     def _typical(self) -> float:
@@ -165,7 +167,7 @@ class Precision:
         typical = f"an average share is {100 / self.count:.3g} %"
         if self.use == "noise":
             if not self.is_reachable:
-                return f"Too noisy to read: {typical}. {UNREACHABLE}"
+                return f"Too noisy to read: {typical}. {self.refuse_people()}"
             return (
                 f"Too noisy to read: {typical}. {self.format_people()} people make it useful: differences "
                 f"of {self._show(_USEFUL)} show."
@@ -184,7 +186,7 @@ class Precision:
         part = f"{format_digits(100 * min(1.0, HALF_WIDTH * self.stderr), 2)} % of the range"
         if self.use == "noise":
             if not self.is_reachable:
-                return f"Too noisy to read: it may be off by {part}. {UNREACHABLE}"
+                return f"Too noisy to read: it may be off by {part}. {self.refuse_people()}"
             return (
                 f"Too noisy to read: it may be off by {part}. {self.format_people()} people make it "
                 "useful: off by a tenth at most."

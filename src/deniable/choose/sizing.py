@@ -10,7 +10,7 @@ from itertools import islice
 
 from deniable.choose.candidate import Considered, label, one_in, the_same
 from deniable.choose.objective import FOUND, Objective
-from deniable.choose.precision import HALF_WIDTH, UNREACHABLE, Precision, list_precisions
+from deniable.choose.precision import HALF_WIDTH, Precision, list_precisions
 from deniable.choose.ranking import best_of, best_ranked
 from deniable.choose.risks import exposure
 from deniable.choose.task import (
@@ -200,7 +200,7 @@ def warning(considered: Considered, n: int) -> str | None:
     if precision.is_reachable:
         text += f"It takes {precision.format_people()} people at this epsilon to be useful."
     else:
-        text += UNREACHABLE
+        text += precision.refuse_people()
     if considered.parts[worst].metric:
         return f"{text}{_name_better(considered, worst)}"
     if any(part.repeated or part.metric or part.numeric for part in considered.parts):

@@ -118,7 +118,7 @@ class Announced:
 
 def announce_plans(plans: Sequence[Announced], language: str, now: float) -> list[str]:
     """The paragraphs of a letter about when to answer: each plan's round, and on which device."""
-    said = [(announced.title(language), announced.when(language, now)) for announced in plans]
+    said = [(_name_part(announced, plans, language), announced.when(language, now)) for announced in plans]
     lines = [
         f"{title}: {when}." if len(plans) > 1 and title else f"{when[0].upper()}{when[1:]}."
         for title, when in said
@@ -127,6 +127,15 @@ def announce_plans(plans: Sequence[Announced], language: str, now: float) -> lis
     again = [TEXTS[language].again] if any(announced.is_repeated for announced in plans) else []
     linked = [TEXTS[language].linked] if any(announced.plan.document.linked for announced in plans) else []
     return ["\n".join(lines)] * bool(lines) + again + linked
+
+
+def _name_part(announced: Announced, plans: Sequence[Announced], language: str) -> str:
+    """The title of a plan; of the parts of one study, how often each is asked, as the survey page says it."""
+    title, rounds = announced.title(language), announced.plan.document.rounds
+    if [other.title(language) for other in plans].count(title) < 2:
+        return title
+    said_on_pages = read_messages(language, "pages")
+    return said_on_pages["part_once"] if rounds is None else said_on_pages["part_again"].format(n=rounds)
 
 
 def rate_plans(plans: Sequence[Announced], language: str) -> str:

@@ -113,6 +113,8 @@ class Plans(Message, frozen=True):
     plans: list[Summary]
     url: str | None = None
     """The one address at which the survey is answered; None where no address was named."""
+    by_day: bool = False
+    """Whether there is no survey, and results are those of the last day in tables of reports."""
 
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -413,6 +415,48 @@ class History(Message, frozen=True):
     round: int
     level: float
     snapshots: list[Estimates]
+
+
+class DayLine(Message, frozen=True):
+    """One number a day: the share of a value, or a mean; null on days without enough reports."""
+
+    attribute: str
+    value: str
+    kind: Literal["value", "mean"]
+    numbers: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class DayAlarm(Message, frozen=True):
+    """A number that moved, against the same weekdays before."""
+
+    day: str
+    attribute: str
+    value: str
+    text: str
+
+
+class Burst(Message, frozen=True):
+    """A day that is left out of what others are compared with."""
+
+    day: str
+    times: Annotated[float, explain("How many times the usual reports it has.")]
+
+
+class Days(Message, frozen=True):
+    """The shares and means of all days, unbiased, and the days on which one moved."""
+
+    plan: str
+    by: str
+    level: float
+    rate: Annotated[float, explain("The chance of a false alarm on a day, over all lines, at most.")]
+    dates: list[str]
+    reports: list[int]
+    lines: list[DayLine]
+    alarms: list[DayAlarm]
+    bursts: list[Burst]
+    left_out: Annotated[dict[str, str], explain("The attributes that are not followed, and why.")]
 
 
 class Counted(Message, frozen=True):

@@ -8,6 +8,7 @@ from typing import final
 
 from deniable.collect.health import Key, Look
 from deniable.collect.messages import REASONS
+from deniable.formatting import describe_metric, label_metric
 from deniable.store.sweeping import Traces
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -47,41 +48,47 @@ class Metrics:
         by plan.
         """
         lines = [
-            *_head(
+            *describe_metric(
                 "deniable_reports_total", "counter", "Reports that were counted, or had been counted before."
             ),
             f'deniable_reports_total{{outcome="counted"}} {self.counted}',
             f'deniable_reports_total{{outcome="counted before"}} {self.before}',
-            *_head("deniable_refused_total", "counter", "Requests and reports that were refused, by reason."),
+            *describe_metric(
+                "deniable_refused_total", "counter", "Requests and reports that were refused, by reason."
+            ),
             *(f'deniable_refused_total{{reason="{reason}"}} {n}' for reason, n in self.refused.items()),
-            *_head("deniable_queue_length", "gauge", "Reports that wait to be made durable."),
+            *describe_metric("deniable_queue_length", "gauge", "Reports that wait to be made durable."),
             f"deniable_queue_length {queue}",
-            *_head("deniable_unswept", "gauge", "Reports and exchanges that were not swept yet."),
+            *describe_metric("deniable_unswept", "gauge", "Reports and exchanges that were not swept yet."),
             f"deniable_unswept {self._traces.unswept}",
-            *_head(
+            *describe_metric(
                 "deniable_swept_timestamp_seconds",
                 "gauge",
                 "The time before which all tables were swept, 0 for none.",
             ),
             f"deniable_swept_timestamp_seconds {self._traces.swept or 0:.6f}",
-            *_head(
+            *describe_metric(
                 "deniable_log_swept_timestamp_seconds",
                 "gauge",
                 "The time before which the log of the database was cleared, 0 for none.",
             ),
             f"deniable_log_swept_timestamp_seconds {self._traces.log_swept or 0:.6f}",
-            *_head(
+            *describe_metric(
                 "deniable_commit_seconds", "histogram", "How long it took to make a group of reports durable."
             ),
             *self._histogram("deniable_commit_seconds"),
-            *_head("deniable_reports", "gauge", "Reports in the store, by plan and round."),
-            *(f"deniable_reports{_labels(plan=plan, round=number)} {n}" for plan, number, n in reports),
-            *_head("deniable_invitations_unused", "gauge", "Invitations that are still to be used, by plan."),
-            *(f"deniable_invitations_unused{_labels(plan=plan)} {n}" for plan, n in invitations.items()),
-            *_head("deniable_exchanges", "gauge", "Invitations that were exchanged for a ticket, by plan."),
-            *(f"deniable_exchanges{_labels(plan=plan)} {n}" for plan, (n, _) in tickets.items()),
-            *_head("deniable_tickets_used", "gauge", "Tickets that let in a report, by plan."),
-            *(f"deniable_tickets_used{_labels(plan=plan)} {n}" for plan, (_, n) in tickets.items()),
+            *describe_metric("deniable_reports", "gauge", "Reports in the store, by plan and round."),
+            *(f"deniable_reports{label_metric(plan=plan, round=number)} {n}" for plan, number, n in reports),
+            *describe_metric(
+                "deniable_invitations_unused", "gauge", "Invitations that are still to be used, by plan."
+            ),
+            *(f"deniable_invitations_unused{label_metric(plan=plan)} {n}" for plan, n in invitations.items()),
+            *describe_metric(
+                "deniable_exchanges", "gauge", "Invitations that were exchanged for a ticket, by plan."
+            ),
+            *(f"deniable_exchanges{label_metric(plan=plan)} {n}" for plan, (n, _) in tickets.items()),
+            *describe_metric("deniable_tickets_used", "gauge", "Tickets that let in a report, by plan."),
+            *(f"deniable_tickets_used{label_metric(plan=plan)} {n}" for plan, (_, n) in tickets.items()),
             *self._describe_certificate(),
             *_describe_looks(looks or {}),
         ]
@@ -92,7 +99,7 @@ class Metrics:
             return []
         name = "deniable_certificate_end_timestamp_seconds"
         text = "When the certificate that is served ends."
-        return [*_head(name, "gauge", text), f"{name} {self.certificate_ends():.0f}"]
+        return [*describe_metric(name, "gauge", text), f"{name} {self.certificate_ends():.0f}"]
 
     def _histogram(self, name: str) -> list[str]:
         total, lines = 0, []
@@ -106,13 +113,16 @@ def _describe_looks(looks: Mapping[Key, Look]) -> list[str]:
     """The health of the reports at the last look: nothing is computed here."""
 
     def gauge(name: str, text: str, values: Iterable[object]) -> Iterator[str]:
-        yield from _head(name, "gauge", text)
+        yield from describe_metric(name, "gauge", text)
         for key, value in zip(looks, values, strict=True):
-            yield f"{name}{_labels(plan=key.plan, round=key.round)} {value}"
+            yield f"{name}{label_metric(plan=key.plan, round=key.round)} {value}"
 
     health = [look.health for look in looks.values()]
     p_values = [
-        (_labels(plan=key.plan, round=key.round, attribute=check.attribute, check=check.name), check.p_value)
+        (
+            label_metric(plan=key.plan, round=key.round, attribute=check.attribute, check=check.name),
+            check.p_value,
+        )
         for key, look in looks.items()
         for check in look.health.checks
     ]
@@ -137,15 +147,8 @@ def _describe_looks(looks: Mapping[Key, Look]) -> list[str]:
             "When the reports were looked at last, in seconds since 1970.",
             [f"{look.time:.3f}" for look in looks.values()],
         ),
-        *_head("deniable_health_p_value", "gauge", "How often honest reports look at least as strange."),
+        *describe_metric(
+            "deniable_health_p_value", "gauge", "How often honest reports look at least as strange."
+        ),
         *(f"deniable_health_p_value{labels} {p_value:g}" for labels, p_value in p_values),
     ]
-
-
-def _labels(**labels: object) -> str:
-    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
-    return "{" + ",".join(f'{name}="{str(text).translate(escaped)}"' for name, text in labels.items()) + "}"
-
-
-def _head(name: str, kind: str, text: str) -> tuple[str, str]:
-    return f"# HELP {name} {text}", f"# TYPE {name} {kind}"

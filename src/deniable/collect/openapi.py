@@ -226,6 +226,14 @@ OPERATIONS = (
         query={"round": _FIRST_ROUND, "level": _LEVEL, "smooth": _SMOOTH, "weights": _WEIGHTS},
     ),
     Operation(
+        "show_days",
+        "GET /plans/{id}/days",
+        "Every share and mean by day, and the days on which one moved; of tables of reports alone",
+        messages.Days,
+        ("plan", "path", "few"),
+        _READERS,
+    ),
+    Operation(
         "show_tallies",
         "GET /plans/{id}/tallies",
         "The counts from which everything is estimated",

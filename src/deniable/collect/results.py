@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeVar, final
@@ -201,11 +201,17 @@ class Comparison:
 def pair_rounds(store: Store, plan: Plan, comparison: Comparison) -> Pairs | None:
     """The reports of those who answered both rounds; None where some are scrubbed."""
     numbers = comparison.since, comparison.round
-    if any(stored.scrubbed for stored in store.rounds(plan.id) if stored.number in numbers):
-        return None
+
+    def is_scrubbed() -> bool:
+        return any(stored.scrubbed for stored in store.rounds(plan.id) if stored.number in numbers)
+
     if comparison.weights:
         raise InvalidParameter("people=linked is about those who answered both, and weights about others")
-    return pair_reports(plan.document, *(store.reports(plan.id, number) for number in numbers))
+    if is_scrubbed():
+        return None
+    blocks = [list(store.reports(plan.id, number)) for number in numbers]
+    # somebody may scrub while they are read: so few would seem to have answered both
+    return None if is_scrubbed() else pair_reports(plan.document, *blocks)
 
 
 def enough_people(pairs: Pairs, minimum: int) -> None:
@@ -231,7 +237,10 @@ def changed(plan: Plan, comparison: Comparison) -> dict[str, Any]:
 
 
 def changed_table(plan: Plan, comparison: Comparison, pair: tuple[str, str]) -> dict[str, Any]:
-    """The change of a table from one round to another."""
+    """The change of a table from one round to another; by a known question it is that of the population."""
+    known = plan.document.known
+    if comparison.people is None and known is not None and set(known.names) & set(pair):
+        comparison = replace(comparison, pairs=None)
     return comparison.about(plan) | comparison.read(plan).cross(*pair).about()
 
 

@@ -12,7 +12,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import msgspec
 import uvicorn
@@ -20,9 +20,9 @@ from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from deniable.collect.app import Collector
 from deniable.collect.certificates import Certificate
-from deniable.collect.limits import Connections
+from deniable.collect.front import Front, Scope, Send
+from deniable.collect.limits import Connections, Receive
 from deniable.collect.messages import Problem, Refusal
 from deniable.errors import DeniableError, InvalidParameter
 
@@ -44,6 +44,17 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 _PIECE = 8 << 10  # bytes that are parsed before the length of a head is looked at again
 _SINGLE = (b"host", b"authorization", b"content-type", b"content-length", b"transfer-encoding")
 _HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(:[0-9]*)?")
+
+
+class Application(Protocol):
+    """What can be served."""
+
+    @property
+    def front(self) -> Front:
+        """What every request meets first."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as ASGI has it."""
 
 
 @final
@@ -334,14 +345,14 @@ def _own_address(family: int) -> str | None:
 
 
 def run(
-    collector: Collector,
+    app: Application,
     taken: socket.socket,
     proxy: str | None = None,
     certificate: Certificate | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then what has arrived is written and answered, and this returns."""
     config = configure(
-        collector,
+        app,
         http=Punctual,
         lifespan="on",
         proxy_headers=proxy is not None,
@@ -351,15 +362,15 @@ def run(
     end_quietly()
     _allow_files()
     config.load()
-    app = config.loaded_app
-    proxies = app.trusted_hosts if isinstance(app, ProxyHeadersMiddleware) else ()
-    collector.connections = Connections(CONNECTIONS, collector.limits.at_once, lambda host: host in proxies)
+    loaded, front = config.loaded_app, app.front
+    proxies = loaded.trusted_hosts if isinstance(loaded, ProxyHeadersMiddleware) else ()
+    front.connections = Connections(CONNECTIONS, front.limits.at_once, lambda host: host in proxies)
     server = uvicorn.Server(config)
     if certificate is None:
         server.run(sockets=[taken])
         return
     config.ssl = certificate.context
-    collector.metrics.certificate_ends = lambda: certificate.expires
+    front.metrics.certificate_ends = lambda: certificate.expires
     certificate.start()
     try:
         with asyncio.Runner(loop_factory=_make_loop) as runner:

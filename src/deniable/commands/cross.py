@@ -117,6 +117,6 @@ def _read_files(plan: Plan, reports: Path, request: CrossRequest) -> CrossTable 
                     "--people linked is about the people of both files, and --weights about a population; "
                     "leave one of them out"
                 )
-            return plan.cross_rounds(earlier, later, of, by, level)
+            return plan.compare_rounds(earlier, later, level).cross(of, by)
         before, after = map(cross, (earlier, later))
         return after.change(before, request.people)

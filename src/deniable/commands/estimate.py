@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import click
 
@@ -26,7 +26,7 @@ from deniable.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from deniable.frames import Show
-    from deniable.reports import Reports, Tallies
+    from deniable.reports import Reports
     from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
     from deniable.rounds.differences import People
@@ -224,19 +224,20 @@ def _estimate_change(
     else:
         token = reading.find_token(source, request.token_file)
         number, tallies = sources.fetch_tallies(plan, source, request.table, number, token)
-    rounds: tuple[int | Path, ...] = ()
+    places: tuple[int | Path, ...] = ()
     if request.reports is not None:
         before = sources.tally_file(plan, Path(since))
-        rounds = () if reports is None else (Path(since), reports)
+        places = () if reports is None else (Path(since), reports)
     else:
         assert source is not None
         earlier = earlier_round(since)
         if earlier == number:
             raise InvalidParameter(f"a change is from one round to another, got round {earlier} twice")
         since = str(earlier)
-        rounds = (earlier, 1 if number is None else number)
+        places = (earlier, 1 if number is None else number)
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
-    linked = _read_linked(plan, source, dict(zip(rounds, (before, tallies), strict=False)), request, token)
+    counted = [before.n, tallies.n]
+    linked = _read_linked(plan, source, list(zip(places, counted, strict=False)), request, token)
     if linked is not None:
         reports_before, reports_after = linked
         change = plan.compare_rounds(reports_before, reports_after, request.level)
@@ -258,12 +259,12 @@ def _estimate_change(
 def _read_linked(
     plan: Plan,
     source: sources.Source | None,
-    rounds: Mapping[Any, Tallies],
+    places: Sequence[tuple[int | Path, int]],
     request: EstimateRequest,
     token: str | None,
 ) -> list[list[Reports]] | None:
-    """The reports of rounds or files that are compared person by person; None where another change is wanted,
-    or where tallies are all that is left.
+    """The reports of rounds or files, of which so many were counted, to be compared person by person; None
+    where another change is wanted, or where tallies are all that is left.
     """
     is_wanted = request.people == "linked"
     if is_wanted and request.weights is not None:
@@ -281,10 +282,10 @@ def _read_linked(
         list(plan.read_reports(place))
         if isinstance(place, Path)
         else sources.fetch_reports(plan, source or "", request.table, place, token)
-        for place in rounds
+        for place, _ in places
     ]
     there = [sum(block.n for block in of_round) for of_round in blocks]
-    if rounds and all(n >= tallies.n for n, tallies in zip(there, rounds.values(), strict=True)):
+    if places and all(n >= counted for n, (_, counted) in zip(there, places, strict=True)):
         return blocks
     gone = "reports are scrubbed, or in a table that is counted where it is"
     if is_wanted:
@@ -300,7 +301,8 @@ def _estimate_series(plan: Plan, source: sources.Source | None, since: str, requ
     assert source is not None
     token = reading.find_token(source, request.token_file)
     tallies = sources.fetch_rounds(plan, source, request.table, earlier_round(since), token)
-    linked = _read_linked(plan, source, tallies, request, token)
+    counted = [(number, of_round.n) for number, of_round in tallies.items()]
+    linked = _read_linked(plan, source, counted, request, token)
     if linked is not None:
         series = follow_pairs(plan.document, dict(zip(tallies, linked, strict=True)), request.level)
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import click
 
-from deniable.commands.shared import console, reading
+from deniable.commands.shared import console, reading, sources
 from deniable.commands.shared.options import (
     COUNT,
     FILE,
@@ -41,7 +41,16 @@ if TYPE_CHECKING:
 class ServeRequest:
     """The plans to serve, where, and what to take."""
 
-    plans: Sequence[Path] = argument("plans", type=FILE, nargs=-1, required=True)
+    plans: Sequence[Path] = argument("plans", type=FILE, nargs=-1)
+    source: str | None = option(
+        "--from",
+        "source",
+        metavar="ADDRESS",
+        help="Show results by day from a table of reports, without survey and store: a folder, "
+        "'reports/*.parquet', tallies.json, or with --table a database. Without PLANS, those in the folder.",
+    )
+    table: str | None = taken(sources.table)
+    by: str = option("--by", metavar="NAME", default="day", help="The column or folder of days, with --from.")
     host: str = option("--host", metavar="ADDRESS", default="127.0.0.1", help="Listen on this address.")
     port: int = option("--port", type=PORT, default="8000", help="Listen on this port; 0 is any free one.")
     url: str | None = option(
@@ -118,6 +127,8 @@ def run_collector(request: ServeRequest) -> None:
     it states is refused. SIGTERM or Ctrl+C ends the collector: it writes what has arrived, and loses nothing
     that it acknowledged.
     """
+    if request.source is None and not request.plans:
+        raise click.UsageError("Missing argument 'PLANS...'", click.get_current_context())
     if request.workers != 1:
         raise InvalidParameter(
             "a collector is one process with one writer; for more, start several on one PostgreSQL, behind a "
@@ -132,6 +143,9 @@ def run_collector(request: ServeRequest) -> None:
         raise InvalidParameter(
             "HTTPS takes a certificate and its key; name both, with --certificate and --key, or none"
         )
+    if request.source is not None:
+        _serve_warehouse(request, request.source)
+        return
     for origin in request.origins:
         if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
             raise InvalidParameter(f"an origin is like https://example.org, without a path; got {origin!r}")
@@ -214,6 +228,64 @@ def run_collector(request: ServeRequest) -> None:
             )
         serving.run(collector, taken, request.proxy, pair)
     console.note("stopped; everything that was acknowledged is on disk")
+
+
+_OF_INTAKE = ("invited", "keys", "number", "origins", "proxy", "url")
+
+
+def _serve_warehouse(request: ServeRequest, source: str) -> None:
+    """Show results of a table of reports by day, on the dashboard alone."""
+    from deniable.engines.databases import hide_password
+
+    context = click.get_current_context()
+    by_hand = click.core.ParameterSource.COMMANDLINE
+    for name in (*_OF_INTAKE, "store", "sweep"):
+        if context.get_parameter_source(name) == by_hand:
+            raise InvalidParameter(
+                "--from shows results of a table, and takes no reports: leave out what is about taking "
+                f"reports, such as {next(p.opts[-1] for p in context.command.params if p.name == name)}"
+            )
+    if not sources.is_table(source, request.table):
+        raise InvalidParameter(
+            "--from names a table of reports; a collector or its store has a dashboard of its own"
+        )
+    files = list(request.plans)
+    if not files and Path(source).is_dir():
+        files = sorted(Path(source).glob("*.json"))
+    if not files:
+        raise InvalidParameter(
+            f"name the plan of these reports: deniable serve plan.json --from {hide_password(source)}"
+        )
+    plans = {plan.id: plan for plan in map(reading.read_plan, files)}
+    with suggest_extra():
+        from deniable.collect import serving
+        from deniable.collect.app import Settings
+        from deniable.collect.certificates import Certificate
+        from deniable.collect.intake import Served
+        from deniable.collect.limits import Limits
+        from deniable.collect.warehouse import Dashboard, Warehouse
+
+        pair = None
+        if request.certificate and request.private:
+            pair = Certificate(request.certificate, request.private)
+    limits = Limits(rate=request.rate, burst=max(1.0, 10 * request.rate))
+    served = [Served(plan) for plan in plans.values()]
+    serving.find_operator_token(request.token_file)
+    with serving.listen(request.host, request.port) as taken:
+        with console.progress("counting") as show:
+            warehouse = Warehouse(plans.values(), source, request.table, request.by, request.minimum, show)
+        token, origin = serving.operator_token(request.token_file)
+        address = serving.address_of(taken, "https" if pair else "http")
+        _print_addresses(address, served, token, origin, survey=False)
+        outside = serving.outside_address(taken)
+        if outside is not None and pair is None:
+            console.warn(
+                f"from other machines this is {outside}/dashboard, and the token and all results go there "
+                "without encryption. Name a certificate with --certificate and --key"
+            )
+        settings = Settings(token, request.minimum, limits=limits)
+        serving.run(Dashboard(warehouse, served, settings), taken, None, pair)
+    console.note("stopped")
 
 
 def _warn_of_closed_rounds(store: Store, served: Sequence[Served], now: float) -> None:
@@ -312,13 +384,16 @@ def _open_first(store: Store, survey: Served, number: int | None) -> None:
         store.set_round(survey.plan.id, number or 1, by=find_actor())
 
 
-def _print_addresses(address: str, served: Sequence[Served], token: str, origin: str) -> None:
-    names = reading.name_plans([survey.plan for survey in served])
-    for survey, name in zip(served, names, strict=True):
-        how = " (by invitation)" if survey.invited else ""
-        how = how if survey.plan.ticket_key is None else " (by invitation, with tickets)"
-        click.echo(f"plan       {survey.plan.id[:12]}  {name}{how}")
-    click.echo(f"survey     {address}/")
+def _print_addresses(
+    address: str, served: Sequence[Served], token: str, origin: str, survey: bool = True
+) -> None:
+    names = reading.name_plans([offered.plan for offered in served])
+    for offered, name in zip(served, names, strict=True):
+        how = " (by invitation)" if offered.invited else ""
+        how = how if offered.plan.ticket_key is None else " (by invitation, with tickets)"
+        click.echo(f"plan       {offered.plan.id[:12]}  {name}{how}")
+    if survey:
+        click.echo(f"survey     {address}/")
     if origin == "new":  # the only time that the token is shown
         click.echo(f"dashboard  {address}/dashboard#token={token}")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -26,6 +26,7 @@ from deniable.commands.shared.options import (
 from deniable.commands.shared.stores import (
     find_actor,
     find_rounds,
+    open_existing,
     open_store_of,
     store_option,
     suggest_extra,
@@ -34,7 +35,7 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.formatting import format_count
 
 _FEW = 10
-"""If fewer people than this took part, reminders go to all: else it was known whose reports the few are."""
+"""If fewer of a group took part, all of it are reminded: else it would be known whose reports the few are."""
 
 if TYPE_CHECKING:
     from deniable.collect.letters import Addresses, Announced
@@ -115,7 +116,7 @@ def make_tokens(request: TokensRequest) -> None:
     withdrawn.
 
     --reminders tells who did not answer, and so who did, but not what; it is logged. If fewer than 10 people
-    took part, everybody is reminded.
+    took part, or fewer of a known group, all of these are reminded.
 
     With two or three plans, each person gets one link with an invitation to each of them: the survey asks
     all as one.
@@ -235,21 +236,36 @@ def _remind(request: TokensRequest, path: Path) -> None:
     if not waiting:
         click.echo("no invitation of this list is unused; there is nobody to remind")
         return
-    is_few = 0 < len(given) - len(waiting) < _FEW
-    reminded = list(range(len(given))) if is_few else sorted(waiting)
+    reminded = _add_few(waiting, [link for *_, link in given])
     tokens, codes, links = ([given[person][column] for person in reminded] for column in range(3))
     chosen = people.some(reminded) if people.columns else Addresses()
     page = _write_letters(plans, chosen, codes, links, links[0].partition("/#")[0], request)
     with ExitStack() as files:
         _write_files(files, request, chosen.merge(tokens, codes, links), page)
-    if is_few:
+    if len(reminded) > len(waiting):
+        who = "everybody" if len(reminded) == len(given) else "everybody in such a group"
         console.warn(
-            f"fewer than {_FEW} of these people have answered, and a list of the others would tell which "
-            "reports can be theirs: the reminders are for everybody"
+            f"fewer than {_FEW} of these people have answered, or of those of one known group, and a list of "
+            f"the others would tell which reports can be theirs: the reminders are for {who}"
         )
-        return
-    console.note(f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people")
-    console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
+    else:
+        console.note(
+            f"{_format_unused(len(waiting), f' of {len(given):,}')}: the reminders are for these people"
+        )
+    if len(reminded) < len(given):
+        console.warn("whoever has these files knows who took part; delete them when the reminders are sent")
+
+
+def _add_few(waiting: Collection[int], links: Sequence[str]) -> list[int]:
+    """Who is reminded: those who wait, and a whole group of which few have answered, as reports name it."""
+    from deniable.collect.invitations import read_link
+
+    groups: dict[tuple[tuple[str, ...], ...], list[int]] = {}
+    for person, link in enumerate(links):
+        groups.setdefault(tuple(part.answers for part in read_link(link)), []).append(person)
+    answered = [[person for person in group if person not in waiting] for group in groups.values()]
+    few = [person for people in answered if len(people) < _FEW for person in people]
+    return sorted([*waiting, *few])
 
 
 def _hash_linked(plan: Plan, link: str, number: int) -> bytes:
@@ -391,16 +407,14 @@ def _register(list_of_invitations: Path, plans: Sequence[Plan], url: str) -> Non
         [_hash_linked(plan, link, number) for number, (*_, link) in enumerate(given, 1)] for plan in plans
     ]
     names = reading.name_plans(plans) if len(plans) > 1 else [""]
-    for i, (plan, name, hashes) in enumerate(zip(plans, names, all_hashes, strict=True)):
-        with open_store_of(url, plan, invited=True, warn=i == 0) as store:
-            counted = sum(stored.counted for stored in store.rounds(plan.id))
-            if counted or store.exchanged(plan.id):
-                raise InvalidParameter(
-                    f"{store.name} has reports of plan {plan.id[:12]} already, and does not know which of "
-                    "these invitations were used; register a list before the study begins, or make other "
-                    "invitations with --count"
-                )
-            store.invite(plan.id, hashes, find_actor())
+    for i, plan in enumerate(plans):
+        with open_store_of(url, plan, invited=True, warn=i == 0):
+            continue  # each plan is in the store, before any invitation is
+    with open_existing(url) as store:
+        store.invite_first(
+            {plan.id: hashes for plan, hashes in zip(plans, all_hashes, strict=True)}, find_actor()
+        )
+        for plan, name in zip(plans, names, strict=True):
             _note_unused(plan, store.invitations_left(plan.id), name)
 
 

@@ -65,6 +65,8 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
             facts["maps"] = {name: str(cell_map) for name, cell_map in read.document.maps}
         if read.document.known is not None:
             facts["known"] = list(read.document.known.names)
+        if read.document.linked:
+            facts["linked"] = True
         if loss.rest is not None:
             facts |= {"loss_rest": loss.rest, "units": [asdict(unit) for unit in loss.units]}
         console.print_json(facts)
@@ -93,6 +95,11 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo(f"under the cells of {name!r}: {cell_map}")
     if read.document.ask == "sampled":
         click.echo("a device asks only the questions that it has drawn for its report")
+    if read.document.linked:
+        click.echo(
+            "all reports of a person carry one pseudonym: they tell which are one person's, and in which "
+            "rounds a person answered"
+        )
     known = read.document.known
     if known is not None:
         click.echo(

@@ -933,7 +933,7 @@ def compare_tables(earlier: CrossTable, later: CrossTable, people: People | None
     if people not in (None, *get_args(People)) or people == "linked":
         raise InvalidParameter(
             f"people is 'same', 'population', 'others' or None, got {people!r}; for linked reports ask "
-            "plan.cross_rounds(earlier, later, of, by)"
+            "plan.compare_rounds(earlier, later).cross(of, by)"
         )
     if earlier.weighted != later.weighted or (people == "same" and later.weighted):
         raise InvalidParameter(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import tomlkit
+from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 
 from deniable.errors import InvalidParameter
@@ -98,11 +99,12 @@ class Draft:
             raise InvalidParameter("two questions have the same short name; give each its own")
         try:
             document = tomlkit.parse(before)
-            _merge(document, self.study, skip="attributes")
-            _merge_questions(document, self.questions)
-            text: str = tomlkit.dumps(document)
-            if _holds(text, data):
-                return text
+            if not any(isinstance(section, OutOfOrderTableProxy) for section in document.values()):
+                _merge(document, self.study, skip="attributes")
+                _merge_questions(document, self.questions)
+                text: str = tomlkit.dumps(document)
+                if _holds(text, data):
+                    return text
         except TOMLKitError:
             pass
         raise InvalidParameter(

@@ -79,6 +79,15 @@ def keep_part(draft: Draft, part: Study) -> Draft:
     study = dict(draft.study)
     if "epsilon" in study and "repeat" in study:
         del study["epsilon" if part.repeated else "repeat"]
+    of_part = {
+        "together": [table for table in study.get("together", []) if tuple(table) in part.together],
+        "importance": {
+            n: weight for n, weight in study.get("importance", {}).items() if n in part.importance
+        },
+    }
+    study = {key: of_part.get(key, value) for key, value in study.items() if of_part.get(key, True)}
+    if "together" not in study:
+        study.pop("whole", None)
     survey = study.get("survey")
     if isinstance(survey, Mapping) and "pages" in survey:
         pages = [[name for name in page if name in part.attributes] for page in survey["pages"]]

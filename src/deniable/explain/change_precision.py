@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any, final
 from deniable.choose.candidate import one_in
 from deniable.choose.objective import Reading
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate.intervals import reach_of
 from deniable.exact import number
 from deniable.explain.explain import reconsider
-from deniable.explain.table_precision import POWER
+from deniable.explain.table_precision import REACH
 from deniable.formatting import format_count
 from deniable.rounds.differences import Kind, find_against
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
 
-_TAIL = 0.025
 _STAYS = 0.9  # of answers, from one round to the next
 _KINDS: Mapping[str, Kind] = {"share": "value", "group": "group", "mean": "mean"}
 
@@ -58,13 +56,11 @@ class PeopleForChange:
         return dict(vars(self))
 
 
-def count_people_for_change(
-    document: PlanDocument, of: str, change: float, power: float = POWER
-) -> list[PeopleForChange]:
+def count_people_for_change(document: PlanDocument, of: str, change: float) -> list[PeopleForChange]:
     """How many people it takes to find a change of a question, for all that is read of it.
 
-    The change is in shares, or in parts of the range of a mean. A test at 5 % finds it as often as `power`
-    says, between any two rounds.
+    The change is in shares, or in parts of the range of a mean. A test at 5 % finds it in four studies
+    of five, between any two rounds.
 
     >>> from deniable import Plan
     >>> from deniable.rounds import l_grr
@@ -87,8 +83,7 @@ def count_people_for_change(
         )
     j = names.index(of)
     readings = reconsider(document, ()).readings[j]
-    reach = reach_of(_TAIL) + reach_of(1 - number("a power", power, 0.5, 1.0))
-    people = reach**2 / change**2 * one_in(document.parts[j], document.mechanism.chance(j))
+    people = (REACH / change) ** 2 * one_in(document.parts[j], document.mechanism.chance(j))
     people /= float(document.presence)
     counts = [_count(document, j, reading, people) for reading in readings if reading.what in _KINDS]
     if not counts:

@@ -18,7 +18,7 @@ _WORK = 1 << 26  # steps to count the reports of a pool: about a second
 _ALIKE = 1.05
 
 
-def plan_tree(k: int, epsilon: float, fanout: int = 4) -> tuple[SetMechanism, ...]:
+def plan_tree(k: int, epsilon: float) -> tuple[SetMechanism, ...]:
     """The mechanism of each level, the coarsest first: the one that errs least in sums of shares.
 
     Small levels report a value or a small set, and others the bucket of a hash. The hash is of a public pool
@@ -28,7 +28,7 @@ def plan_tree(k: int, epsilon: float, fanout: int = 4) -> tuple[SetMechanism, ..
     >>> [type(part).__name__ for part in plan_tree(k=1024, epsilon=1.0)]
     ['Direct', 'PackedSubset', 'PackedSubset', 'Pooled', 'Pooled']
     """
-    tree, budget = Tree(k, fanout), positive_epsilon(epsilon)
+    tree, budget = Tree(k), positive_epsilon(epsilon)
     return tuple(choose_part(size, budget) for size in tree.sizes)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.estimate import Bins, normal_quantile
-from deniable.formatting import MOST_PEOPLE, Printed, format_count, format_people, round_digits
+from deniable.formatting import Printed, find_most, format_count, format_people, round_digits
 from deniable.results.possible_shares import Shares
 from deniable.summaries import Summary
 
@@ -61,8 +61,8 @@ class Noise(Printed):
     @property
     def ways(self) -> str:
         """What would mend it, in words: to be useful, which a plan counts people for, takes more."""
-        about = "about " if self.people <= MOST_PEOPLE else ""
-        ways = [f"{about}{format_people(self.people)} people in place of {self.now:,}"]
+        about = "about " if self.people <= find_most(self.now) else ""
+        ways = [f"{about}{format_people(self.people, self.now)} people in place of {self.now:,}"]
         ways += [] if self.epsilon is None else [f"an epsilon up to {self.epsilon:g} times as large"]
         ways += [] if self.groups is None else [f"at most {format_count(self.groups, self.what)}"]
         return f"to be readable at all it takes {', or '.join(ways)}"

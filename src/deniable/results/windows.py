@@ -36,7 +36,7 @@ class Windows(Mapping[Window, Tallies], Printed):
     """The tallies of each window of a table of reports."""
 
     by: tuple[str, ...]
-    tallies: Mapping[Window, Tallies]
+    tallies: Mapping[Any, Tallies]
 
     def __getitem__(self, window: Window) -> Tallies:
         return self.tallies[window]

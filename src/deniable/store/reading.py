@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar, final
 
 from deniable.engines.sources import NAME_TABLE
 from deniable.errors import DeniableError, InvalidParameter
@@ -69,7 +70,8 @@ class Collector:
         body: bytes | None = None,
     ) -> Answer:
         """Read the JSON at a path; with a body, once the collector has worked on it."""
-        raw = self.fetch(path, parameters, body)
+        with self.fetch(path, parameters, body) as answer:
+            raw = answer.read(_LONGEST)
         try:
             return read(json.loads(raw))
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -77,17 +79,18 @@ class Collector:
                 f"what is at {self.address} is not a collector: it answered something else than {expected}"
             ) from None
 
+    @contextmanager
     def fetch(
         self, path: str, parameters: Mapping[str, str] = MappingProxyType({}), body: bytes | None = None
-    ) -> bytes:
-        """What a path answers; a refusal has the collector's reason."""
+    ) -> Iterator[BinaryIO]:
+        """What a path answers, to be read; a refusal has the collector's reason."""
         suffix = "?" + urllib.parse.urlencode(parameters) if parameters else ""
         request = urllib.request.Request(f"{self.address}{path}{suffix}", body)
         if self.token is not None:
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
         try:
             with urllib.request.urlopen(request, timeout=_SECONDS if body is None else _WORK) as answer:
-                return bytes(answer.read(_LONGEST))
+                yield answer
         except urllib.error.HTTPError as refusal:
             with refusal:
                 reason, why = _read_refusal(refusal.read(10_000), str(refusal))
@@ -198,10 +201,12 @@ def fetch_reports(
     if is_collector(source):
         from deniable.engines import parquet
 
-        raw = Collector(source, token).fetch(f"/plans/{document.id}/reports", {"round": str(number)})
+        address = f"/plans/{document.id}/reports"
         with tempfile.TemporaryDirectory(prefix="deniable-") as folder:
             path = Path(folder) / "reports.parquet"
-            path.write_bytes(raw)
+            fetched = Collector(source, token).fetch(address, {"round": str(number)})
+            with fetched as answer, path.open("wb") as file:
+                shutil.copyfileobj(answer, file)
             blocks = parquet.read_reports(path, document.table_form)
             return [Reports(document.id, block.records, block.round, block.people) for block in blocks]
     from deniable.store.store import open_store

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import final
@@ -28,7 +28,7 @@ from deniable.plan.document import PlanDocument
 from deniable.reports import Reports, Tallies
 from deniable.store import counting, recount, sweeping
 from deniable.store.access import Accesses, Actor, log_action, log_round
-from deniable.store.counting import Arrival, Outcome
+from deniable.store.counting import Arrival, Known, Outcome
 from deniable.store.database import Database, Exposure, StoreUnavailable
 from deniable.store.recount import Histories
 from deniable.store.registry import Registry, TokenTable, refuse_other_hashes
@@ -172,6 +172,25 @@ class Store:
             self._registry.add_invitations(self._registry.load(plan_id), ordered)
             log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
 
+    def invite_first(self, invitations: Mapping[str, Iterable[bytes]], by: Actor | None = None) -> None:
+        """Let in the invitations of each plan, or of none: those of a list that was made without this store.
+
+        A plan that has reports is refused, since used invitations are forgotten and would count again.
+        """
+        with self._database.transaction(write=True):
+            for plan_id in sorted(invitations, key=lambda plan_id: self._registry.load(plan_id).key):
+                known, ordered = self._registry.load(plan_id), sorted(invitations[plan_id])
+                refuse_other_hashes(ordered)
+                self._registry.lock(known)  # what is being counted is counted first
+                if self._registry.count_reports(known) or self._registry.count_rows(known, "exchanges"):
+                    raise InvalidParameter(
+                        f"{self.name} has reports of plan {plan_id[:12]} already, and does not know which of "
+                        "these invitations were used; register a list before the study begins, or make other "
+                        "invitations with --count"
+                    )
+                self._registry.add_invitations(known, ordered)
+                log_action(self._database, by, "made invitations", plan_id, f"{len(ordered):,}")
+
     def find_unused(self, plan_id: str, hashes: Iterable[bytes], by: Actor | None = None) -> set[bytes]:
         """Finds which of these invitations are still to be used, which tells who took part, and is logged."""
         ordered = sorted(hashes)
@@ -259,19 +278,17 @@ class Store:
 
     def bodies(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[list[bytes]]:
         """The reports that are not scrubbed, in blocks, ordered by random id; newer ones may be missing."""
-        after = b""
-        while True:
-            with self._database.transaction():
-                rows = recount.rows(self._database, self._registry.load(plan_id).key, number, after, block)
-            if not rows:
-                return
-            yield [body for _, body in rows]
-            after = rows[-1][0]
+        return (bodies for _, _, bodies in self._rows(plan_id, number, block))
 
     def reports(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[Reports]:
-        """The reports that are not scrubbed, as `bodies` has them, ready to be read; in a linked plan with
-        whose they are.
-        """
+        """The same, ready to be read; in a linked plan with whose they are."""
+        for known, ids, bodies in self._rows(plan_id, number, block):
+            yield known.wire.reports(bodies, number, ids)
+
+    def _rows(
+        self, plan_id: str, number: int, block: int
+    ) -> Iterator[tuple[Known, list[bytes], list[bytes]]]:
+        """The plan, ids and bodies of each block of reports that are not scrubbed."""
         after = b""
         while True:
             with self._database.transaction():
@@ -279,8 +296,8 @@ class Store:
                 rows = recount.rows(self._database, known.key, number, after, block)
             if not rows:
                 return
-            ids, bodies = zip(*rows, strict=True)
-            yield known.wire.reports(bodies, number, list(map(bytes, ids)))
+            ids = [bytes(row[0]) for row in rows]
+            yield known, ids, [row[1] for row in rows]
             after = ids[-1]
 
     def count_shared(self, plan_id: str, earlier: int, later: int) -> int:

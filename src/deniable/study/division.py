@@ -15,7 +15,6 @@ from deniable.errors import InvalidParameter, not_among
 from deniable.exact import whole_number
 from deniable.formatting import shorten_names
 from deniable.plan.document import MOST_ROUNDS
-from deniable.study.importance import list_weighed
 
 _USUAL = 1.0  # epsilon in advice
 
@@ -97,56 +96,25 @@ def divide_study(study: Any) -> tuple[Any, ...]:
     rounds = read_rounds(study)
     again = [name for name in study.attributes if name in study.repeat or name in study.known]
     once = [name for name in study.attributes if name not in study.repeat]
-    shared: dict[str, Any] = {"repeat": {}}
-    study_once = {
-        "epsilon_first": None,
-        "epsilon_forever": None,
-        "rounds": None,
-        "turns": None,
-        "linked": False,
-    }
-    study_again: dict[str, Any] = {"epsilon": None, "rounds": rounds, "per": "record", "mechanism": None}
+    budget_once = dict.fromkeys(("epsilon_first", "epsilon_forever", "rounds", "turns")) | {"linked": False}
+    budget_again: dict[str, Any] = {"epsilon": None, "rounds": rounds, "per": "record", "mechanism": None}
     if not isinstance(study.protocol, Mapping):
-        study_again["protocol"] = None
+        budget_again["protocol"] = None
     return (
-        replace(study, **{**_keep(study, once), **study_once, **shared}),
-        replace(study, **{**_keep(study, again), **study_again, **shared}),
+        replace(study, **_keep(study, once), **budget_once),
+        replace(study, **(_keep(study, again) | budget_again)),
     )
 
 
 def _keep(study: Any, names: Sequence[str]) -> dict[str, Any]:
     """What a study says of these questions; what it says of none is kept, to be refused there."""
-    others = {name: question for name, question in study.attributes.items() if name not in names}
-    tables = [table for table in study.together if not others.keys() & set(table)]
-    gone = {
-        *others,
-        *list_weighed([table for table in study.together if table not in tables]),
-        *(
-            f"{name}: {option}"
-            for name, question in others.items()
-            if isinstance(question, Several)
-            for option in question.options
-        ),
-    }
-
-    def keep(by_name: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in by_name.items() if name not in gone}
+    from deniable.advise.changes import keep_options
 
     secret = [name for name in names if name not in study.known]
     is_alone = len(secret) == 1 and not isinstance(study.attributes[secret[0]], Several)
-    return {
-        "attributes": keep(study.attributes),
-        "missing": keep(study.missing) if isinstance(study.missing, Mapping) else study.missing,
-        "protocol": keep(study.protocol) if isinstance(study.protocol, Mapping) else study.protocol,
-        "importance": keep(study.importance),
-        "only_if": keep(study.only_if),
-        "answered": keep(study.answered),
-        "maps": keep(study.maps),
-        "survey": None if study.survey is None else study.survey.without(others),
-        "together": tables,
-        "whole": study.whole and bool(tables),
-        "ask": "all" if is_alone else study.ask,
-    }
+    kept = keep_options(study, names) | {"repeat": {}, "ask": "all" if is_alone else study.ask}
+    del kept["epsilon"]
+    return kept
 
 
 def _refuse_crossing(study: Any) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from deniable.choose import Considered, Precision
-    from deniable.cross import CrossTable, LikelyTable, TableChange
+    from deniable.cross import CrossTable, LikelyTable
     from deniable.crowd import Shuffled
     from deniable.discovery import Discovery
     from deniable.explain.change_precision import PeopleForChange
@@ -539,30 +539,11 @@ class Plan(Printed):
 
         return find_likely_table(self.document, data, of, by, **options)
 
-    def cross_rounds(
-        self,
-        earlier: Reports | Iterable[Reports],
-        later: Reports | Iterable[Reports],
-        of: str,
-        by: str,
-        level: float = 0.95,
-    ) -> TableChange:
-        """The change of a table between two rounds of the same people: row i of both is person i, or in a
-        linked plan, whoever has the same pseudonym.
-
-        The variance is that of each person's own change, so that noise that is kept cancels. A collector of
-        other plans does not know who sent what; from tallies, `later.change(earlier).cross(of, by)` is the
-        valid change.
-        """
-        from deniable.results.linked import cross_pairs, pair_reports
-
-        return cross_pairs(pair_reports(self.document, earlier, later), of, by, level)
-
     def compare_rounds(
         self, earlier: Reports | Iterable[Reports], later: Reports | Iterable[Reports], level: float = 0.95
     ) -> Change:
         """The change of those who answered both rounds, person by person: by their pseudonyms in a linked
-        plan, else row i of both is person i.
+        plan, else row i of both is person i. Its `cross` has the change of a table.
 
         >>> import deniable as dn
         >>> study = dn.Study({"smokes": ["yes", "no"]}, epsilon_first=1.0, epsilon_forever=2.0, linked=True)

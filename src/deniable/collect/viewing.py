@@ -1,0 +1,266 @@
+"""Answers what readers ask for, from the tallies that a shelf has."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol, TypeVar, final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.collect import messages, results
+from deniable.collect.files import File, accepts_gzip, read_files
+from deniable.collect.intake import Served
+from deniable.collect.messages import Refusal
+from deniable.collect.openapi import CSV, PARQUET, Operation
+from deniable.collect.requests import (
+    read_choice,
+    read_level,
+    read_round,
+    read_weights,
+    respond,
+    respond_cached,
+    respond_file,
+)
+from deniable.errors import InvalidParameter, InvalidValue
+from deniable.frames.files import csv_bytes
+from deniable.reports import Tallies
+from deniable.results.range_queries import RangeQuery
+from deniable.store.access import MAIN, Access, Role, hash_token
+from deniable.store.schedule import Offer
+
+Handler = Callable[[Request], Awaitable[Response]]
+Result = TypeVar("Result")
+
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+class Finder(Protocol):
+    """Who has a token."""
+
+    def find(self, hashed: bytes) -> Access | None:
+        """Who has the token of this hash."""
+
+
+class Shelf(Protocol):
+    """What has tallies of plans: a collector's store, or a warehouse."""
+
+    @property
+    def access(self) -> Finder:
+        """Who has a token of their own."""
+
+    def offers(self) -> dict[str, Offer]:
+        """What all plans offer now, by their ids."""
+
+    def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
+        """The number of a round and its tallies."""
+
+    def history(self, plan_id: str, number: int) -> list[Tallies]:
+        """The tallies of growing numbers of reports."""
+
+
+@final
+class Views:
+    """One method for each operation that only reads, by its name."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        served: Mapping[str, Served],
+        token: str,
+        minimum: int,
+        url: str | None = None,
+        role: Role = "operator",
+        days: Callable[[str], messages.Days] | None = None,
+    ) -> None:
+        self._shelf = shelf
+        self._served = served
+        self._token = hash_token(token)
+        self._role = role
+        self._minimum = minimum
+        self._url = url
+        self._days = days
+        self._files = read_files()
+
+    def guard(self, operation: Operation, handler: Handler) -> Handler:
+        """A handler behind a token where not everybody may do what it does."""
+
+        async def guarded(request: Request) -> Response:
+            access = await self._find_access(request.headers.get("authorization", ""))
+            if access.role not in operation.roles:
+                whose = f"The token of {access.name} ({access.role})"
+                raise Refusal("role", f"{whose} does not allow this; ask an operator.")
+            request.state.access = access
+            return await handler(request)
+
+        return guarded if operation.roles else handler
+
+    async def _find_access(self, header: str) -> Access:
+        """Whose token a request has; a revoked one is refused at once, since the store is asked each time."""
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Refusal("token")
+        hashed = hash_token(token.strip())
+        if hmac.compare_digest(hashed, self._token):
+            return Access(MAIN, self._role, 0.0)
+        access = await self.read(self._shelf.access.find, hashed)
+        if access is None:
+            raise Refusal("token")
+        return access
+
+    async def list_plans(self, _: Request) -> Response:
+        offers, now, summaries = await self.read(self._shelf.offers), time.time(), []
+        for plan_id, served in self._served.items():
+            offer, document = offers[plan_id], served.plan.document
+            opened = [times.number for times in offer.rounds if times.is_open(now)]
+            newest = max(opened, default=None)
+            summary = messages.Summary(
+                plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds
+            )
+            summaries.append(summary)
+        return respond(messages.Plans(summaries, self._url, self._days is not None))
+
+    async def show_plan(self, request: Request) -> Response:
+        served = self.find_plan(request)
+        return respond_cached(
+            request, File(served.document, "application/json"), f'"{served.plan.id}"', _FOREVER
+        )
+
+    async def show_codebook(self, request: Request) -> Response:
+        plan = self.find_plan(request).plan
+        if read_choice(request, "format", ("json", "csv")) == "json":
+            return respond(plan.codebook().about())
+        return respond_file(csv_bytes(plan.codebook().rows), CSV, f"codebook-{plan.id[:12]}.csv")
+
+    async def list_rounds(self, request: Request) -> Response:
+        return await self.describe_rounds(self.find_plan(request))
+
+    async def show_estimates(self, request: Request) -> Response:
+        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        form = read_choice(request, "format", ("json", "csv", "parquet"))
+        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
+        if "project" in request.query_params:
+            raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
+        number, tallies = await self.tally(served, number)
+        weights = read_weights(request)
+        estimate = partial(
+            results.estimated, served.plan, tallies, number, level, smooth=smooth, weights=weights
+        )
+        estimates = await asyncio.to_thread(estimate)
+        if form == "json":
+            return respond(estimates)
+        content = results.as_csv(estimates) if form == "csv" else results.as_parquet(estimates)
+        kind = CSV if form == "csv" else PARQUET
+        return respond_file(content, kind, f"estimates-{served.plan.id[:12]}.{form}")
+
+    async def show_range(self, request: Request) -> Response:
+        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
+        query = RangeQuery(low, high, name)
+        number, tallies = await self.tally(served, number)
+        weights = read_weights(request)
+        return respond(await self.read(results.between, served.plan, tallies, number, query, level, weights))
+
+    async def show_cross(self, request: Request) -> Response:
+        served, number, level = self.find_plan(request), read_round(request), read_level(request)
+        of, by = (request.query_params.get(name, "") for name in ("of", "by"))
+        number, tallies = await self.tally(served, number)
+        return respond(
+            await self.read(
+                results.crossed, served.plan, tallies, number, (of, by), level, read_weights(request)
+            )
+        )
+
+    async def show_history(self, request: Request) -> Response:
+        served, number, level = self.find_plan(request), read_round(request) or 1, read_level(request)
+        smooth = read_choice(request, "smooth", ("false", "true")) == "true"
+        weights = read_weights(request)
+        snapshots = await self.read(self._shelf.history, served.plan.id, number)
+
+        def list_estimates() -> Iterator[messages.Estimates]:
+            for tallies in snapshots:
+                if tallies.n >= self._minimum:
+                    try:
+                        yield results.estimated(served.plan, tallies, number, level, False, smooth, weights)
+                    except Refusal:  # too few reports yet for one of the attributes
+                        continue
+
+        return respond(
+            messages.History(served.plan.id, number, level, await asyncio.to_thread(list, list_estimates()))
+        )
+
+    async def show_days(self, request: Request) -> Response:
+        plan = self.find_plan(request).plan
+        if self._days is None:
+            raise Refusal("path")
+        return respond(await self.read(self._days, plan.id))
+
+    async def show_health(self, _: Request) -> Response:
+        return respond(messages.Status("ok"))
+
+    async def show_tallies(self, request: Request) -> Response:
+        number, tallies = await self.tally(self.find_plan(request), read_round(request))
+        return respond(tallies.to_dict() | {"round": number})
+
+    async def show_access(self, request: Request) -> Response:
+        access: Access = request.state.access
+        return respond(messages.Access(access.name, access.role))
+
+    async def show_openapi(self, _: Request) -> Response:
+        described = self._files.get("openapi.json")
+        if described is None:
+            raise Refusal("path")
+        return Response(described.content, media_type=described.kind, headers={"cache-control": "no-cache"})
+
+    async def show_dashboard(self, request: Request) -> Response:
+        return self.respond_page(request, "dashboard.html")
+
+    async def show_asset(self, request: Request) -> Response:
+        return self.respond_page(request, request.path_params["name"])
+
+    def respond_page(self, request: Request, name: str) -> Response:
+        file = self._files.get(name)
+        if file is None:
+            raise Refusal("path")
+        # files of the pages hold no secret, so their length tells nothing; nothing else is compressed
+        vary = {"vary": "accept-encoding"}
+        if not accepts_gzip(request.headers.get("accept-encoding", "")):
+            return respond_cached(request, file, file.etag, "no-cache", vary)
+        file = file.compressed
+        return respond_cached(request, file, file.etag, "no-cache", vary | {"content-encoding": "gzip"})
+
+    def find_plan(self, request: Request) -> Served:
+        served = self._served.get(request.path_params["id"])
+        if served is None:
+            raise Refusal("plan")
+        return served
+
+    async def describe_rounds(self, served: Served) -> Response:
+        rounds = (await self.read(self._shelf.offers))[served.plan.id].rounds
+        now = time.time()
+        described = [
+            messages.Round(times.number, _moment(times.opens), _moment(times.closes), times.is_open(now))
+            for times in rounds
+        ]
+        return respond(messages.Rounds(served.plan.id, described))
+
+    async def tally(self, served: Served, number: int | None) -> tuple[int | None, Tallies]:
+        """The tallies of a round, or of the only one that has reports, and which that is."""
+        number, tallies = await self.read(self._shelf.tallied, served.plan.id, number)
+        return number, results.enough(tallies, self._minimum)
+
+    async def read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
+        """Ask the store or estimate, in a thread; what is refused there is a parameter of the request."""
+        try:
+            return await asyncio.to_thread(verb, *arguments)
+        except (InvalidParameter, InvalidValue) as problem:
+            raise Refusal("parameter", str(problem)) from None
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,96 @@
+"""Draws numbers over days, each on an axis of its own, with bands and alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.series.lines import Line
+from deniable.series.rule import BURST, Alarm, Alarms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from deniable.series.series import Series
+
+_PANELS = 24
+_TICKS, _FEW_MONTHS = 5, 3
+_ROOM = 0.15  # of what is drawn, above and below it
+_WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
+
+
+def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: float) -> Figure:
+    """A panel for each line; of too many, those with alarms first."""
+    from deniable.plot.charts import panels
+
+    by_title: dict[str, list[Alarm]] = {line.title: [] for line in lines}
+    for alarm in alarms:
+        by_title.get(f"{alarm.attribute}: {alarm.value}", []).append(alarm)
+    chosen = sorted(lines, key=lambda line: not by_title[line.title])[:_PANELS]
+    which = "" if len(chosen) == len(lines) else f"; {len(chosen)} of {len(lines):,} series, alarms first"
+    return panels(
+        {line.title: line for line in chosen},
+        lambda axes, line: _draw(axes, series, line, by_title[line.title], level),
+        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false "
+        f"alarm in {alarms.rule.days:,.0f} days{which}",
+        columns=min(3, len(chosen)),
+        most=_PANELS,
+        size=(4.6, 2.2),
+    )
+
+
+def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level: float) -> None:
+    from deniable.plot.charts import draw_band
+    from deniable.plot.figure import ESTIMATE, NOISE, format_tick
+    from deniable.plot.looks import BLUE
+
+    quiet = series.bursts <= BURST
+    numbers = np.where(line.n > 0, line.numbers, np.nan)
+    low, high = line.interval(level)
+    dates = np.array(series.dates, dtype="datetime64[D]")
+    look = {"color": BLUE, "linewidth": 1.1}
+    draw_band(axes, (dates, np.where(quiet, numbers, np.nan), low, high), line.title, look)  # type: ignore[arg-type]  # matplotlib takes arrays
+    axes.plot(dates[~quiet], numbers[~quiet], linestyle="none", marker="x", color=NOISE, markersize=5)
+    places = dict(zip(series.dates, numbers.tolist(), strict=True))
+    for alarm in alarms:
+        axes.axvline(np.datetime64(alarm.day), color=ESTIMATE, linewidth=0.8, linestyle="--")  # type: ignore[arg-type]
+        axes.plot(np.datetime64(alarm.day), places[alarm.day], marker="o", color=ESTIMATE, markersize=5)
+    axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
+    if line.is_share:
+        axes.yaxis.set_major_formatter(format_tick)
+    ticks, labels = list_ticks(series.dates)
+    axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
+
+
+def list_ticks(dates: Sequence[date]) -> tuple[list[date], list[str]]:
+    """The days that are named below a panel: firsts of months, or of few months some days."""
+    firsts = [day for day in dates if day.day == 1]
+    if len(firsts) < _FEW_MONTHS:
+        ticks = list(dates[:: max(1, -(-len(dates) // _TICKS))])
+        return ticks, [f"{day:%d %b}" for day in ticks]
+    ticks = firsts[:: -(-len(firsts) // _TICKS)]
+    return ticks, [
+        f"{day:%b %Y}" if i == 0 or day.year > ticks[i - 1].year else f"{day:%b}"
+        for i, day in enumerate(ticks)
+    ]
+
+
+def find_ends(numbers: Floats, low: Floats, high: Floats, is_share: bool) -> tuple[float, float]:
+    """The ends of an axis: around the numbers and their bands, where these are not far wider.
+
+    A share that is far from 0 does not begin there, so that its changes are seen.
+    """
+    known = np.isfinite(numbers)
+    least, most = float(numbers[known].min()), float(numbers[known].max())
+    typical = float(np.median((high - low)[known]))
+    span = max(most - least, typical)
+    bottom = max(float(np.min(low[known])), least - _WIDEST_BAND * span)
+    top = min(float(np.max(high[known])), most + _WIDEST_BAND * span)
+    room = _ROOM * max(top - bottom, 1e-9)
+    bottom, top = bottom - room, top + room
+    return (0.0 if is_share and bottom < 0.25 * top else bottom), top

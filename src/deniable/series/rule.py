@@ -1,0 +1,273 @@
+"""Says on which days a number moved, with a stated rate of false alarms over all numbers and spans.
+
+An alarm is a comparison beyond the quantile that all comparisons of a day together exceed at the stated rate:
+a union bound, which holds however they depend on each other. Answers that people keep make neighboring days
+alike, for which sequential tests such as CUSUM raise a hundred times too many alarms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from typing import Any, final, overload
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from deniable.arrays import Floats
+from deniable.exact import number
+from deniable.formatting import Printed, format_count, format_digits, format_percent
+from deniable.series.lines import Line
+from deniable.series.spans import BASELINE, REACH, SPANS, Days, Mask, look_back
+
+FIRST = 35
+"""Days before the first alarm that there can be."""
+BURST = 3.0
+"""A day with more than so many times the usual reports is left out of what others are compared with."""
+_WEEK = 7
+_COMPARED = 2 * len(SPANS)  # up and down
+
+
+@final
+@dataclass(frozen=True)
+class Rule:
+    """When a comparison is an alarm."""
+
+    days: float = 1000.0
+    """In so many days there is one false alarm at most, on average, over all numbers."""
+    spread: bool = True
+    """Whether days vary by more than noise, by how much is learned; else by noise alone."""
+    least: float = 0.1
+    """The least change, as a part of the share before, or of the rest where that is smaller; of a mean, of
+    the mean.
+    """
+
+    def __post_init__(self) -> None:
+        number("days, in which one false alarm is allowed,", self.days, 1.0, 1e9)
+        number("least, the least relative change (0.1 is 10 %),", self.least, -1e-9, 1e6)
+
+    def find_limits(self, lines: int, degrees: Floats) -> Floats:
+        """How many standard errors a change takes where this many lines are looked at.
+
+        `degrees` are those of freedom of the spread that was learned, 0 where it was not.
+
+        >>> [Rule(spread=False).find_limits(m, np.zeros(1)).round(4).item() for m in (1, 100)]
+        [3.719, 4.7534]
+        >>> [Rule().find_limits(m, np.full(1, 49.0)).round(4).item() for m in (1, 100)]
+        [4.0205, 5.3908]
+        """
+        tail = 1 / (self.days * _COMPARED * lines)
+        if not self.spread:
+            return np.full(degrees.shape, -float(ndtri(tail)))
+        limits = -stdtrit(np.maximum(degrees, 1.0), tail)
+        return np.where(degrees > 0, limits, np.inf)
+
+
+@final
+@dataclass(frozen=True)
+class Alarm(Printed):
+    """A number that moved, against the same weekdays before."""
+
+    day: date
+    """The last day of the span."""
+    attribute: str
+    value: str
+    kind: str
+    """A "value", whose share it is, or the "mean"."""
+    span: int
+    """Over how many days."""
+    before: float
+    now: float
+    z: float
+    """The change in standard errors, corrected for skewness."""
+    limit: float
+    """From how many standard errors on there is an alarm."""
+    burst: float | None = None
+    """How many times the usual reports the day has, if these are too many."""
+
+    def __str__(self) -> str:
+        verb = "rose" if self.now > self.before else "fell"
+        over = "" if self.span == 1 else f" over {self.span} days"
+        ends = (self._format(end) for end in (self.before, self.now))
+        text = f"{self.day}: {self.attribute}: {self.value} {verb} from {' to '.join(ends)}{over}"
+        if self.burst is not None:
+            text += f"; the day has {self.burst:.1f} times the usual reports"
+        return f"{text} ({abs(self.z):.1f} standard errors, alarm from {self.limit:.1f})"
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return asdict(self) | {"day": str(self.day), "text": str(self)}
+
+    def _format(self, end: float) -> str:
+        return format_digits(end, 4) if self.kind == "mean" else format_percent(min(max(end, 0.0), 1.0))
+
+
+@final
+@dataclass(frozen=True)
+class Alarms(Sequence[Alarm], Printed):
+    """All alarms, by day, and the days with a burst of reports."""
+
+    alarms: tuple[Alarm, ...]
+    bursts: dict[date, float]
+    """How many times the usual reports the days have that are left out."""
+    lines: int
+    """How many numbers were looked at."""
+    rule: Rule
+
+    @overload
+    def __getitem__(self, index: int) -> Alarm: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Alarm, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Alarm | tuple[Alarm, ...]:
+        return self.alarms[index]
+
+    def __len__(self) -> int:
+        return len(self.alarms)
+
+    def since(self, day: date) -> Alarms:
+        """Those from a day on."""
+        return replace(
+            self,
+            alarms=tuple(alarm for alarm in self if alarm.day >= day),
+            bursts={when: times for when, times in self.bursts.items() if when >= day},
+        )
+
+    def about(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        bursts = [{"day": str(day), "times": times} for day, times in self.bursts.items()]
+        alarms = [alarm.about() for alarm in self]
+        return {"lines": self.lines} | asdict(self.rule) | {"alarms": alarms, "bursts": bursts}
+
+    def __str__(self) -> str:
+        head = (
+            f"{format_count(len(self), 'alarm')} in {self.lines:,} series; at most one false alarm in "
+            f"{self.rule.days:,.0f} days over all of them"
+        )
+        bursts = [
+            f"{day}: {times:.1f} times the usual reports; left out of all other days' comparisons"
+            for day, times in self.bursts.items()
+        ]
+        return "\n".join([head, *map(str, self), *bursts])
+
+
+def find_bursts(n: Floats) -> Floats:
+    """How many times the usual reports each day has: the median of the days before, from a week on.
+
+    >>> find_bursts(np.array([100.0] * 9 + [900.0]))[-1].item()
+    9.0
+    """
+    times = np.ones(len(n))
+    for t in range(_WEEK, len(n)):
+        before = n[max(t - REACH, 0) : t]
+        before = before[before > 0]
+        if before.size >= _WEEK:
+            times[t] = n[t] / np.median(before)
+    return times
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The comparisons of one line: a row for each day, and a column for each span."""
+
+    z: Floats
+    """Changes in standard errors, corrected for skewness; 0 where there is nothing to compare."""
+    before: Floats
+    change: Floats
+    degrees: Floats
+    """The degrees of freedom of each day's spread."""
+
+
+def score(line: Line, days: Days, spread: bool) -> Scores:
+    """Compare all days of a line with those before."""
+    numbers, squares = np.nan_to_num(line.numbers), line.squares if line.squares.size else line.n * 0.0
+    usual = days.usual & (np.arange(REACH) >= BASELINE)
+    many = np.maximum(usual.sum(axis=1), 1)
+    means = [(usual * look_back(column)).sum(axis=1) / many for column in (numbers, squares)]
+    fresh, kept, skewness = line.spread(*means)
+    extra, degrees = (
+        _learn_spread(numbers, days, fresh) if spread else (np.zeros_like(fresh), np.zeros_like(fresh))
+    )
+    columns = []
+    for comparison in days.comparisons:
+        change, before = comparison.add(numbers), comparison.average_baseline(numbers)
+        variance = fresh * comparison.fresh + extra * comparison.squares
+        if kept.any():
+            variance = variance + kept * comparison.kept
+        error = np.sqrt(np.where(comparison.known & (variance > 0), variance, np.inf))
+        z = change / error
+        columns.append((z - comparison.cubes * skewness / error**3 * (z**2 - 1) / 6, before, change))
+    z, before, change = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
+    return Scores(z, before, change, degrees)
+
+
+def _learn_spread(numbers: Floats, days: Days, fresh: Floats) -> tuple[Floats, Floats]:
+    """By how much days vary beyond noise, around the means of weekdays, and its degrees of freedom."""
+    usable = look_back((days.n > 0) & days.quiet)[:, BASELINE:]
+    values, n = look_back(numbers)[:, BASELINE:], look_back(days.n)[:, BASELINE:]
+    eras = look_back(days.era)[:, BASELINE:]
+    squares, degrees = np.zeros(len(numbers)), np.zeros(len(numbers))
+    for era in np.unique(days.era):
+        for weekday in range(_WEEK):
+            group = slice(weekday, None, _WEEK)
+            members = usable[:, group] & (eras[:, group] == era)
+            many = members.sum(axis=1)
+            mean = (members * values[:, group]).sum(axis=1) / np.maximum(many, 1)
+            squares += (members * (values[:, group] - mean[:, np.newaxis]) ** 2).sum(axis=1)
+            degrees += np.maximum(many - 1, 0)
+    noise = fresh * (usable / np.maximum(n, 1)).sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
+    return np.maximum(squares / np.maximum(degrees, 1) - noise, 0.0), degrees
+
+
+def find_alarms(
+    line: Line, dates: Sequence[date], bursts: Floats, rule: Rule, lines: int, days: Days | None = None
+) -> Iterator[Alarm]:
+    """The alarms of one line. After one, it is silent for two weeks, and its baseline begins anew.
+
+    A day with a burst raises an alarm of its own, and nothing begins anew.
+    """
+    quiet, era = bursts <= BURST, np.zeros(len(dates), dtype=np.int64)
+    seen = np.flatnonzero(line.n)
+    if not seen.size:
+        return
+    first, after = int(seen[0]) + FIRST, -1
+    days = Days(line.n, quiet, era) if days is None else days
+    while True:
+        scores = score(line, days, rule.spread)
+        limits = rule.find_limits(lines, scores.degrees)
+        exceeding = _exceed(line, scores, limits, rule)
+        exceeding[: max(first, after + 1)] = False
+        if not exceeding.any():
+            return
+        t = int(np.argmax(exceeding.any(axis=1)))
+        best = int(np.argmax(np.where(exceeding[t], np.abs(scores.z[t]), 0.0)))
+        before = float(scores.before[t, best])
+        yield Alarm(
+            dates[t],
+            line.attribute,
+            line.value,
+            line.kind,
+            SPANS[best],
+            before,
+            before + float(scores.change[t, best]),
+            float(scores.z[t, best]),
+            float(limits[t]),
+            None if quiet[t] else float(bursts[t]),
+        )
+        if quiet[t]:
+            era = era + (np.arange(len(era)) >= t)
+            first, days = t + BASELINE, Days(line.n, quiet, era)
+        after = t
+        if max(first, after + 1) >= len(dates):
+            return
+
+
+def _exceed(line: Line, scores: Scores, limits: Floats, rule: Rule) -> Mask:
+    """Which spans exceed their limit by a change that is large enough."""
+    before = np.clip(scores.before, 0.0, 1.0)
+    scale = np.minimum(before, 1 - before) if line.is_share else np.abs(scores.before)
+    is_large = np.abs(scores.change) >= rule.least * scale
+    return np.asarray((np.abs(scores.z) > limits[:, np.newaxis]) & is_large)

@@ -1,0 +1,140 @@
+"""The dashboard over a table of reports: the last day, all days, alarms, and nothing that takes reports."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import deniable as dn
+from deniable.collect import warehouse
+from deniable.collect.messages import Refusal
+from deniable.collect.openapi import OPERATIONS
+from deniable.collect.viewing import Views
+from deniable.collect.warehouse import Warehouse
+from tests.collector import HTTP, Running, collecting
+from tests.running import Run
+from tests.series.lake import DAYS, FIRST, PLAN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+LAST = FIRST + timedelta(days=DAYS - 1)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, daily_lake: Path) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("warehouse")
+    (folder / "lake").symlink_to(daily_lake / "lake")
+    PLAN.write(folder / "plan.json")
+    with collecting(folder, [], "plan.json", "--from", "lake", "--by", "day") as started:
+        yield started
+
+
+def test_the_last_day_is_shown_and_all_days_beside_it(running: Running) -> None:
+    plans = running.get("/plans").json()
+    assert (plans["by_day"], [plan["id"] for plan in plans["plans"]]) == (True, [PLAN.id])
+    lake = running.folder / "lake"
+    estimates = running.get(f"/plans/{PLAN.id}/estimates").json()
+    day = PLAN.estimate(PLAN.tally(lake / f"day={LAST}"))
+    assert estimates["n"] == 300
+    assert estimates["rows"][0]["unbiased"] == day["crash"].frequencies[0]
+    days, series = running.get(f"/plans/{PLAN.id}/days").json(), dn.Series.read(PLAN, lake)
+    assert (days["dates"][-1], len(days["dates"]), days["rate"]) == (str(LAST), DAYS, 0.001)
+    assert [line["value"] for line in days["lines"]] == [line.value for line in series.lines]
+    numbers = series.lines[0].numbers.tolist()
+    assert days["lines"][0]["numbers"] == pytest.approx(numbers, rel=1e-5)
+    alarms = series.alarms()
+    assert [alarm["text"] for alarm in days["alarms"]] == list(map(str, alarms)) != []
+    assert [burst["day"] for burst in days["bursts"]] == list(map(str, alarms.bursts))
+    assert running.get("/access").json() == {"name": "main", "role": "reader"}
+
+
+def test_only_the_token_reads_and_nothing_takes_reports(running: Running) -> None:
+    for operation in OPERATIONS:
+        path = operation.path.replace("{id}", PLAN.id).replace("{number}", "1")
+        answer = HTTP.request(operation.method, f"{running.url}{path}")
+        if not hasattr(Views, operation.name):
+            assert answer.status_code in (404, 405), operation.name
+        elif operation.roles:
+            assert answer.status_code == 401, operation.name
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert not {"add_report", "show_survey", "export_reports", "set_round"} & set(dir(Views))
+
+
+def test_new_files_are_counted_when_they_come(
+    tmp_path: Path, daily_lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(daily_lake, tmp_path, dirs_exist_ok=True)
+    later = tmp_path / "later"
+    later.mkdir()
+    shutil.move(tmp_path / f"lake/day={LAST}", later)
+    lake = Warehouse([PLAN], str(tmp_path / "lake"), None, "day", 100, None)
+    before = lake.show_days(PLAN.id)
+    assert before.dates[-1] == str(LAST - timedelta(days=1))
+    shutil.move(later / f"day={LAST}", tmp_path / "lake")
+    assert lake.show_days(PLAN.id) is before
+    monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+    assert lake.show_days(PLAN.id).dates[-1] == str(LAST)
+    (tmp_path / "lake/day=2026-12-24").mkdir()
+    (tmp_path / "lake/day=2026-12-24/part-0.parquet").write_bytes(b"half of a file")
+    assert lake.show_days(PLAN.id).dates[-1] == str(LAST)
+    few = Warehouse([PLAN], str(tmp_path / "tallies.json"), None, "day", 10_000, None)
+    with pytest.raises(Refusal, match="No day has 10,000 reports yet"):
+        few.show_days(PLAN.id)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ("plan.json", "--from", "lake", "--invited"),
+            "takes no reports: leave out what is about taking reports, such as --invited",
+        ),
+        (
+            ("plan.json", "--from", "http://127.0.0.1:1"),
+            "a collector or its store has a dashboard of its own",
+        ),
+        (
+            ("--from", "lake/*/*.parquet"),
+            "name the plan of these reports: deniable serve plan.json --from lake",
+        ),
+        (("plan.json", "--from", "lake", "--by", "region"), "region"),
+        (
+            ("plan.json", "--from", "lake", "--key", "a.key"),
+            "name both, with --certificate and --key, or none",
+        ),
+        ((), "Missing argument 'PLANS...'"),
+    ],
+)
+def test_what_cannot_be_served_is_an_error_in_words(
+    running: Running, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str
+) -> None:
+    monkeypatch.chdir(running.folder)
+    outcome = run("serve", *arguments, "--port", "0")
+    assert outcome.code in (1, 2)
+    assert text in outcome.err
+
+
+def test_the_page_says_what_moved_and_has_no_survey(browser: Browser, running: Running) -> None:
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import check_access, visiting
+
+    with visiting(browser, running, bypass_csp=True) as visit:
+        page = visit.dashboard(PLAN)
+        moved = page.get_by_role("region", name="What moved")
+        expect(moved).to_contain_text("crash: yes rose from")
+        expect(moved).to_contain_text("4.0 times the usual reports")
+        expect(moved).to_contain_text("Not followed: word, it has 60 values")
+        expect(page.get_by_role("img", name="crash: yes by day")).to_be_visible()
+        expect(page.get_by_role("img", name="age: mean by day")).to_be_visible()
+        expect(page.get_by_role("link", name="Open the survey")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Rounds")).to_be_hidden()
+        check_access(page)
+        page.get_by_text("Tables").click()
+        expect(page.get_by_role("table", name="The last days of crash")).to_contain_text(str(LAST))
