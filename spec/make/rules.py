@@ -20,7 +20,7 @@ from deniable.randomness import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from spec.make import groups, levels, near, products, questionnaires, unlisted
+from spec.make import chains, groups, levels, near, products, questionnaires, unlisted
 from spec.make.vectors import (
     COLORS,
     INCOME,
@@ -105,6 +105,7 @@ def refusals() -> Iterator[Case]:
     yield from asking()
     yield from linked()
     yield from turns()
+    yield from continued()
     yield from maps()
     yield from questions()
     yield from attributes()
@@ -299,6 +300,32 @@ def linked() -> Iterator[Case]:
     for name, wrong in {"a number": 1, "text": "true", "null": None, "a list": [True]}.items():
         yield changed(again, "linked", f"linked, {name}", linked=wrong)
     yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "linked", "linked, asked once", linked=True)
+
+
+def continued() -> Iterator[Case]:
+    grr = (dn.rounds.l_grr(3, 1.0, 2.0), 2)
+    [_, plan] = chains.plan_chain(grr, (dn.rounds.l_grr(4, 1.0, 2.0), 2))
+    data = document(plan)
+    for name, refused, fields in chains.broken(data):
+        yield changed(data, refused, f"continues, {name}", **fields)
+    alone = {name: value for name, value in data.items() if name != "continues"}
+    yield changed(alone, "losses", "continues, losses of a chain without one")
+    chain = data["losses"]["chain"]
+    for figure, true in chain.items():
+        losses = {**data["losses"], "chain": {**chain, figure: true - 1}}
+        yield case(f"continues, states less: {figure}", sealed({**data, "losses": losses}), "leaks")
+    without = {name: value for name, value in data["losses"].items() if name != "chain"}
+    yield case("continues, no losses of a chain", sealed({**data, "losses": without}), "losses")
+    part = data["mechanism"]["parts"][0]
+    first = {**part["first"], "keep": str(int(part["first"]["keep"]) - 1)}
+    other = {**data, "mechanism": {"kind": "single", "parts": [{**part, "first": first}]}}
+    yield changed(other, "continues", "continues, another threshold of what is kept")
+    yield changed(
+        document(of(dn.grr(2, 1.0), {"a": [1, 2]})),
+        "continues",
+        "continues, asked once",
+        continues=data["continues"],
+    )
 
 
 def turns() -> Iterator[Case]:

@@ -45,7 +45,7 @@ def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | No
         raise InvalidParameter(f"a secret has at least {SHORTEST_SECRET} bytes, got {len(secret)}")
     if type(round) is not int or not 1 <= round <= (plan.rounds or 1):
         raise InvalidParameter(f"round must be from 1 to {plan.rounds or 1}, got {round!r}")
-    return Device(secret, plan.id, round, words)
+    return Device(secret, plan.id, round, plan.strands, words)
 
 
 def turns_of(plan: Plan, secret: bytes) -> list[int]:

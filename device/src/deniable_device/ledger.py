@@ -10,7 +10,7 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -85,12 +85,35 @@ def allow(total: int | None, cap: float) -> None:
 class Entry:
     """What a device remembers of a plan: what it counts, the last report of each round, and all names.
 
-    `waiting` has the days from which on reports wait to be sent, `lost` why others were dropped, by round."""
+    `waiting` has the days from which on reports wait to be sent, `lost` why others were dropped, by round.
+    `before` are the plans that it continues, and `chain` is what all of them count together."""
 
-    def __init__(self, counted: int | None, reports: dict[int, bytes], names: list[str]) -> None:
+    def __init__(
+        self,
+        counted: int | None,
+        reports: dict[int, bytes],
+        names: list[str],
+        before: Sequence[str] = (),
+        chain: int | None = None,
+    ) -> None:
         self.counted, self.reports, self.names = counted, reports, names
+        self.before, self.chain = list(before), chain
         self.waiting: dict[int, int] = {}
         self.lost: dict[int, str] = {}
+
+    @staticmethod
+    def of(plan: Plan, counts: int | None) -> Entry:
+        """A plan without a report."""
+        chain: int | None = plan.losses["chain"]["changing_values"] if plan.before else None
+        return Entry(counts, {}, [], [each.id for each in plan.before], chain)
+
+
+def added(plans: dict[str, Entry]) -> int | None:
+    """What plans count together; of those that continue each other, what the last of them states."""
+    continued = {each for entry in plans.values() for each in entry.before}
+    last = [entry for name, entry in plans.items() if name not in continued]
+    counts = [entry.chain if plans.keys() & set(entry.before) else entry.counted for entry in last]
+    return None if None in counts else sum(each for each in counts if each is not None)
 
 
 class Ledger:
@@ -133,15 +156,11 @@ class Ledger:
 
     def total(self) -> int | None:
         """What all plans count, in billionths of a nat; None has no bound."""
-        known = [entry.counted for entry in self.plans.values()]
-        return None if None in known else sum(each for each in known if each is not None)
+        return added(self.plans)
 
     def with_plan(self, plan: Plan, counts: int | None) -> int | None:
         """What all plans would count, if a plan counted so much."""
-        others = [entry.counted for name, entry in self.plans.items() if name != plan.id]
-        return (
-            None if None in [*others, counts] else sum(each for each in [*others, counts] if each is not None)
-        )
+        return added({**self.plans, plan.id: Entry.of(plan, counts)})
 
     def sent(self, plan: Plan, round: int) -> bytes | None:
         """The report that was made for a round."""
@@ -149,8 +168,14 @@ class Ledger:
         return None if entry is None else entry.reports.get(round)
 
     def check(self, plan: Plan, cap: float | None = None) -> None:
-        """Refuses a plan that does not fit below the cap; one that was answered before fits."""
+        """Refuses a plan that does not fit below the cap; one that was answered before fits.
+
+        One that shares kept words with another plan, of which neither continues the other, is refused."""
         if plan.id not in self.plans:
+            before = {each.id for each in plan.before}
+            for name, entry in self.plans.items():
+                if name not in before and plan.id not in entry.before and before & {name, *entry.before}:
+                    raise Refused("continues", f"plan {name} continues the same plan, and was answered")
             allow(self.with_plan(plan, counted(plan)), self.cap if cap is None else cap)
 
     def keep(self, plan: Plan, round: int, report: bytes, cap: float | None = None) -> None:
@@ -159,7 +184,7 @@ class Ledger:
         A round has a second report only where its answers changed. One that was made before counts nothing,
         and the round keeps its last new one."""
         self.check(plan, cap)
-        entry = self.plans.get(plan.id) or Entry(counted(plan), {}, [])
+        entry = self.plans.get(plan.id) or Entry.of(plan, counted(plan))
         name = report[9:29].hex()  # its round and its id
         if name in entry.names:
             return
@@ -268,7 +293,8 @@ class Ledger:
             if counts is not None and (type(counts) is not int or counts < 0):
                 raise ValueError("a loss below 0")
             reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
-            plans[str(name)] = Entry(counts, reports, names)
+            chain, before = entry.get("chain"), list(map(str, entry.get("before", [])))
+            plans[str(name)] = Entry(counts, reports, names, before, None if chain is None else int(chain))
             plans[str(name)].waiting = {int(each): int(day) for each, day in entry.get("waiting", {}).items()}
             plans[str(name)].lost = {int(each): str(why) for each, why in entry.get("lost", {}).items()}
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
@@ -289,6 +315,7 @@ class Ledger:
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
                 "waiting": entry.waiting,
                 "lost": entry.lost,
+                **({"before": entry.before, "chain": entry.chain} if entry.before else {}),
             }
             for name, entry in self.plans.items()
         }

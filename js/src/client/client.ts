@@ -16,8 +16,10 @@ import {
   below,
   type Code,
   type Halves,
+  type Memory,
   Row,
   remembered,
+  type Strand,
   sampled,
   system,
 } from "../randomness/words.js";
@@ -147,7 +149,20 @@ export class Client {
 
   private async drawn(): Promise<string[]> {
     const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
-    return drawAttributes(this.plan, new Row(new Uint32Array(), memory));
+    const strands = await this.strands(this.secret ?? this.ledger.secret);
+    return drawAttributes(this.plan, new Row(new Uint32Array(), memory, 0, 0, 0, strands));
+  }
+
+  /** Where kept words come from: this plan, or those that it continues. */
+  private async strands(secret: Uint8Array): Promise<Strand[]> {
+    const { before, origins, id } = this.plan;
+    if (!before.length) return [];
+    const ids = [...before.map((plan) => plan.id), id];
+    const memories = await Promise.all(ids.map((each) => remembered(secret, each)));
+    return origins.map(({ plans, firsts }) => ({
+      memories: plans.map((each) => memories[ids.indexOf(each)] as Memory),
+      firsts,
+    }));
   }
 
   /**
@@ -190,12 +205,13 @@ export class Client {
     if (before && !change) return fromBytes(plan, before);
     refuseAboveCap(ledger, [plan], this.cap);
     const secretBefore = ledger.secret;
-    const memory = await remembered(secret === undefined ? secretBefore : secret, plan.id);
+    const used = secret === undefined ? secretBefore : secret;
+    const [memory, strands] = await Promise.all([remembered(used, plan.id), this.strands(used)]);
     const report = await makeReport(
       plan,
       answers,
       round,
-      new Row(new Uint32Array(), memory, 0, round),
+      new Row(new Uint32Array(), memory, 0, round, 0, strands),
       (body) => memory(plan.linked ? ["linked"] : ["id", round, body], 0, 2),
     );
     // forgotten meanwhile, by a page without locks

@@ -4,7 +4,7 @@
  * Answers are never in it.
  */
 
-import { AboveCap, DeniableError, InvalidParameter } from "../errors.js";
+import { AboveCap, DeniableError, InvalidParameter, must } from "../errors.js";
 import { fromHexadecimal, hexadecimal } from "../hexadecimal.js";
 import { lossOfAll } from "../losses/losses.js";
 import type { Plan } from "../plan/plan.js";
@@ -50,6 +50,9 @@ export interface Entry {
   readonly unchanged: number | null;
   /** The loss of all of the plan's reports, in billionths, whatever changes; null without a bound. */
   readonly changing: number | null;
+  /** The plans that the plan continues, if any, and both losses of all of them with it. */
+  readonly continues?: readonly string[];
+  readonly chain?: Pick<Entry, "unchanged" | "changing">;
   /** The day, counted from 1970, from which on it waits to be sent; absent where it does not wait. */
   readonly since?: number | undefined;
   /** Why it waits no more though it has not arrived; absent where it was not lost. */
@@ -58,6 +61,8 @@ export interface Entry {
 
 /** Too old, the oldest of too many, or of a round that the collector has closed. */
 export type Lost = "age" | "number" | "closed";
+
+type Spent = Pick<Entry, "unchanged" | "changing" | "continues" | "chain">;
 
 /**
  * What all reports of a device give away together of the person, in billionths, by adding up: nobody can do
@@ -131,7 +136,8 @@ export class Ledger {
       title: plan.title,
       round,
       report: hexadecimal(report),
-      ...(loss === false ? entryLosses(plan) : { unchanged: loss, changing: loss }),
+      ...entryLosses(plan),
+      ...(loss === false ? {} : { unchanged: loss, changing: loss }),
     };
     this.write(secret, [...entries, entry]);
   }
@@ -191,15 +197,18 @@ export class Ledger {
    */
   lifetime(also: readonly Plan[] = [], loss?: number): Lifetime {
     const { entries } = this.read();
-    const plans = new Map<string, Pick<Entry, "unchanged" | "changing">>(
-      entries.map((entry) => [entry.plan, entry]),
-    );
+    const plans = new Map<string, Spent>(entries.map((entry) => [entry.plan, entry]));
     for (const plan of also) {
-      if (loss !== undefined) plans.set(plan.id, { unchanged: loss, changing: loss });
+      if (loss !== undefined) plans.set(plan.id, { ...entryLosses(plan), unchanged: loss, changing: loss });
       else if (!plans.has(plan.id)) plans.set(plan.id, entryLosses(plan));
     }
     const total = (side: "unchanged" | "changing"): number | null => {
-      const figures = [...plans.values()].map((losses) => losses[side]);
+      const continued = new Set([...plans.values()].flatMap(({ continues }) => continues ?? []));
+      const last = [...plans].filter(([id]) => !continued.has(id)).map(([, losses]) => losses);
+      const figures = last.map(
+        ({ continues, chain, ...own }) =>
+          (chain && continues?.some((id) => plans.has(id)) ? chain : own)[side],
+      );
       return figures.every(Number.isInteger)
         ? (figures as number[]).reduce((sum, loss) => sum + loss, 0)
         : null;
@@ -259,9 +268,32 @@ export class Ledger {
 const today = (): number => Math.floor(Date.now() / DAY);
 
 /** What is written down of a plan that is answered. */
-const entryLosses = ({ stated }: Plan): Pick<Entry, "unchanged" | "changing"> => {
+const entryLosses = ({ stated, before }: Plan): Spent => {
   const { counted, unchanged } = lossOfAll(stated);
-  return { unchanged, changing: counted };
+  const { chain } = stated;
+  if (!chain) return { unchanged, changing: counted };
+  const continues = before.map(({ id }) => id);
+  return {
+    unchanged,
+    changing: counted,
+    continues,
+    chain: { unchanged: chain.same_value, changing: chain.changing_values },
+  };
+};
+
+/** Refuse a plan that shares kept words with another that was answered, where neither continues the other. */
+const refuseBranch = ({ entries }: Ledger, { id, before }: Plan): void => {
+  const mine = new Set(before.map((plan) => plan.id));
+  const isApart = ({ plan, continues = [] }: Entry): boolean =>
+    plan !== id &&
+    !mine.has(plan) &&
+    !continues.includes(id) &&
+    [plan, ...continues].some((other) => mine.has(other));
+  must(
+    !entries.some(isApart),
+    "continues",
+    () => "this device answered another plan that continues the same",
+  );
 };
 
 /**
@@ -277,6 +309,7 @@ export const refuseAboveCap = (
   const isAnswered = (plan: Plan): boolean => ledger.entries.some((entry) => entry.plan === plan.id);
   // what was answered is lost already
   if (changed === undefined && plans.every(isAnswered)) return;
+  for (const plan of plans) refuseBranch(ledger, plan);
   const total = ledger.lifetime(plans, changed).changing;
   if ((total ?? Infinity) > cap * 1e9) {
     const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;

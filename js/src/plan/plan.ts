@@ -8,11 +8,12 @@
 import { type Answers, type Attribute, type Missing, POLICIES, readAttribute } from "../domains/attribute.js";
 import { checkedText } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "../errors.js";
-import { logUp, toNano, wholeNumber } from "../exact.js";
+import { isWhole, logUp, toNano, wholeNumber } from "../exact.js";
 import { hexadecimal } from "../hexadecimal.js";
 import { bestGuess } from "../losses/best_guess.js";
 import type { BestGuess } from "../losses/guesses.js";
 import { type Losses, type Recipe, statedLosses } from "../losses/losses.js";
+import type { Together } from "../losses/together.js";
 import { verifyLosses } from "../losses/verify.js";
 import { isFull, type Mechanism } from "../mechanisms/mechanism.js";
 import { isRepeated } from "../mechanisms/repeated.js";
@@ -29,6 +30,7 @@ import {
   isObject,
   parseJson,
 } from "../strict.js";
+import { addTogether, checkChain, listOrigins, MOST_BEFORE, type Origin } from "./chain.js";
 import { type Known, readKnown } from "./known.js";
 import { type PlanMap, readMaps } from "./maps.js";
 import { checkNear, checkQuestions, encodeAnswers } from "./questions.js";
@@ -73,13 +75,19 @@ export class Plan implements Recipe {
   readonly stated: Losses;
   /** How a record becomes a report. */
   readonly mechanism: RecordMechanism;
+  /** @internal The plans whose words are kept: for the record, then for each attribute. */
+  readonly origins: readonly Origin[];
   private readonly hasQuestions: boolean;
+  private readonly together: Together;
   private truth: Losses | undefined;
 
   private constructor(
     /** The SHA-256 of the canonical text without the id, in hexadecimal. */
     readonly id: string,
-    data: Fields,
+    /** @internal The document without its id. */
+    readonly data: Fields,
+    /** The plans that it continues: the first, and all that followed. */
+    readonly before: readonly Plan[],
   ) {
     const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
     must(
@@ -94,7 +102,9 @@ export class Plan implements Recipe {
       "missing",
       "people",
       "rounds",
-      ...["ask", "known", "linked", "maps", "texts", "ticket_key", "turns"].filter((name) => name in data),
+      ...["ask", "continues", "known", "linked", "maps", "texts", "ticket_key", "turns"].filter(
+        (name) => name in data,
+      ),
       "title",
       "version",
     ]);
@@ -135,6 +145,10 @@ export class Plan implements Recipe {
     this.known = "known" in data ? readKnown(data.known, this.attributes) : null;
     this.texts =
       "texts" in data ? readTexts(data.texts, this.title, this.open.concat(this.attributes)) : null;
+    const plans = [...before, this];
+    if (before.length) checkChain(plans);
+    this.origins = listOrigins(plans);
+    this.together = addTogether(plans);
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
@@ -146,11 +160,10 @@ export class Plan implements Recipe {
     const { id, ...body } = data;
     const written = canonical(body);
     must(body.version === VERSION, "version", () => wrongVersion(body.version));
-    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
-    const truth = hexadecimal(new Uint8Array(digest));
+    const truth = await idOf(written);
     const changed = "the plan was changed after it was made";
     must(id === truth, "id", () => `${changed}: its id is ${truth}, not ${shown(id)}`);
-    const plan = new Plan(truth, body);
+    const plan = new Plan(truth, body, "continues" in body ? await Plan.readBefore(body.continues) : []);
     plan.verify();
     must(
       text.trim() === canonical({ ...body, id }),
@@ -158,6 +171,25 @@ export class Plan implements Recipe {
       () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`,
     );
     return plan;
+  }
+
+  /** The plans that a plan continues, each verified as it was. */
+  private static async readBefore(data: unknown): Promise<readonly Plan[]> {
+    const states = checkedList(data, "continues");
+    const isRight = isWhole(states.length, 1, MOST_BEFORE);
+    must(isRight, "continues", () => `a plan continues 1 to ${MOST_BEFORE} others, got ${states.length}`);
+    const plans: Plan[] = [];
+    for (const [i, state] of states.entries()) {
+      must(isObject(state), "type", () => "a plan before is an object");
+      const isPlain = !("id" in state || "continues" in state);
+      must(isPlain, "fields", () => "a plan before has no id, and no plans before it");
+      must(state.version === VERSION, "version", () => wrongVersion(state.version));
+      const body = i ? { ...state, continues: states.slice(0, i) } : state;
+      const plan = new Plan(await idOf(canonical(body)), body, [...plans]);
+      plan.verify();
+      plans.push(plan);
+    }
+    return plans;
   }
 
   /**
@@ -202,7 +234,7 @@ export class Plan implements Recipe {
 
   /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
   verify(): Losses {
-    this.truth ??= verifyLosses(this, this.stated);
+    this.truth ??= verifyLosses(this, this.stated, this.together);
     return this.truth;
   }
 
@@ -261,6 +293,10 @@ export class Plan implements Recipe {
     must(this.words <= MOST_WORDS, "words", () => `a report takes at most ${MOST_WORDS} words`);
   }
 }
+
+/** The id of a document whose canonical text without it this is. */
+const idOf = async (text: string): Promise<string> =>
+  hexadecimal(new Uint8Array(await subtle().digest("SHA-256", new TextEncoder().encode(text))));
 
 /** Only reports of several rounds can be linked. */
 const checkedLinked = (linked: unknown, rounds: number | null): true => {

@@ -129,7 +129,7 @@ class Client:
         plan = self.plan
         if plan.document.ask == "all":
             return plan.names
-        rows = device(secret, plan.id).rows(1, plan.mechanism.words)
+        rows = device(secret, plan.id).rows(1, plan.mechanism.words).carry(plan.document.strands)
         reported = plan.mechanism.draw_reported(rows)[:, 0].tolist()
         return tuple(name for name, is_reported in zip(plan.names, reported, strict=True) if is_reported)
 

@@ -19,6 +19,7 @@ from deniable.choose import (
 from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
+from deniable.explain.continued import explain_continued
 from deniable.explain.device_limit import warn_limit
 from deniable.explain.guarantees import explain_crowd, explain_losses
 from deniable.explain.guesses import explain_guesses
@@ -47,6 +48,7 @@ def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) 
         "\n".join(question.explain_limit(document.people) for question in list_unlisted(document).values()),
         explain_guesses(document, row),
         explain_losses(document),
+        explain_continued(document),
         explain_known(document),
         _missing(document),
         "\n".join(explain_questions(document)),

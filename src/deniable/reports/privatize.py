@@ -110,7 +110,7 @@ def make_reports(
     n, groups = codes.shape[1], None
     if document.known is not None and len(codes) > len(document.names):
         codes, groups = codes[:-1], codes[-1]
-    rows = checked_source(words).rows(n, document.words)
+    rows = checked_source(words).rows(n, document.words).carry(document.strands)
     if people is not None:
         rows = rows.of(people)
     if turns is not None:

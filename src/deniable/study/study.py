@@ -60,6 +60,7 @@ from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.base import Per
 from deniable.records.fakes import NOT_METRIC
 from deniable.records.sample import MOST_WEIGHT
+from deniable.study.continued import follow_document, follow_study
 from deniable.study.division import divide_study, is_repeated_as_a_whole, read_repeat, read_rounds
 from deniable.study.importance import (
     check_weighed,
@@ -307,8 +308,11 @@ class Study(Printed):
         """
         return Study(**list_options(data, Path(folder)))
 
-    def plan(self, people: int, **unknown: Never) -> Plan:
+    def plan(self, people: int, *, continues: Plan | None = None, **unknown: Never) -> Plan:
         """The plan that errs least with this many people, and what else was considered, within the budget.
+
+        It may continue an earlier plan of the same questions, which devices have answered: with the same
+        protocols, unless the study names others, so that what devices keep is carried on.
 
         `mechanism`, `protocol` and all other choices are the study's: `dataclasses.replace` makes another.
         """
@@ -320,6 +324,9 @@ class Study(Printed):
             raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
         self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
+        if continues is not None:
+            followed = follow_study(self, continues.document).plan(people)
+            return replace(followed, document=follow_document(followed.document, continues.document))
         rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
@@ -339,8 +346,9 @@ class Study(Printed):
         texts = self._order_pages(list(compiled))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan.document))
 
-    def plans(self, people: int) -> tuple[Plan, ...]:
-        """The plan of what is asked once and that of what is asked again, of which either may be missing.
+    def plans(self, people: int, *, continues: Plan | None = None) -> tuple[Plan, ...]:
+        """The plan of what is asked once and that of what is asked again, of which either may be missing. The
+        last of them may continue an earlier plan.
 
         Where the survey's consent is generated, both have the same one, to all reports of a person.
 
@@ -350,7 +358,8 @@ class Study(Printed):
         >>> once.names, weekly.names, weekly.document.rounds
         (('smokes',), ('mood',), 4)
         """
-        plans = tuple(part.plan(people) for part in self.divide())
+        *others, last = self.divide()
+        plans = (*(part.plan(people) for part in others), last.plan(people, continues=continues))
         if self.survey is None or self.survey.consent is not True or len(plans) == 1:
             return plans
         documents = [plan.document for plan in plans]
