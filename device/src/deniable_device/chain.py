@@ -161,7 +161,7 @@ class Chain:
     def figures(self) -> Figures:
         """The five losses of all reports to these plans."""
         plans, last = self.plans, self.plans[-1]
-        rounds = sum(plan.rounds or 0 for plan in plans)
+        rounds = sum(plan.turns or plan.rounds or 0 for plan in plans)
         is_one = all(all(carried_on) for carried_on in self.carried)
         if is_one and all(plan.tree["mechanism"] == last.tree["mechanism"] for plan in plans):
             return record_figures(last.record, rounds)
@@ -175,7 +175,7 @@ class Chain:
         for place, plan in enumerate(self.plans):
             if place and not self.carried[place - 1][number]:
                 strands.append([])
-            strands[-1].append((mechanism_at(plan, number), plan.rounds or 0))
+            strands[-1].append((mechanism_at(plan, number), plan.turns or plan.rounds or 0))
         parts = [strand_figures(strand) for strand in strands]
         return {name: summed([part[name] for part in parts]) for name in FIGURES}
 

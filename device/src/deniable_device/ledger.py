@@ -9,6 +9,7 @@ import json
 import math
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 
 USUAL_CAP = 4.0
 BILLION = 10**9
+MOST_WAITING = 32
+"""Reports that wait in one ledger: beyond that the oldest is dropped."""
+LONGEST_WAIT = 30
+"""Days that a report waits before it is dropped."""
+WHY_LOST = {
+    "age": f"its report waited for more than {LONGEST_WAIT} days",
+    "number": f"more than {MOST_WAITING} reports waited, and its report was the oldest",
+    "closed": "the collector takes no more reports of it",
+}
+
+
+def today() -> int:
+    """The day, counted from 1970."""
+    return int(time.time() // 86_400)
 
 
 class CopiedLedger(DeviceError):
@@ -70,6 +85,7 @@ def allow(total: int | None, cap: float) -> None:
 class Entry:
     """What a device remembers of a plan: what it counts, the last report of each round, and all names.
 
+    `waiting` has the days from which on reports wait to be sent, `lost` why others were dropped, by round.
     `before` are the plans that it continues, and `chain` is what all of them count together."""
 
     def __init__(
@@ -82,6 +98,8 @@ class Entry:
     ) -> None:
         self.counted, self.reports, self.names = counted, reports, names
         self.before, self.chain = list(before), chain
+        self.waiting: dict[int, int] = {}
+        self.lost: dict[int, str] = {}
 
     @staticmethod
     def of(plan: Plan, counts: int | None) -> Entry:
@@ -174,9 +192,58 @@ class Ledger:
         if round in entry.reports:
             counts = counted_again(plan, len(entry.names))
             allow(self.with_plan(plan, counts), self.cap if cap is None else cap)
-        reports, names = {**entry.reports, round: report}, [*entry.names, name]
-        self.plans[plan.id] = Entry(counts, reports, names, entry.before, entry.chain)
+        entry.counted, entry.reports[round] = counts, report
+        entry.names.append(name)
+        self.plans[plan.id] = entry
         self.save()
+
+    def postpone(self, plan: Plan, round: int) -> None:
+        """Lets the report of a round wait to be sent."""
+        with self.locked():
+            if self.sent(plan, round) is None:
+                raise InvalidParameter("only a report that was made with this ledger can wait in it")
+            self.plans[plan.id].lost.pop(round, None)
+            self.plans[plan.id].waiting[round] = today()
+            self.drop()
+            self.save()
+
+    def settle(self, plan: Plan, round: int, lost: str = "") -> None:
+        """Lets the report of a round wait no more: it has arrived, or is lost."""
+        with self.locked():
+            if self.plans[plan.id].waiting.pop(round, None) is not None:
+                if lost:
+                    self.plans[plan.id].lost[round] = lost
+                self.save()
+
+    def list_waiting(self, plan: Plan) -> list[bytes]:
+        """The reports of a plan that wait; what is too old or too many, of any plan, is dropped first."""
+        with self.locked():
+            if self.drop():
+                self.save()
+            entry = self.plans.get(plan.id)
+            return [] if entry is None else [entry.reports[round] for round in entry.waiting]
+
+    def drop(self) -> bool:
+        """Lets reports wait no more that are too old, or the oldest of too many."""
+        waiting = sorted(
+            (day, place, round)
+            for place, entry in enumerate(self.plans.values())
+            for round, day in entry.waiting.items()
+        )
+        entries, dropped = list(self.plans.values()), False
+        for number, (day, place, round) in enumerate(waiting):
+            is_old, is_many = today() - day > LONGEST_WAIT, len(waiting) - number > MOST_WAITING
+            if is_old or is_many:
+                del entries[place].waiting[round]
+                entries[place].lost[round] = "age" if is_old else "number"
+                dropped = True
+        return dropped
+
+    def lost(self, plan: Plan) -> list[str]:
+        """A sentence for each round of a plan whose report waited here and was dropped."""
+        entry = self.plans.get(plan.id)
+        lost = {} if entry is None else entry.lost
+        return [f"Round {round} is lost: {WHY_LOST[reason]}." for round, reason in sorted(lost.items())]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -228,6 +295,8 @@ class Ledger:
             reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
             chain, before = entry.get("chain"), list(map(str, entry.get("before", [])))
             plans[str(name)] = Entry(counts, reports, names, before, None if chain is None else int(chain))
+            plans[str(name)].waiting = {int(each): int(day) for each, day in entry.get("waiting", {}).items()}
+            plans[str(name)].lost = {int(each): str(why) for each, why in entry.get("lost", {}).items()}
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
         secret = bytes.fromhex(tree["secret"])
         if len(secret) < 16 or type(tree["written"]) is not int:
@@ -244,6 +313,8 @@ class Ledger:
                 "counted": entry.counted,
                 "names": entry.names,
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
+                "waiting": entry.waiting,
+                "lost": entry.lost,
                 **({"before": entry.before, "chain": entry.chain} if entry.before else {}),
             }
             for name, entry in self.plans.items()

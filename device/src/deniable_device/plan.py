@@ -39,6 +39,7 @@ OPTIONAL: dict[str, type] = {
     "maps": dict,
     "known": list,
     "linked": object,
+    "turns": int,
     "continues": list,
 }
 
@@ -156,6 +157,9 @@ class Plan:
         if self.sampled:
             self.check_ask(tree["ask"])
         self.check_size()
+        self.turns: int | None = tree.get("turns")
+        if self.turns is not None:
+            within(self.turns, 1, (self.rounds or 1) - 1, "turns", "turns")
         if "texts" in tree:
             Texts(tree["texts"], self)
         if "maps" in tree:
@@ -169,7 +173,7 @@ class Plan:
         """The plans whose words the device keeps: for the record, and for each attribute."""
         self.truth = Truth(
             self.record,
-            self.rounds,
+            self.turns or self.rounds,
             [attribute.domain for attribute in self.attributes],
             [attribute.name for attribute in self.attributes],
             chain.figures() if self.before else None,

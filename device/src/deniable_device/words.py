@@ -112,6 +112,11 @@ class Device:
         """The 16 bytes by which the reports of one person are known, where a plan links its rounds."""
         return Stream(self.secret, self.plan, "linked").block(0)[:16]
 
+    def turns(self, number: int, rounds: int) -> list[int]:
+        """The rounds in which this device answers, in order, where a plan has it draw so many of them."""
+        drawn = distinct(Stream(self.secret, self.plan, "turns").word, rounds, number)
+        return sorted(place + 1 for place in drawn)
+
     def report_id(self, body: bytes) -> bytes:
         """The 16 bytes by which a report that is sent twice is known."""
         return Stream(self.secret, self.plan, "id", self.round, body).block(0)[:16]

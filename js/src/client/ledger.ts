@@ -17,6 +17,11 @@ const VERSION = 1;
  * into many plans must not get more.
  */
 export const DEFAULT_CAP = 4;
+/** Reports that wait in one ledger: beyond that the oldest is dropped. */
+export const MOST_WAITING = 32;
+/** Days that a report waits before it is dropped. */
+export const LONGEST_WAIT = 30;
+const DAY = 86_400_000; // milliseconds
 const KEY = "deniable";
 const CAP = "deniable.cap";
 const TICKETS = "deniable.tickets";
@@ -48,7 +53,14 @@ export interface Entry {
   /** The plans that the plan continues, if any, and both losses of all of them with it. */
   readonly continues?: readonly string[];
   readonly chain?: Pick<Entry, "unchanged" | "changing">;
+  /** The day, counted from 1970, from which on it waits to be sent; absent where it does not wait. */
+  readonly since?: number | undefined;
+  /** Why it waits no more though it has not arrived; absent where it was not lost. */
+  readonly lost?: Lost | undefined;
 }
+
+/** Too old, the oldest of too many, or of a round that the collector has closed. */
+export type Lost = "age" | "number" | "closed";
 
 type Spent = Pick<Entry, "unchanged" | "changing" | "continues" | "chain">;
 
@@ -130,6 +142,55 @@ export class Ledger {
     this.write(secret, [...entries, entry]);
   }
 
+  /** A sentence for each report that waited here and was dropped. */
+  get lost(): string[] {
+    const why: Record<Lost, string> = {
+      age: `its report waited for more than ${LONGEST_WAIT} days`,
+      number: `more than ${MOST_WAITING} reports waited, and its report was the oldest`,
+      closed: "the collector takes no more reports of it",
+    };
+    return this.entries.flatMap(({ round, title, lost }) =>
+      lost ? [`Round ${round}${title && ` of '${title}'`} is lost: ${why[lost]}.`] : [],
+    );
+  }
+
+  /** @internal Let a report of this ledger wait to be sent. */
+  postpone(plan: Plan, report: Uint8Array): void {
+    if (!this.has(plan, report))
+      throw new InvalidParameter("only a report that was made with this ledger can wait in it");
+    this.change(hexadecimal(report), { since: today(), lost: undefined });
+    this.listWaiting(plan);
+  }
+
+  /** @internal Let a report wait no more: it has arrived, or it is lost. */
+  settle(report: Uint8Array, lost?: Lost): void {
+    const isWaiting = ({ report: other, since }: Entry): boolean =>
+      other === hexadecimal(report) && since !== undefined;
+    if (this.entries.some(isWaiting)) this.change(hexadecimal(report), { since: undefined, lost });
+  }
+
+  /** @internal The reports of a plan that wait; what is too old or too many, of any plan, is dropped first. */
+  listWaiting(plan: Plan): Bytes[] {
+    const age = ({ since }: Entry): number => today() - (since as number);
+    const waiting = this.entries.filter(({ since }) => since !== undefined);
+    for (const { report } of waiting.filter((entry) => age(entry) > LONGEST_WAIT))
+      this.change(report, { since: undefined, lost: "age" });
+    const rest = waiting.filter((entry) => age(entry) <= LONGEST_WAIT).sort((a, b) => age(b) - age(a));
+    for (const { report } of rest.slice(0, Math.max(0, rest.length - MOST_WAITING)))
+      this.change(report, { since: undefined, lost: "number" });
+    return this.of(plan)
+      .filter(({ since }) => since !== undefined)
+      .map(({ report }) => fromHexadecimal(report));
+  }
+
+  private change(report: string, state: Pick<Entry, "since" | "lost">): void {
+    const { secret, entries } = this.read();
+    this.write(
+      secret,
+      entries.map((entry) => (entry.report === report ? { ...entry, ...state } : entry)),
+    );
+  }
+
   /**
    * The losses of all studies, added up; a plan with rounds counts once, for all of them. With plans: if these
    * are answered as well, or if they give away this much.
@@ -202,6 +263,9 @@ export class Ledger {
     }
   }
 }
+
+/** The day, counted from 1970. */
+const today = (): number => Math.floor(Date.now() / DAY);
 
 /** What is written down of a plan that is answered. */
 const entryLosses = ({ stated, before }: Plan): Spent => {

@@ -7,12 +7,12 @@ import { FIGURES, type Figures } from "../mechanisms/repeated.js";
 import type { RecordMechanism } from "../records/records.js";
 import { checkedFields, checkedInteger, checkedList, checkedString, isObject } from "../strict.js";
 
-/** What losses are computed from: what is asked, how a record of it becomes a report, and for how many collections. */
+/** What losses are computed from: what is asked, how a record of it becomes a report, and how many of them. */
 export interface Recipe {
   readonly attributes: readonly Attribute[];
   readonly mechanism: RecordMechanism;
-  /** For how many collections; null where people are asked once. */
-  readonly rounds: number | null;
+  /** How many reports one device makes; null where people are asked once. */
+  readonly reports: number | null;
 }
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */

@@ -14,9 +14,9 @@ export const verifyLosses = (
   stated: Losses,
   { losses: chain, bias }: Together = { losses: null, bias: 0n },
 ): Losses => {
-  const { rounds, mechanism } = recipe;
+  const { reports, mechanism } = recipe;
   must(
-    (rounds === null) === (stated.repeated === null),
+    (reports === null) === (stated.repeated === null),
     "losses",
     () => "repeated losses are for a plan that asks again",
   );
@@ -42,13 +42,13 @@ export const verifyLosses = (
     ) as unknown as Figures<number>;
   // all attributes that one person reports, together; which ones is drawn once and kept
   const repeated =
-    rounds === null
+    reports === null
       ? null
       : checked(
           recordLosses(
             mechanism,
-            mechanism.mechanisms.map((part) => (isRepeated(part) ? part.losses(rounds) : [])),
-            rounds,
+            mechanism.mechanisms.map((part) => (isRepeated(part) ? part.losses(reports) : [])),
+            reports,
           ),
           stated.repeated,
         );

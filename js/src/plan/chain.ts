@@ -26,6 +26,8 @@ export interface Link {
   readonly attributes: readonly Attribute[];
   readonly mechanism: RecordMechanism;
   readonly rounds: number | null;
+  /** How many reports one device makes; null where people are asked once. */
+  readonly reports: number | null;
   /** The document. */
   readonly data: Fields;
 }
@@ -170,7 +172,7 @@ export const addTogether = (plans: readonly Link[]): Together => {
 
 const chainLosses = (plans: readonly Link[]): Figures => {
   const { mechanism, data, attributes } = plans.at(-1) as Link;
-  const rounds = sumOf(plans.map((plan) => plan.rounds as number));
+  const rounds = sumOf(plans.map((plan) => plan.reports as number));
   const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
   const isOne =
     steps.flat().every(Boolean) && plans.every((plan) => isEqual(plan.data.mechanism, data.mechanism));
@@ -207,7 +209,7 @@ const questionLosses = (
   const strands: Asked[][] = [];
   for (const [i, plan] of plans.entries()) {
     if (!steps[i - 1]?.[j]) strands.push([]);
-    strands.at(-1)?.push([partOf(plan, j), plan.rounds as number]);
+    strands.at(-1)?.push([partOf(plan, j), plan.reports as number]);
   }
   const each = strands.map(strandLosses);
   return FIGURES.map((_, i) => {

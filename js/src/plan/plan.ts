@@ -53,6 +53,8 @@ export class Plan implements Recipe {
   readonly missing: Missing;
   /** For how many collections the repeated losses are stated; null where people are asked once. */
   readonly rounds: number | null;
+  /** In how many of the rounds a device answers, which it draws once; null for all of them. */
+  readonly turns: number | null;
   /**
    * Where invitations are exchanged for tickets: the modulus of the key that signs these, in hexadecimal;
    * else null.
@@ -100,7 +102,7 @@ export class Plan implements Recipe {
       "missing",
       "people",
       "rounds",
-      ...["ask", "continues", "known", "linked", "maps", "texts", "ticket_key"].filter(
+      ...["ask", "continues", "known", "linked", "maps", "texts", "ticket_key", "turns"].filter(
         (name) => name in data,
       ),
       "title",
@@ -133,6 +135,7 @@ export class Plan implements Recipe {
     must(!again || again === many, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    this.turns = "turns" in data ? checkedTurns(data.turns, this.rounds) : null;
     this.linked = "linked" in data && checkedLinked(data.linked, this.rounds);
     checkViews(this.attributes, this.mechanism.groups);
     if (this.hasQuestions) checkQuestions(this.attributes);
@@ -202,6 +205,11 @@ export class Plan implements Recipe {
   /** The questions whose answers are known and sent as they are. */
   get open(): readonly Attribute[] {
     return this.known?.attributes ?? [];
+  }
+
+  /** How many reports a device makes at most, one in each of its rounds; null where people are asked once. */
+  get reports(): number | null {
+    return this.turns ?? this.rounds;
   }
 
   /** @internal The mechanisms, one per attribute. */
@@ -296,6 +304,13 @@ const checkedLinked = (linked: unknown, rounds: number | null): true => {
   must(linked, "canonical", () => `the plan ${NOT_CANONICAL}: reports are not linked anyway`);
   must(rounds !== null, "linked", () => "only reports of several rounds are linked");
   return true;
+};
+
+/** A device answers in some of the rounds, and not in all. */
+const checkedTurns = (data: unknown, rounds: number | null): number => {
+  const turns = checkedInteger(data, "turns");
+  must(turns >= 1 && turns < (rounds ?? 1), "turns", () => `${turns} turns of ${rounds} rounds are not some`);
+  return turns;
 };
 
 /** Only what a report names, and does not hold anyway, can be left out. */

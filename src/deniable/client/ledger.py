@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, final
 
+from deniable.client.waiting import Loss, explain_lost, find_dropped, today
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
 from deniable.explain.device_limit import DEFAULT_CAP, round_limit
@@ -32,7 +33,7 @@ try:
 except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-VERSION = 3
+VERSION = 4
 _ADVICE = (
     "go on with the newest one; if there is none, take this one over on purpose: "
     "dn.Ledger(path, take_over=True). What was sent since is not counted then"
@@ -56,6 +57,10 @@ class Entry:
     """The plans that its plan continues."""
     chain: tuple[int | None, int | None] = (None, None)
     """Both losses of all reports to its plan and to those that it continues."""
+    since: int | None = None
+    """The day, counted from 1970, from which on it waits to be sent; None where it does not wait."""
+    lost: Loss = ""
+    """Why it waits no more though it has not arrived; empty where it was not lost."""
 
     def __post_init__(self) -> None:
         for name in ("continues", "chain"):
@@ -151,6 +156,43 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         """What was sent, in order."""
         return self._entries
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """A sentence for each report that waited here and was dropped."""
+        return tuple(explain_lost(entry) for entry in self._entries if entry.lost)
+
+    def postpone(self, report: bytes) -> None:
+        """Let a report of this ledger wait to be sent."""
+        with self._lock_entries():
+            if not any(entry.report == report for entry in self._entries):
+                raise InvalidParameter(
+                    "only a report that was made with this ledger can wait in it; make it with "
+                    "Client(plan, ledger=ledger).report(answers)"
+                )
+            self._change(report, since=today(), lost="")
+            self.list_waiting()
+
+    def settle(self, report: bytes, lost: Loss = "") -> None:
+        """Let a report wait no more: it has arrived, or it is lost."""
+        with self._lock_entries():
+            if any(entry.report == report and entry.since is not None for entry in self._entries):
+                self._change(report, since=None, lost=lost)
+
+    def list_waiting(self, plan: str | None = None) -> tuple[bytes, ...]:
+        """The reports that wait, of all plans or of one; what is too old or too many is dropped first."""
+        with self._lock_entries():
+            for place, reason in find_dropped(self._entries).items():
+                self._change(self._entries[place].report, since=None, lost=reason)
+            waiting = (entry for entry in self._entries if entry.since is not None)
+            return tuple(entry.report for entry in waiting if plan in (None, entry.plan))
+
+    def _change(self, report: bytes, since: int | None, lost: Loss) -> None:
+        self._entries = tuple(
+            replace(entry, since=since, lost=lost) if entry.report == report else entry
+            for entry in self._entries
+        )
+        self._write()
 
     def once(
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
@@ -381,7 +423,7 @@ def _read(path: Path) -> _Kept:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version = data["version"]
-        if version not in (1, 2, VERSION):
+        if version not in range(1, VERSION + 1):
             raise DeniableError(
                 f"{path} is a ledger of version {version}, and only versions 1 to {VERSION} are known here"
             )
@@ -389,7 +431,7 @@ def _read(path: Path) -> _Kept:
         if is_sealed and not hmac.compare_digest(data.pop("seal"), _seal(secret, data)):
             raise ValueError("it was changed by another program")
         count = data["count"] if is_sealed else 0
-        cap = data["cap"] if version == VERSION else None
+        cap = data["cap"] if version > 2 else None
         entries = tuple(
             Entry(**{**entry, "report": bytes.fromhex(entry["report"])}) for entry in data["entries"]
         )

@@ -26,6 +26,7 @@ from deniable.explain.guesses import explain_guesses
 from deniable.explain.level_precision import anticipate_levels, explain_drawn
 from deniable.explain.questions import explain_questions, warn_alike
 from deniable.explain.references import name_protocol
+from deniable.explain.summary import format_rounds
 from deniable.explain.table_precision import explain_known, warn_groups
 from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
@@ -55,7 +56,7 @@ def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) 
         _explain_dependence(document),
         explain_crowd(document),
         explain_choice(considered),
-        tabulate_choices(considered, document.rounds),
+        tabulate_choices(considered, document.rounds and document.most_reports),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
 
@@ -116,6 +117,12 @@ def _opening(document: PlanDocument) -> str:
             "a first answer is" if document.mechanism.fake(0) is None else "first answers, also of fakes, are"
         )
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
+    if document.turns is not None:
+        present = round(document.people * document.presence)
+        how += (
+            f" A device answers in {format_rounds(document)}, which it draws once and keeps, so that about "
+            f"{format_count(present, 'person')} answer in each."
+        )
     if document.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
     if document.linked:
@@ -208,7 +215,7 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
     ]
     choice = mechanism, mechanism.acronym, protocols, document.people
     row = Considered.of(*choice, Objective(), names=names, readings=readings)
-    return anticipate_levels(document.attributes, replace(row, per=per))
+    return anticipate_levels(document.attributes, replace(row, per=per)).with_presence(document.presence)
 
 
 def _find_share(document: PlanDocument, attribute: Attribute) -> float | None:

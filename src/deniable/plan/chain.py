@@ -133,7 +133,7 @@ def count_bias(plans: Sequence[PlanDocument]) -> int:
 
 def bound_chain(plans: Sequence[PlanDocument]) -> Losses:
     """What all reports of a person to plans that continue each other lose together, rounded up."""
-    mechanism, rounds = plans[-1].mechanism, sum(plan.rounds or 1 for plan in plans)
+    mechanism, rounds = plans[-1].mechanism, sum(plan.most_reports for plan in plans)
     breaks = (list_breaks(before, after) for before, after in pairwise(plans))
     if all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks)):
         return mechanism.losses(rounds, rounds)
@@ -149,7 +149,7 @@ def _bound_question(plans: Sequence[PlanDocument], j: int) -> Losses:
     for i, plan in enumerate(plans):
         if i == 0 or list_breaks(plans[i - 1], plan)[j]:
             strands.append([])
-        strands[-1].append((plan.mechanism.mechanisms[j], plan.rounds or 1))
+        strands[-1].append((plan.mechanism.mechanisms[j], plan.most_reports))
     return add_losses(list(map(_bound_strand, strands)))
 
 

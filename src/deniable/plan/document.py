@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, final, get_args
@@ -98,6 +99,8 @@ class PlanDocument:
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
     linked: bool = False
     """Whether a report's id is its person's pseudonym, the same in every round of this plan and no other."""
+    turns: int | None = None
+    """In how many of the rounds a device answers, which it draws once and keeps; None for all of them."""
     continues: tuple[PlanDocument, ...] = ()
     """The plans before, whose kept answers it carries on: the first of them, and all that followed."""
     claimed: Stated | None = None
@@ -190,6 +193,7 @@ class PlanDocument:
                 + ("" if self.rounds else ", and this plan asks once"),
                 "linked",
             )
+        check_turns(self.turns, self.rounds)
 
     def _check_continued(self) -> None:
         """Refuse plans before of which nothing is carried on, or that do not follow each other."""
@@ -346,6 +350,16 @@ class PlanDocument:
         """How many words a record takes: the mechanism's, and one per attribute where answers are drawn."""
         return self.mechanism.words + (len(self.attributes) if self.draws else 0)
 
+    @property
+    def most_reports(self) -> int:
+        """How many reports a device makes at most: one in each of its rounds."""
+        return self.turns or self.rounds or 1
+
+    @property
+    def presence(self) -> Fraction:
+        """The share of all people who report in a round."""
+        return find_presence(self.rounds, self.turns)
+
     @cached_property
     def loss(self) -> Loss:
         """The exact losses, recomputed from the integers and rounded up."""
@@ -360,7 +374,7 @@ class PlanDocument:
             answer = record
         elif joined:
             answer = max(attribute, *map(self.loss_among, joined))
-        again = None if self.rounds is None else self.mechanism.losses(self.rounds, self.rounds)
+        again = None if self.rounds is None else self.mechanism.losses(self.most_reports, self.most_reports)
         chain = bound_chain((*self.continues, self)) if self.continues else None
         bias = count_bias((*self.continues, self))
         return Loss(record, attribute, again, rest, units, answer, chain, bias)
@@ -458,6 +472,8 @@ class PlanDocument:
             optional["known"] = factors_to_dict(self.known.factors)
         if self.linked:
             optional["linked"] = True
+        if self.turns is not None:
+            optional["turns"] = self.turns
         return {
             "attributes": [
                 attribute.to_dict(domain_to_dict(attribute.domain)) for attribute in self.attributes
@@ -539,7 +555,7 @@ class PlanDocument:
     @staticmethod
     def _from_description(data: Mapping[str, Any], continues: tuple[PlanDocument, ...]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
-        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key")
+        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key", "turns")
         names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version"]
         names += [name for name in optional if name in data]
         checked_fields(data, "the plan", names)
@@ -562,6 +578,7 @@ class PlanDocument:
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
             known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
             linked=data.get("linked", False),
+            turns=checked_integer(data["turns"], "turns") if "turns" in data else None,
             continues=continues,
         )
         if document._describe() != data:
@@ -597,6 +614,22 @@ def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:
             "'sample', or ask all",
             "ask",
         )
+
+
+def check_turns(turns: object, rounds: int | None) -> None:
+    """Refuse turns that are not some of the rounds."""
+    if turns is not None and (type(turns) is not int or not 1 <= turns < (rounds or 1)):
+        allowed = "for studies that ask again" if rounds is None else f"a whole number below {rounds} rounds"
+        raise InvalidParameter(
+            f"turns, the number of rounds in which a device answers, are {allowed}, got {turns!r}; leave "
+            "turns out where devices answer in all rounds",
+            "turns",
+        )
+
+
+def find_presence(rounds: int | None, turns: int | None) -> Fraction:
+    """The share of all people who report in a round."""
+    return Fraction(turns or rounds or 1, rounds or 1)
 
 
 def _refuse_many_attributes(number: int) -> None:

@@ -17,11 +17,9 @@ from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.randomness.draws import FULL, WordArray
 from deniable.randomness.words import (
-    PSEUDONYM,
     FreshRows,
     Indices,
     KeepingWords,
-    Pseudonyms,
     Rows,
     Strand,
     Words,
@@ -148,10 +146,9 @@ class RememberingRows(FreshRows):
         starts = (int.from_bytes(digest[:8], "little") >> 1 for digest in digests)
         return replace(self, starts=np.fromiter(starts, np.int64, len(people)))
 
-    def name_people(self, plan: str) -> Pseudonyms:
-        names = _seeded(b"deniable pseudonyms", self.seed, plan).rows(len(self.starts), 2)
-        words = replace(names, stride=3, index=self.starts).array()  # odd, as that of kept words
-        return np.ascontiguousarray(words).view(PSEUDONYM)[:, 0]
+    def recall_label(self, plan: str, label: str, width: int) -> SeededRows:
+        words = _seeded(b"deniable labeled words", self.seed, plan, label).rows(len(self.starts), width)
+        return replace(words, stride=width | 1, index=self.starts)  # odd, as that of kept words
 
 
 @final

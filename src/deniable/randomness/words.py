@@ -119,9 +119,11 @@ class Rows(ABC):
             "these words are not kept by person; simulate people with dn.remembering(seed)"
         )
 
-    def name_people(self, plan: str) -> Pseudonyms | None:
-        """The pseudonym of each row's person in a plan; None where nobody keeps one."""
-        return None
+    def recall_label(self, plan: str, label: str, width: int) -> Rows:
+        """The words that each row's person keeps for a plan under a label, whatever is answered."""
+        raise InvalidParameter(
+            "these words are not kept by person; simulate people with dn.remembering(seed)"
+        )
 
 
 @final
@@ -279,8 +281,9 @@ class DeviceRows(FreshRows):
         ]
         return replace(self, fresh=DrawnRows(np.array(words, dtype=np.uint64).reshape(self.n, self.width)))
 
-    def name_people(self, plan: str) -> Pseudonyms:
-        return np.full(self.n, np.frombuffer(pseudonym(self.secret, plan), PSEUDONYM)[0])
+    def recall_label(self, plan: str, label: str, width: int) -> DrawnRows:
+        words = keyed(self.secret, plan, label).take(width)
+        return DrawnRows(np.tile(words, (self.n, 1)))
 
     def _message_of_noise(self, *labels: int) -> bytes:
         return self.message + encode_label("noise") + b"".join(map(encode_label, labels))
@@ -479,17 +482,6 @@ def report_id(secret: bytes, plan: str, round: int, body: bytes) -> bytes:  # no
     True
     """
     return keyed(secret, plan, "id", round, body).take(2).astype("<u8").tobytes()
-
-
-def pseudonym(secret: bytes, plan: str) -> bytes:
-    """The id of all reports of a person in a linked plan: 16 bytes that look at no answer and no noise.
-
-    Whoever has no secret cannot link those in two plans.
-
-    >>> pseudonym(bytes(32), "study") == pseudonym(bytes(32), "study")
-    True
-    """
-    return keyed(secret, plan, "linked").take(2).astype("<u8").tobytes()
 
 
 def _check_secret(secret: bytes) -> bytes:

@@ -219,6 +219,18 @@ class Plan(Printed):
         """
         return replace(self, document=replace(self.document, linked=linked))
 
+    def with_turns(self, turns: int | None) -> Plan:
+        """The plan in which a device answers in so many of the rounds, which it draws once and keeps.
+
+        Losses are of so many reports.
+
+        >>> from deniable.rounds import l_grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.0, 2.0), people=1000, rounds=52)
+        >>> plan.loss.counted > 40, plan.with_turns(4).loss.counted < 5
+        (True, True)
+        """
+        return replace(self, document=replace(self.document, turns=turns))
+
     def with_known(self, known: Mapping[str, object]) -> Plan:
         """The plan with groups that the collector knows anyway, which each report names as they are.
 

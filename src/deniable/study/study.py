@@ -43,7 +43,14 @@ from deniable.formatting import Printed, format_count
 from deniable.frames import read_toml, require_file
 from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
-from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
+from deniable.plan.document import (
+    MOST_ROUNDS,
+    Ask,
+    check_turns,
+    checked_people,
+    find_presence,
+    refuse_asking,
+)
 from deniable.plan.known_groups import read_known
 from deniable.plan.levels import Leveled, divide_levels, find_leveled
 from deniable.plan.maps import Map, check_maps
@@ -113,8 +120,9 @@ class Study(Printed):
     Of the other options, `per` says whether epsilon is of a record or of an attribute. `missing`, `only_if`
     and `answered` are about people who give no answer, `together`, `known`, `target` and `importance` about
     what is read, `ask`, `survey` and `maps` about what people see, `rounds` about how often they answer,
-    `linked` about whether their reports of all rounds are known to be theirs, and `repeat` about questions
-    that are asked again beside others that are asked once.
+    `turns` about in how many of these rounds each of them does, `linked` about whether their reports of all
+    rounds are known to be theirs, and `repeat` about questions that are asked again beside others that are
+    asked once.
     """
 
     attributes: Mapping[str, Any]
@@ -138,6 +146,10 @@ class Study(Printed):
     epsilon_forever: float | None = None
     rounds: int | None = None
     """For how many collections the losses of asking again are stated: 10 unless given."""
+    turns: int | None = None
+    """In how many of the rounds each device answers, which it draws once: 4 of 52. Losses are of so many
+    reports, and each round has that part of the people. All of the rounds unless given.
+    """
     survey: Texts | None = None
     """What the survey says in your own words; the plan's id covers it."""
     importance: Mapping[str, float] = field(default_factory=dict)
@@ -328,7 +340,7 @@ class Study(Printed):
         usual = usual_policy(self.inquiry.attributes)
         plan = Plan.of(compiled, best.mechanism, people, self.title, usual, self.rounds, rows)
         _refuse_overspent(self, plan)
-        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked)
+        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked).with_turns(self.turns)
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(compiled))
@@ -447,7 +459,8 @@ class Study(Printed):
         ks, protocols, mechanism = self.inquiry.build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
-            return consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+            rows = consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+            return [row.with_presence(find_presence(self.rounds, self.turns)) for row in rows]
         budget = self.inquiry.budget
         return consider(ks, budget, people, self.objective, mechanism, protocols, self.per)
 
@@ -865,10 +878,11 @@ def _check_budget(study: Study) -> None:
                 "linked is for asking again, where it links the reports of a person in several rounds, got "
                 f"{study.linked!r}: give epsilon_first and epsilon_forever, or leave it out"
             )
-        if study.rounds is not None:
-            raise InvalidParameter(
-                "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
-            )
+        for name in ("rounds", "turns"):
+            if getattr(study, name) is not None:
+                raise InvalidParameter(
+                    f"{name} are for asking again: give epsilon_first and epsilon_forever, or no {name}"
+                )
         return
     if study.inquiry.sharing:
         _check_two_epsilons(study)
@@ -881,6 +895,7 @@ def _check_budget(study: Study) -> None:
     rounds = _ROUNDS if study.rounds is None else study.rounds
     rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
     object.__setattr__(study, "rounds", rounds)
+    check_turns(study.turns, rounds)
     if study.mechanism not in (None, "sample", "faked") or study.per != "record":
         raise InvalidParameter(
             "a study that asks again has one real attribute per person, with its budget per record: "
