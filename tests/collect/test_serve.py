@@ -6,11 +6,13 @@ import asyncio
 import hashlib
 import json
 import logging
+import os
 import random
 import signal
 import socket
 import stat
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -164,6 +166,17 @@ def test_the_crash_test_would_see_a_loss(tmp_path: Path) -> None:
 
 
 # Duplicates, order, shutdown.
+
+
+def test_a_signal_while_it_starts_ends_it(tmp_path: Path) -> None:
+    """It comes after the address is printed, and before the server listens for signals."""
+    PLAN.write(tmp_path / "plan.json")
+    path = hooked(tmp_path, "_allow_files = lambda: serving.signal.raise_signal(serving.signal.SIGTERM)")
+    program = [sys.executable, "-m", "deniable.cli", "serve", "plan.json", "--port", "0"]
+    environment = os.environ | {"PYTHONPATH": path}
+    settings: dict[str, Any] = {"cwd": tmp_path, "env": environment, "timeout": 60}
+    ended = subprocess.run(program, capture_output=True, check=True, **settings)
+    assert b"dashboard" in ended.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

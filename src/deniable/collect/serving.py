@@ -359,13 +359,13 @@ def run(
         forwarded_allow_ips=proxy,
         timeout_graceful_shutdown=20,
     )
-    end_quietly()
+    server = uvicorn.Server(config)
+    end_quietly(server)
     _allow_files()
     config.load()
     loaded, front = config.loaded_app, app.front
     proxies = loaded.trusted_hosts if isinstance(loaded, ProxyHeadersMiddleware) else ()
     front.connections = Connections(CONNECTIONS, front.limits.at_once, lambda host: host in proxies)
-    server = uvicorn.Server(config)
     if certificate is None:
         server.run(sockets=[taken])
         return
@@ -393,10 +393,17 @@ def configure(app: Callable[..., Any], **settings: Any) -> uvicorn.Config:
     )
 
 
-def end_quietly() -> None:
-    """Take SIGTERM and SIGINT for the end, not for a failure: a server raises them again when it is done."""
+def end_quietly(server: uvicorn.Server) -> None:
+    """Take SIGTERM and SIGINT for the end, not for a failure, also before the server listens for them.
+
+    A server raises them again when it is done.
+    """
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, end)
 
 
 def _make_loop() -> asyncio.AbstractEventLoop:

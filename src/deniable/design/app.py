@@ -286,9 +286,10 @@ def make_server(designer: Designer) -> uvicorn.Server:
 
 def run(designer: Designer, taken: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT."""
-    end_quietly()
+    server = make_server(designer)
+    end_quietly(server)
     threading.Thread(target=_warm_up, daemon=True).start()
-    make_server(designer).run(sockets=[taken])
+    server.run(sockets=[taken])
 
 
 def _warm_up() -> None:
