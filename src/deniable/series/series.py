@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deniable.rounds.differences import People
 
 _MOST_DAYS = 20_000
-_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
+_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 
 
 class _Documented(Protocol):
@@ -119,14 +119,17 @@ class Series(Printed):
         alone, which finds less and sooner. A change is at least this part of the share before, or of the
         rest where that is smaller. There is no alarm in the first five weeks.
         """
-        rule = Rule(days, spread, least)
+        return self._find_alarms(self.lines, Rule(days, spread, least))
+
+    def _find_alarms(self, lines: Sequence[Line], rule: Rule) -> Alarms:
+        """The alarms of some lines, at the rate of all."""
         quiet = self.bursts <= BURST
         shared: dict[bytes, Days] = {}
         alarms: list[Alarm] = []
-        for line in self.lines:
+        for line in lines:
             nothing = Days(line.n, quiet, np.zeros(len(self.dates), dtype=np.int64))
             same_days = shared.setdefault(line.n.tobytes(), nothing)
-            alarms += find_alarms(line, self.dates, self.bursts, rule, len(self.lines), same_days)
+            alarms += find_alarms(line, same_days, self.dates, self.bursts, rule, len(self.lines))
         left_out = {day: float(self.bursts[t]) for t, day in enumerate(self.dates) if not quiet[t]}
         return Alarms(tuple(sorted(alarms, key=lambda alarm: alarm.day)), left_out, len(self.lines), rule)
 
@@ -152,7 +155,9 @@ class Series(Printed):
         """
         from deniable.series.plot import plot_lines
 
-        return plot_lines(self, self.choose(names), self.alarms(days), number("level", level, 0.0, 1.0))
+        lines = self.choose(names)
+        alarms = self._find_alarms(lines, Rule(days))
+        return plot_lines(self, lines, alarms, number("level", level, 0.0, 1.0))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """A row for each number on each day with reports."""
@@ -216,7 +221,7 @@ def read_day(window: Hashable) -> date | None:
 
     >>> read_day("2026-11-17") == read_day(20261117) == date(2026, 11, 17)
     True
-    >>> read_day("Tuesday") is None
+    >>> read_day("Tuesday") is read_day(1712121234) is None
     True
     """
     if isinstance(window, datetime):
