@@ -46,7 +46,7 @@ def listening(status: int, wait: float = 0.0) -> Iterator[tuple[str, list[Any]]]
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/hook", received
