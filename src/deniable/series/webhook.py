@@ -29,10 +29,12 @@ def check_webhook(url: str) -> str:
     """Refuse an address that is none, before any work is done."""
     try:
         parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_plain = "@" not in parts.netloc and re.fullmatch("[!-~]+", url) is not None
+        is_address = is_http and is_plain
     except ValueError:
         is_address = False
-    if not is_address or "@" in parts.netloc or not re.fullmatch("[!-~]+", url):
+    if not is_address:
         raise InvalidParameter(  # without the address, which may be secret
             "a webhook is an address such as https://example.org/hook, without a password, spaces and "
             "letters beyond ASCII; this one is not"
