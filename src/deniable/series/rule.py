@@ -227,8 +227,8 @@ def find_alarms(
 ) -> Iterator[Alarm]:
     """The alarms of one line. After one, it is silent for two weeks, and its baseline begins anew.
 
-    The days of an alarm are in no later baseline: they were chosen for being far off. A day with a burst
-    raises an alarm of its own, and nothing begins anew.
+    The day of an alarm is in no later baseline and spread: it was chosen for being far off. A day with a
+    burst raises an alarm of its own, and nothing begins anew.
     """
     seen = np.flatnonzero(line.n)
     first = int(seen[0]) + FIRST if seen.size else len(dates)
@@ -257,7 +257,7 @@ def find_alarms(
         first = t + 1
         if days.quiet[t]:
             first += BASELINE
-            days = replace(days, era=days.era + (np.arange(len(dates)) > t))
+            days = replace(days, era=days.era + np.sign(np.arange(len(dates)) - t))
 
 
 def _exceed(line: Line, scores: Scores, limits: Floats, rule: Rule) -> Mask:
