@@ -87,7 +87,7 @@ def draw_kept(rng: np.random.Generator, n: Floats, share: Floats) -> Line:
 def draw_varying(rng: np.random.Generator, n: Floats, share: Floats) -> Line:
     """Days vary by two standard errors more than noise."""
     p, q = _RATES[0]
-    error = np.sqrt(Chances(p, q).spread(share).fresh / n)
+    error = np.sqrt(Chances(p, q).moments(share).fresh / n)
     return draw_fresh(rng, n, np.clip(share + 2 * error * rng.standard_normal(len(n)), 0.0, 1.0))
 
 
@@ -143,10 +143,10 @@ def test_limits_are_those_of_a_union_bound(spread: bool, expected: str) -> None:
 def test_what_people_keep_is_told_from_what_is_drawn(mechanism: Memoized, noise: float, kept: float) -> None:
     k, first = mechanism.k, mechanism.permanent.law
     chances = Chances(mechanism.law.p, mechanism.law.q, (first.p, first.q), is_kept=True)
-    spread = chances.spread(np.array([1 / k]))
+    moments = chances.moments(np.array([1 / k]))
     drawn = (1 - 1 / k) / k
-    assert spread.kept[0] == pytest.approx(kept + drawn, abs=2e-6)
-    assert spread.fresh[0] == pytest.approx(noise - kept, abs=2e-6)
+    assert moments.kept[0] == pytest.approx(kept + drawn, abs=2e-6)
+    assert moments.fresh[0] == pytest.approx(noise - kept, abs=2e-6)
 
 
 def test_kept_noise_counts_by_how_many_people_two_days_can_share() -> None:

@@ -187,7 +187,7 @@ def score(line: Line, days: Days, spread: bool) -> Scores:
     usual = days.usual & (np.arange(REACH) >= BASELINE)
     many = np.maximum(usual.sum(axis=1), 1)
     means = [(usual * look_back(column)).sum(axis=1) / many for column in (numbers, squares)]
-    fresh, kept, skewness = line.spread(*means)
+    fresh, kept, skewness = line.moments(*means)
     extra, degrees = (
         _learn_spread(numbers, days, fresh) if spread else (np.zeros_like(fresh), np.zeros_like(fresh))
     )
