@@ -69,10 +69,10 @@ test-js:  ## the TypeScript client, in Node and in Chromium
 pages: js/node_modules/ready  ## build the pages, and write them into the Python package
 	node js/pages/build.mjs
 
-services:  ## Debian's PostgreSQL, nginx, Caddy, Chromium and Java (for Spark), for the tests that take real ones; only as root, and where there is apt
-	@if [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromium-headless-shell ] && [ -x /usr/sbin/nginx ] && [ -x /usr/bin/caddy ] && [ -x /usr/bin/java ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx, Caddy, Chromium and Java are there"; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy chromium chromium-headless-shell default-jre-headless; \
-	else echo "PostgreSQL, nginx, Caddy, Chromium and Java can be installed only by root, with apt; tests that need them will be skipped"; fi
+services:  ## Debian's PostgreSQL, nginx, Caddy, Redis, Chromium and Java (for Spark), for the tests that take real ones; only as root, and where there is apt
+	@if [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromium-headless-shell ] && [ -x /usr/sbin/nginx ] && [ -x /usr/bin/caddy ] && [ -x /usr/bin/redis-server ] && [ -x /usr/bin/java ] && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then echo "PostgreSQL, nginx, Caddy, Redis, Chromium and Java are there"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql nginx-light caddy redis-server chromium chromium-headless-shell default-jre-headless; \
+	else echo "PostgreSQL, nginx, Caddy, Redis, Chromium and Java can be installed only by root, with apt; tests that need them will be skipped"; fi
 
 check: .venv/ready  ## style, types and the direction of imports
 	$(BIN)/ruff check .

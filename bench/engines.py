@@ -19,13 +19,22 @@ import numpy as np
 
 import deniable as dn
 from deniable.mechanisms import Mechanism
+from deniable.records.reports import cut_evenly
 from deniable.reports.reports import Reports
+from deniable.wire import Report, Wire, to_batch
+from deniable.wire.messages import block_messages
 from side import Side, peers_python
 
 HERE = Path(__file__).parent
 MILLION = 10**6
 SIZES = (1, 10, 100)  # millions of reports whose tallies must take the same memory
-MOST = {"grr": 1.2, "postgres": 10.0, "spark": 3.0}  # times slower than what it is compared with
+MOST = {
+    "grr": 1.2,
+    "postgres": 10.0,
+    "spark": 3.0,
+    "decode": 4.0,
+    "stream": 4.0,
+}  # times slower than what it is compared with
 LEAST = {"oue": 40.0, "pool": 30.0}  # times faster; files of OUE are read with their checksums
 MEMORY_BAR = 1024.0  # mebibytes of the process that tallies 10^7 unary reports
 FLAT_BAR = 1.2  # how many times the memory of 10^6 reports any number of them may take
@@ -198,6 +207,96 @@ def spark(folder: Path) -> Measured:
     return {"clock": spent["ours"][0] / spent["theirs"][0], "seconds": spent["ours"][0]}
 
 
+def write_messages(plan: dn.Plan, path: Path) -> Path:
+    """A million reports as bytes, each after its length, as a gateway may keep them."""
+    codes = np.random.default_rng(1).integers(0, 100, (5, MILLION))
+    wire, ids = Wire(plan.document), np.random.default_rng(2).bytes(16 * MILLION)
+    bodies = wire.bodies(plan.privatize_codes(codes, dn.seeded(7)))
+    named = zip(cut_evenly(ids, 16), bodies, strict=True)
+    path.write_bytes(to_batch(Report(wire.prefix, 1, name, body) for name, body in named))
+    return path
+
+
+def read_column(path: Path) -> Iterator[Any]:
+    """The messages of a file as blocks of one binary column, without a look into any."""
+    import pyarrow as pa
+
+    for messages in block_messages(path):
+        ends = np.append(0, np.cumsum(messages.lengths)).astype(np.int32)
+        raw = messages.take(np.arange(len(messages)), 0, int(messages.lengths[0])).tobytes()
+        arrays = [None, pa.py_buffer(ends), pa.py_buffer(raw)]
+        yield pa.record_batch([pa.BinaryArray.from_buffers(pa.binary(), len(messages), arrays)], ["value"])
+
+
+def decode(folder: Path) -> Measured:
+    """From bytes to Parquet, beside the same bytes as one binary column."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    plan = five_questions()
+    path, out, plain = (
+        write_messages(plan, folder / "five.bin"),
+        folder / "ours.parquet",
+        folder / "plain.parquet",
+    )
+
+    def copy() -> None:
+        with parquet.ParquetWriter(plain, pa.schema([("value", pa.binary())])) as writer:
+            for batch in read_column(path):
+                writer.write_batch(batch)
+
+    works = {"ours": lambda: plan.write_reports(out, plan.read_wire(path), True), "theirs": copy}
+    spent = best(works, 5)
+    assert plan.tally(out).n == parquet.read_metadata(plain).num_rows == MILLION
+    return {name: spent["ours"][i] / spent["theirs"][i] for i, name in enumerate(("clock", "ratio"))}
+
+
+def stream(folder: Path) -> Measured:
+    """A stream of five files that is counted to its end, beside counting equal values of the same column."""
+    import pyarrow as pa
+    from pyarrow import parquet
+    from pyspark.sql import SparkSession
+
+    from deniable.results.kept_tallies import KeptTallies
+
+    plan, messages, turns = five_questions(), folder / "messages", iter(range(100))
+    messages.mkdir()
+    for i, batch in enumerate(read_column(write_messages(plan, folder / "five.bin"))):
+        times = np.full(batch.num_rows, np.datetime64("2026-11-17T12:00", "us"))
+        table = pa.Table.from_batches([batch]).append_column("timestamp", pa.array(times))
+        parquet.write_table(table, messages / f"{i}.parquet")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "2g")
+        .config("spark.local.dir", str(folder))
+        .getOrCreate()
+    )
+    try:
+
+        def read() -> Any:
+            return session.readStream.schema("value BINARY, timestamp TIMESTAMP_NTZ").parquet(str(messages))
+
+        def ours() -> None:
+            turn = next(turns)
+            into, checkpoint = folder / f"{turn}.json", folder / f"ours-{turn}"
+            rows, within = plan.decode(read(), beside=["timestamp"]), ("timestamp", "1 hour")
+            plan.tally_stream(rows, into, checkpoint, within=within, availableNow=True).awaitTermination()
+            assert KeptTallies.read(into, plan.document).n == MILLION
+
+        def theirs() -> None:
+            counts = read().groupBy("value").count().writeStream.outputMode("update").format("noop")
+            counts = counts.option("checkpointLocation", str(folder / f"theirs-{next(turns)}"))
+            counts.trigger(availableNow=True).start().awaitTermination()
+
+        spent = best({"ours": ours, "theirs": theirs}, 3)
+    finally:
+        session.stop()
+    return {"clock": spent["ours"][0] / spent["theirs"][0], "seconds": spent["ours"][0]}
+
+
 def memory(folder: Path, millions: int) -> Measured:
     """The memory of a process that tallies a file, whatever its length."""
     plan, path = one_question(dn.grr(16, 1.0)), folder / f"small-{millions}.parquet"
@@ -292,6 +391,14 @@ ROWS: dict[str, Callable[[str, float], tuple[list[str], list[str]]]] = {
     ),
     "spark": _slower(
         "10^7 GRR reports, Parquet, Spark with two workers, beside its own groupBy().count()", "spark"
+    ),
+    "decode": _slower(
+        "10^6 reports of 5 attributes, from bytes to Parquet, beside the same bytes as one binary column",
+        "decode",
+    ),
+    "stream": _slower(
+        "10^6 reports of 5 attributes, a stream of Spark, beside its own groupBy().count() of the bytes",
+        "stream",
     ),
     "memory": _memory,
 }

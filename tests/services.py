@@ -182,6 +182,27 @@ def free_port() -> int:
 
 
 @contextmanager
+def redis(folder: Path) -> Iterator[int]:
+    """Redis, which has what it acknowledged on the disk; its port."""
+    program = shutil.which("redis-server")
+    if program is None:
+        missing("Redis is not installed")
+    assert program is not None
+    port = free_port()
+    kept = ("--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always")
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--logfile", str(folder / "log"), *kept]
+    folder.mkdir()
+    server = subprocess.Popen(["sh", "-c", TIED, "TERM", *command], stdin=subprocess.PIPE)
+    try:
+        wait_for(server, port, folder / "log", "Redis")
+        yield port
+    finally:
+        assert server.stdin is not None
+        server.stdin.close()
+        server.wait()
+
+
+@contextmanager
 def nginx(folder: Path, server: str, port: int) -> Iterator[str]:
     """nginx with this `server` block, which listens on the port; its address."""
     program = shutil.which("nginx") or "/usr/sbin/nginx"
@@ -197,7 +218,7 @@ def nginx(folder: Path, server: str, port: int) -> Iterator[str]:
     )
     process = subprocess.Popen([program, "-c", str(folder / "nginx.conf"), "-p", str(folder)])
     try:
-        _wait_for(process, port, folder / "log", "nginx")
+        wait_for(process, port, folder / "log", "nginx")
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -218,16 +239,16 @@ def caddy(folder: Path, text: str, port: int) -> Iterator[None]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, env=os.environ | homes, stderr=log, stdout=log)
     try:
-        _wait_for(process, port, folder / "log", "Caddy")
+        wait_for(process, port, folder / "log", "Caddy")
         yield
     finally:
         process.terminate()
         process.wait()
 
 
-def _wait_for(process: subprocess.Popen[bytes], port: int, log: Path, name: str) -> None:
+def wait_for(process: subprocess.Popen[bytes], port: int, log: Path, name: str) -> None:
     """Until a server listens."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
             return

@@ -3,11 +3,21 @@
 export {
   Client,
   type ClientOptions,
+  type Delivery,
   type Receipt,
   type ReportOptions,
   type SendOptions,
+  type WaitingOptions,
 } from "./client/client.js";
-export { browserStore, type Entry, Ledger, type Lifetime, memoryStore, type Store } from "./client/ledger.js";
+export {
+  browserStore,
+  type Entry,
+  Ledger,
+  type Lifetime,
+  type Lost,
+  memoryStore,
+  type Store,
+} from "./client/ledger.js";
 export { decode, fromBytes, fromJson, type Report } from "./client/report.js";
 export type { Answers, Attribute, Condition, Missing } from "./domains/attribute.js";
 export { Categories } from "./domains/categories.js";

@@ -22,7 +22,18 @@ interface Step {
 }
 
 const SUITE = RSABSSA.SHA384.PSS.Randomized();
-const LEVELS = ["single", "records", "rounds", "metric", "text", "tickets", "read", "ledger", "verify"];
+const LEVELS = [
+  "single",
+  "records",
+  "rounds",
+  "chains",
+  "metric",
+  "text",
+  "tickets",
+  "read",
+  "ledger",
+  "verify",
+];
 
 const device = ({ plan, secret }: Document): Promise<Client> =>
   Client.open(plan, { secret, planCap: Infinity });

@@ -26,6 +26,7 @@ STUDIES = {
     "habits": dn.Study({"Do you smoke?": YES_NO, "Sport": ["never", "often"]}, 1.5, title="Habits", **SPLIT),
     "mood": dn.Study({"mood": ["well", "so-so", "badly"]}, rounds=3, title="Mood", survey=CONSENT, **ROUNDS),
     "tea": dn.Study({"Tea": YES_NO}, 0.5, title="Tea", survey=dn.Texts(title={"en": "Tea", "de": "Tee"})),
+    "crashes": dn.Study({"Crashed": YES_NO}, rounds=3, turns=1, title="Crashes", **ROUNDS),
     "twice": dn.Study({"Hours": dn.Range(0, 24, step=4)}, rounds=2, title="Sleep", **ROUNDS),
     "town": dn.Study(
         {

@@ -250,6 +250,19 @@ it("asks nobody to come back after the last round", async () => {
   await page.lacks("#study", "Come back");
 });
 
+it("asks only in the rounds that the device has drawn, and says which these are", async () => {
+  const collector = collecting("crashes");
+  collector.rounds = [openRound(1), openRound(2), openRound(3)];
+  let page = await openPage("survey", link("crashes"), collector);
+  const asked = await page.find("p", /round \d of 3/);
+  const turn = Number(/round (\d) of 3/.exec(asked.textContent)?.[1]);
+  collector.rounds = [1, 2, 3].map((round) => (round === turn ? closedRound : openRound)(round));
+  page = await openPage("survey", link("crashes"), collector, { again: true });
+  await page.find("h2", "This round is not one of yours");
+  await page.find("p", `Your device has drawn in which rounds it answers: ${turn} of 3.`);
+  await page.lacks("form fieldset");
+});
+
 it("offers the newest open round that was not answered, and a report that waits before that", async () => {
   const collector = collecting("mood");
   collector.rounds = [openRound(1), openRound(2)];

@@ -20,7 +20,7 @@ from deniable.randomness import FULL
 from deniable.records import Prior, Sample
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
-from spec.make import groups, levels, near, products, questionnaires, unlisted
+from spec.make import chains, groups, levels, near, products, questionnaires, unlisted
 from spec.make.vectors import (
     COLORS,
     INCOME,
@@ -104,6 +104,8 @@ def refusals() -> Iterator[Case]:
     yield from survey_texts()
     yield from asking()
     yield from linked()
+    yield from turns()
+    yield from continued()
     yield from maps()
     yield from questions()
     yield from attributes()
@@ -298,6 +300,42 @@ def linked() -> Iterator[Case]:
     for name, wrong in {"a number": 1, "text": "true", "null": None, "a list": [True]}.items():
         yield changed(again, "linked", f"linked, {name}", linked=wrong)
     yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "linked", "linked, asked once", linked=True)
+
+
+def continued() -> Iterator[Case]:
+    grr = (dn.rounds.l_grr(3, 1.0, 2.0), 2)
+    [_, plan] = chains.plan_chain(grr, (dn.rounds.l_grr(4, 1.0, 2.0), 2))
+    data = document(plan)
+    for name, refused, fields in chains.broken(data):
+        yield changed(data, refused, f"continues, {name}", **fields)
+    alone = {name: value for name, value in data.items() if name != "continues"}
+    yield changed(alone, "losses", "continues, losses of a chain without one")
+    chain = data["losses"]["chain"]
+    for figure, true in chain.items():
+        losses = {**data["losses"], "chain": {**chain, figure: true - 1}}
+        yield case(f"continues, states less: {figure}", sealed({**data, "losses": losses}), "leaks")
+    without = {name: value for name, value in data["losses"].items() if name != "chain"}
+    yield case("continues, no losses of a chain", sealed({**data, "losses": without}), "losses")
+    part = data["mechanism"]["parts"][0]
+    first = {**part["first"], "keep": str(int(part["first"]["keep"]) - 1)}
+    other = {**data, "mechanism": {"kind": "single", "parts": [{**part, "first": first}]}}
+    yield changed(other, "continues", "continues, another threshold of what is kept")
+    yield changed(
+        document(of(dn.grr(2, 1.0), {"a": [1, 2]})),
+        "continues",
+        "continues, asked once",
+        continues=data["continues"],
+    )
+
+
+def turns() -> Iterator[Case]:
+    again = document(of(dn.rounds.l_grr(3, 1.0, 2.0), {"color": ["red", "green", "blue"]}, rounds=3))
+    for number, refused in ((1, None), (2, None), (0, "turns"), (3, "turns"), (-1, "turns"), (4, "turns")):
+        yield changed(again, refused, f"{number} turns of 3 rounds", turns=number)
+    for name, wrong in {"true": True, "text": "2", "null": None}.items():
+        yield changed(again, "type", f"turns, {name}", turns=wrong)
+    yield changed({**again, "rounds": 1}, "turns", "1 turn of 1 round", turns=1)
+    yield changed(document(of(dn.grr(2, 1.0), {"a": [1, 2]})), "turns", "turns, asked once", turns=1)
 
 
 def maps() -> Iterator[Case]:
@@ -956,7 +994,13 @@ def losses() -> Iterator[Case]:
             true = data["losses"][figure]
             for more, refused in ((-1, "leaks"), (0, None), (1, None)):
                 yield stated(data, refused, f"{name}, {figure} {more:+}", **{figure: true + more})
-    for name, data in {"memoized": again, "kept fakes": fakes}.items():
+    turned = document(of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=52).with_turns(4))
+    for figure, true in turned["losses"]["repeated"].items():
+        # as if nobody saw in which rounds a device is silent
+        less = math.ceil(1e9 * math.log1p(math.expm1(true / 1e9) * 4 / 52))
+        what = f"4 turns of 52, {figure} as if silence were hidden"
+        yield stated(turned, "leaks", what, repeated={**turned["losses"]["repeated"], figure: less})
+    for name, data in {"memoized": again, "kept fakes": fakes, "4 turns of 52": turned}.items():
         repeated = data["losses"]["repeated"]
         for figure, true in repeated.items():
             for value, refused in ((true - 1, "leaks"), (true + 1, None), (None, None)):
@@ -1179,6 +1223,22 @@ def rounds() -> Iterator[Case]:
             "secret": secret.hex(),
             "refused_round": number,
         }
+    for number, rounds in ((1, 2), (2, 6), (4, 52), (999, 1000)):
+        for plan in (
+            drawn := of(dn.rounds.l_grr(5, 1.0, 2.0), rounds=rounds).with_turns(number),
+            drawn.with_linked(),
+        ):
+            drawn_rounds = dn.Client(plan, secret=secret, plan_cap=math.inf).turns
+            name = f"{number} turns of {rounds}{', linked' if plan.document.linked else ''}"
+            yield device(name, plan, secret, [(turn, first) for turn in drawn_rounds[-6:]])
+            others = [turn for turn in range(1, rounds + 1) if turn not in drawn_rounds]
+            for other in others[:4]:
+                yield {
+                    "name": f"{name}, round {other}",
+                    "plan": plan.to_json(),
+                    "secret": secret.hex(),
+                    "refused_round": other,
+                }
 
 
 def batches() -> Iterator[Case]:

@@ -11,12 +11,13 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import deniable as dn
-from deniable.client import AboveCap
+from deniable import InvalidPlan
 from deniable.records import Faked
 from deniable.records.fakes import Blank
 from deniable.study import Plan
 from deniable.tickets import Blinding
 from deniable.wire import Report, Wire, to_batch
+from spec.make import chains
 from spec.make.keys import signing_key
 from spec.make.vectors import COLORS, Case, of
 
@@ -70,6 +71,15 @@ def ledgers() -> Iterator[Case]:
     yield follow("no cap, changed answers up to 4 nats", None, [of(dn.grr(5, 1.5))], several_changes(5))
     yield follow("a changed answer and another plan", kept + 2.5, [once, again], others)
     yield follow("another plan after a changed answer", 2.9, [once, fakes], [*changes[:3], Asked(1)])
+    old, new, newest = chains.chains()["more values"][:3]
+    turns = [Asked(0), Asked(1, round=2), Asked(2, round=1), Asked(1), Asked(0, round=2)]
+    for cap in (20.0, 4.9):
+        yield follow(f"plans that continue each other, a cap of {cap:g}", cap, [old, new, newest], turns)
+    back = [Asked(2), Asked(0), Asked(1)]
+    yield follow("plans that continue each other, the last one first", 20.0, [old, new, newest], back)
+    [_, branch] = chains.plan_chain((dn.rounds.l_grr(2, 1.0, 2.0), 2), (dn.rounds.l_grr(4, 1.0, 2.0), 1))
+    both = [Asked(1), Asked(3), Asked(0), Asked(2)]
+    yield follow("plans that continue the same one", 20.0, [old, new, newest, branch], both)
     for name, plan in (("with fakes", fakes), ("with fakes in a split", nested)):
         yield follow(f"changed answers {name}", 20.0, [plan], several_changes(5))
 
@@ -79,19 +89,20 @@ def several_changes(number: int) -> list[Asked]:
 
 
 def follow(name: str, cap: float | None, plans: Sequence[Plan], steps: Sequence[Asked]) -> Case:
-    """A device that keeps a ledger; `report` is null where the plan is refused for its cap."""
+    """A device that keeps a ledger; `report` is null where the plan is refused, for its cap or `refused`."""
     ledger = dn.Ledger(secret=SECRET)
     said: list[dict[str, Any]] = []
     for step in steps:
         plan = plans[step.plan]
+        refused: dict[str, str] = {}
         answers = {asked: labels[step.city % len(labels)] for asked, labels in plan.labels.items()}
         try:
             client = dn.Client(plan, ledger=ledger, cap=cap)
             report = client.report(answers, step.round, change=step.change).to_bytes().hex()
-        except AboveCap:
-            report = None
+        except InvalidPlan as refusal:
+            report, refused = None, {} if refusal.reason == "cap" else {"refused": refusal.reason}
         told = {"plan": step.plan, "round": step.round, "answers": answers, "change": step.change}
-        said.append({**told, "report": report, "counted": ledger.lifetime().changing})
+        said.append({**told, "report": report, "counted": ledger.lifetime().changing} | refused)
     texts = [plan.to_json() for plan in plans]
     return {"name": name, "secret": SECRET.hex(), "cap": cap, "plans": texts, "steps": said}
 

@@ -30,7 +30,7 @@ from deniable.study import Plan
 from deniable.tickets import derive_invitation, tag_plans
 from deniable.tickets.codes import write_code
 from deniable.wire import Report, Wire
-from spec.make import groups, levels, near, products, questionnaires, unlisted
+from spec.make import chains, groups, levels, near, products, questionnaires, unlisted
 from spec.make.subsets import listed
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -710,7 +710,7 @@ def device_plans() -> dict[str, Plan]:
     some |= {name: nested()[name] for name in ("nested, fakes that are kept",)}
     names = ("faked ss", "faked olh", "faked from priors hr", "faked, unlike kinds of uniform values")
     some |= {name: any_faked()[name] for name in names} | any_kept()
-    some |= {"linked": repeated()["loloha 3"].with_linked()}
+    some |= {"linked": repeated()["loloha 3"].with_linked()} | chains.last_plans()
     return one_of_each() | metric_of_each() | some
 
 

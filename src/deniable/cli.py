@@ -37,6 +37,7 @@ VERBS = {
         "tokens": "Make invitations, remind, or withdraw them.",
         "rounds": "Show, open, close and schedule rounds.",
         "store": "Check or scrub collected reports.",
+        "decode": "Turn the bytes of reports into a table.",
         "export": "Write reports, or the codebook of a plan.",
         "access": "Give colleagues access, or revoke it.",
         "demo": "Run the whole system on this machine.",

@@ -99,7 +99,7 @@ def test_what_are_no_reports_is_refused() -> None:
     wrong: Sequence[tuple[object, str]] = [
         ([], "there are no reports to attack"),
         (iter([]), "there are no reports to attack"),
-        ([*sent(ONE), "a"], "all in one form, here as a client sends them, got str among them"),
+        ([*sent(ONE), 7], "all in one form, here as a client sends them, got int among them"),
         ([b"abc"], "a report has at least"),
         (7, "reports are what plan.privatize, plan.read_reports or client.report give, got int"),
     ]

@@ -432,7 +432,16 @@ def test_one_form_of_a_ledger_entry(tmp_path: Path) -> None:
     report = Client(once(), ledger=ledger).report(ANSWER)
     data = json.loads((tmp_path / "ledger.json").read_text())
     assert data["entries"][0]["report"] == report.to_bytes().hex()
-    assert set(data["entries"][0]) == {"plan", "title", "round", "report", "unchanged", "changing"}
+    assert set(data["entries"][0]) == {
+        "plan",
+        "title",
+        "round",
+        "report",
+        "unchanged",
+        "changing",
+        "since",
+        "lost",
+    }
 
 
 @pytest.mark.parametrize("kept", ["memory", "file"])

@@ -260,7 +260,7 @@ class Forgetful(Rows):
     def forget(self) -> Rows:
         return self.inner.forget()
 
-    def recall(self, values: Integers | None = None) -> Rows:
+    def recall(self, values: Integers | None = None, plan: int = 0) -> Rows:
         return self.inner.forget()
 
 

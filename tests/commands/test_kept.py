@@ -162,7 +162,7 @@ def test_a_job_that_is_killed_leaves_the_old_file(step: str, lake: tuple[str, ..
 
 
 def test_two_jobs_at_once(lake: tuple[str, ...], run: Run) -> None:
-    with kept._lock(KEEP):
+    with kept.lock_file(KEEP):
         outcome = run(*lake)
     assert (outcome.code, outcome.err) == (
         1,

@@ -215,7 +215,44 @@ def privatize_again(session: Any, plan: str, answers: str, into: str, signs: str
     dn.Plan.read(plan).privatize(read, into=into)
 
 
+def count_messages(
+    session: Any, plan: str, messages: str, into: str, checkpoint: str, within: list[str] | None, by: str
+) -> dict[str, Any]:
+    """What Spark counts in a column of messages, at once and as a stream of one file after the other."""
+    read = dn.Plan.read(plan)
+    number = None if read.document.rounds is None else 1
+    frame = session.read.parquet(messages)
+    rows = read.decode(frame, beside=["day"])
+    stream = session.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(messages)
+    query = read.tally_stream(
+        read.decode(stream, beside=["day", "timestamp"]),
+        into,
+        checkpoint,
+        by=by,
+        number=number,
+        within=None if within is None else (within[0], within[1]),
+        availableNow=True,
+    )
+    query.awaitTermination()
+    return {
+        "table": dict(read.tally(rows, by=by, number=number)),
+        "refused": [tuple(row) for row in rows.groupBy("refused").count().collect()],
+        "again": _refuse(lambda: read.tally(stream)),
+        "other": _refuse(
+            lambda: read.tally_stream(
+                read.decode(stream, beside=["day"]),
+                into,
+                f"{checkpoint}-other",
+                by=by,
+                within=None,
+                number=number,
+            )
+        ),
+    }
+
+
 CASES: dict[str, Callable[..., Any]] = {
+    "count messages": count_messages,
     "count": count_tables,
     "count slowly": count_slowly,
     "count together": count_together,

@@ -958,7 +958,7 @@ def list_objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 def test_the_schema_refuses_what_it_should() -> None:
     optional = set(SCHEMA["properties"]) - set(SCHEMA["required"])
-    assert optional == {"ask", "maps", "texts", "known", "linked", "ticket_key"}
+    assert optional == {"ask", "maps", "texts", "known", "linked", "ticket_key", "turns", "continues"}
     assert all(one["additionalProperties"] is not True for one in list_objects(SCHEMA))
     for change in (
         setting("people", to=1.5),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from deniable_device.answers import Answers
 from deniable_device.document import Json
-from deniable_device.errors import InvalidParameter
+from deniable_device.errors import InvalidParameter, NotSent
 from deniable_device.ledger import USUAL_CAP, Ledger, allow, check_cap, counted
 from deniable_device.plan import Plan
 from deniable_device.wire import Report, from_bytes, pack
@@ -25,6 +27,8 @@ def make_report(
 ) -> Report:
     """The report of a device with a secret. `words` and `report_id` replace what is drawn, in tests."""
     device = open_device(plan, secret, round, words)
+    if round not in turns_of(plan, secret):
+        raise InvalidParameter(f"round must be a turn of this device, one of client.turns, got {round}")
     drawn = plan.record.drawn(device, 0) if plan.sampled else None
     reader = Answers(plan, answers, drawn)
     values = reader.values(device)
@@ -41,7 +45,15 @@ def open_device(plan: Plan, secret: bytes, round: int, words: Sequence[int] | No
         raise InvalidParameter(f"a secret has at least {SHORTEST_SECRET} bytes, got {len(secret)}")
     if type(round) is not int or not 1 <= round <= (plan.rounds or 1):
         raise InvalidParameter(f"round must be from 1 to {plan.rounds or 1}, got {round!r}")
-    return Device(secret, plan.id, round, words)
+    return Device(secret, plan.id, round, plan.strands, words)
+
+
+def turns_of(plan: Plan, secret: bytes) -> list[int]:
+    """The rounds in which a device answers, in order: all, unless the plan has it draw some."""
+    rounds = plan.rounds or 1
+    if plan.turns is None:
+        return list(range(1, rounds + 1))
+    return open_device(plan, secret, 1).turns(plan.turns, rounds)
 
 
 def questions_of(plan: Plan, secret: bytes) -> list[str]:
@@ -53,6 +65,14 @@ def questions_of(plan: Plan, secret: bytes) -> list[str]:
         attribute = plan.attributes[number]
         names += [attribute.several] if attribute.several else [name for name, _ in attribute.questions]
     return list(dict.fromkeys(names))
+
+
+class Delivery(NamedTuple):
+    """What became of the reports of a plan that waited, with a sentence for each round that was lost."""
+
+    arrived: int
+    waiting: int
+    lost: list[str]
 
 
 class Client:
@@ -91,6 +111,11 @@ class Client:
     def questions(self) -> list[str]:
         """The names of the questions to ask on this device."""
         return questions_of(self.plan, self.secret)
+
+    @property
+    def turns(self) -> list[int]:
+        """The rounds in which this device answers."""
+        return turns_of(self.plan, self.secret)
 
     def report(
         self, answers: Mapping[str, Json], round: int | None = None, *, change: bool = False
@@ -149,4 +174,46 @@ class Client:
             sending.pause(wait)
         authorization = f"Invitation {invitation}" if invitation is not None else None
         authorization = f"Ticket {ticket}" if ticket is not None else authorization
-        return sending.send(f"{url.rstrip('/')}/reports", report.to_bytes(), authorization, attempts)
+        outcome = sending.send(f"{url.rstrip('/')}/reports", report.to_bytes(), authorization, attempts)
+        if self.ledger is not None and self.ledger.sent(self.plan, report.round) == report.to_bytes():
+            self.ledger.settle(self.plan, report.round)
+        return outcome
+
+    def postpone(self, report: Report) -> None:
+        """Lets a report wait in the ledger until `send_waiting` sends it, on a device that may be offline. At
+        most 32 reports wait, for at most 30 days; what is dropped is lost."""
+        if self.ledger is None or self.plan.ticket_key is not None:
+            raise InvalidParameter("reports wait in a ledger, and those that need no ticket")
+        self.ledger.postpone(self.plan, report.round)
+
+    def send_waiting(
+        self, url: str, *, most: int | None = None, wait: float | None = None, attempts: int = 2
+    ) -> Delivery:
+        """Sends the plan's reports that wait, or at most some of them, until the collector cannot be reached.
+
+        They leave in a random order, each by itself, each after 1 to 10 minutes at random, or after `wait`
+        seconds. A report of a round that the collector has closed is lost. One that it refuses otherwise
+        waits on, and is `NotSent`."""
+        from deniable_device import sending
+
+        if self.ledger is None:
+            raise InvalidParameter("reports wait in a ledger")
+        before, arrived = self.ledger.lost(self.plan), 0
+        reports = [from_bytes(self.plan, report) for report in self.ledger.list_waiting(self.plan)]
+        secrets.SystemRandom().shuffle(reports)
+        for report in reports[:most]:
+            sending.pause(wait)
+            try:
+                self.send(url, report, attempts=attempts)
+                arrived += 1
+            except NotSent as problem:
+                if problem.reason == "closed":
+                    self.ledger.settle(self.plan, report.round, "closed")
+                elif problem.status not in sending.AGAIN:
+                    raise
+                else:
+                    break
+        waiting = len(self.ledger.list_waiting(self.plan))
+        return Delivery(
+            arrived, waiting, [each for each in self.ledger.lost(self.plan) if each not in before]
+        )

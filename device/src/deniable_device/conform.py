@@ -17,7 +17,7 @@ from deniable_device.plan import Plan
 from deniable_device.tickets import blind, prepare, unblind
 from deniable_device.wire import from_bytes, from_json
 
-LEVELS = ["single", "records", "rounds", "metric", "text", "tickets", "verify", "read", "ledger"]
+LEVELS = ["single", "records", "rounds", "chains", "metric", "text", "tickets", "verify", "read", "ledger"]
 
 
 class Plans:

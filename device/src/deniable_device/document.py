@@ -34,6 +34,11 @@ def read(text: str | bytes) -> dict[str, Json]:
     return tree
 
 
+def seal(tree: Json) -> str:
+    """The text of a plan, with its id."""
+    return write({**tree, "id": hashlib.sha256(encode(write(tree))).hexdigest()})
+
+
 def encode(text: str) -> bytes:
     """The UTF-8 of a text, which has no half of a pair of surrogates."""
     try:

@@ -9,7 +9,8 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 
 USUAL_CAP = 4.0
 BILLION = 10**9
+MOST_WAITING = 32
+"""Reports that wait in one ledger: beyond that the oldest is dropped."""
+LONGEST_WAIT = 30
+"""Days that a report waits before it is dropped."""
+WHY_LOST = {
+    "age": f"its report waited for more than {LONGEST_WAIT} days",
+    "number": f"more than {MOST_WAITING} reports waited, and its report was the oldest",
+    "closed": "the collector takes no more reports of it",
+}
+
+
+def today() -> int:
+    """The day, counted from 1970."""
+    return int(time.time() // 86_400)
 
 
 class CopiedLedger(DeviceError):
@@ -68,10 +83,37 @@ def allow(total: int | None, cap: float) -> None:
 
 
 class Entry:
-    """What a device remembers of a plan: what it counts, the last report of each round, and all names."""
+    """What a device remembers of a plan: what it counts, the last report of each round, and all names.
 
-    def __init__(self, counted: int | None, reports: dict[int, bytes], names: list[str]) -> None:
+    `waiting` has the days from which on reports wait to be sent, `lost` why others were dropped, by round.
+    `before` are the plans that it continues, and `chain` is what all of them count together."""
+
+    def __init__(
+        self,
+        counted: int | None,
+        reports: dict[int, bytes],
+        names: list[str],
+        before: Sequence[str] = (),
+        chain: int | None = None,
+    ) -> None:
         self.counted, self.reports, self.names = counted, reports, names
+        self.before, self.chain = list(before), chain
+        self.waiting: dict[int, int] = {}
+        self.lost: dict[int, str] = {}
+
+    @staticmethod
+    def of(plan: Plan, counts: int | None) -> Entry:
+        """A plan without a report."""
+        chain: int | None = plan.losses["chain"]["changing_values"] if plan.before else None
+        return Entry(counts, {}, [], [each.id for each in plan.before], chain)
+
+
+def added(plans: dict[str, Entry]) -> int | None:
+    """What plans count together; of those that continue each other, what the last of them states."""
+    continued = {each for entry in plans.values() for each in entry.before}
+    last = [entry for name, entry in plans.items() if name not in continued]
+    counts = [entry.chain if plans.keys() & set(entry.before) else entry.counted for entry in last]
+    return None if None in counts else sum(each for each in counts if each is not None)
 
 
 class Ledger:
@@ -114,15 +156,11 @@ class Ledger:
 
     def total(self) -> int | None:
         """What all plans count, in billionths of a nat; None has no bound."""
-        known = [entry.counted for entry in self.plans.values()]
-        return None if None in known else sum(each for each in known if each is not None)
+        return added(self.plans)
 
     def with_plan(self, plan: Plan, counts: int | None) -> int | None:
         """What all plans would count, if a plan counted so much."""
-        others = [entry.counted for name, entry in self.plans.items() if name != plan.id]
-        return (
-            None if None in [*others, counts] else sum(each for each in [*others, counts] if each is not None)
-        )
+        return added({**self.plans, plan.id: Entry.of(plan, counts)})
 
     def sent(self, plan: Plan, round: int) -> bytes | None:
         """The report that was made for a round."""
@@ -130,8 +168,14 @@ class Ledger:
         return None if entry is None else entry.reports.get(round)
 
     def check(self, plan: Plan, cap: float | None = None) -> None:
-        """Refuses a plan that does not fit below the cap; one that was answered before fits."""
+        """Refuses a plan that does not fit below the cap; one that was answered before fits.
+
+        One that shares kept words with another plan, of which neither continues the other, is refused."""
         if plan.id not in self.plans:
+            before = {each.id for each in plan.before}
+            for name, entry in self.plans.items():
+                if name not in before and plan.id not in entry.before and before & {name, *entry.before}:
+                    raise Refused("continues", f"plan {name} continues the same plan, and was answered")
             allow(self.with_plan(plan, counted(plan)), self.cap if cap is None else cap)
 
     def keep(self, plan: Plan, round: int, report: bytes, cap: float | None = None) -> None:
@@ -140,7 +184,7 @@ class Ledger:
         A round has a second report only where its answers changed. One that was made before counts nothing,
         and the round keeps its last new one."""
         self.check(plan, cap)
-        entry = self.plans.get(plan.id) or Entry(counted(plan), {}, [])
+        entry = self.plans.get(plan.id) or Entry.of(plan, counted(plan))
         name = report[9:29].hex()  # its round and its id
         if name in entry.names:
             return
@@ -148,8 +192,58 @@ class Ledger:
         if round in entry.reports:
             counts = counted_again(plan, len(entry.names))
             allow(self.with_plan(plan, counts), self.cap if cap is None else cap)
-        self.plans[plan.id] = Entry(counts, {**entry.reports, round: report}, [*entry.names, name])
+        entry.counted, entry.reports[round] = counts, report
+        entry.names.append(name)
+        self.plans[plan.id] = entry
         self.save()
+
+    def postpone(self, plan: Plan, round: int) -> None:
+        """Lets the report of a round wait to be sent."""
+        with self.locked():
+            if self.sent(plan, round) is None:
+                raise InvalidParameter("only a report that was made with this ledger can wait in it")
+            self.plans[plan.id].lost.pop(round, None)
+            self.plans[plan.id].waiting[round] = today()
+            self.drop()
+            self.save()
+
+    def settle(self, plan: Plan, round: int, lost: str = "") -> None:
+        """Lets the report of a round wait no more: it has arrived, or is lost."""
+        with self.locked():
+            if self.plans[plan.id].waiting.pop(round, None) is not None:
+                if lost:
+                    self.plans[plan.id].lost[round] = lost
+                self.save()
+
+    def list_waiting(self, plan: Plan) -> list[bytes]:
+        """The reports of a plan that wait; what is too old or too many, of any plan, is dropped first."""
+        with self.locked():
+            if self.drop():
+                self.save()
+            entry = self.plans.get(plan.id)
+            return [] if entry is None else [entry.reports[round] for round in entry.waiting]
+
+    def drop(self) -> bool:
+        """Lets reports wait no more that are too old, or the oldest of too many."""
+        waiting = sorted(
+            (day, place, round)
+            for place, entry in enumerate(self.plans.values())
+            for round, day in entry.waiting.items()
+        )
+        entries, dropped = list(self.plans.values()), False
+        for number, (day, place, round) in enumerate(waiting):
+            is_old, is_many = today() - day > LONGEST_WAIT, len(waiting) - number > MOST_WAITING
+            if is_old or is_many:
+                del entries[place].waiting[round]
+                entries[place].lost[round] = "age" if is_old else "number"
+                dropped = True
+        return dropped
+
+    def lost(self, plan: Plan) -> list[str]:
+        """A sentence for each round of a plan whose report waited here and was dropped."""
+        entry = self.plans.get(plan.id)
+        lost = {} if entry is None else entry.lost
+        return [f"Round {round} is lost: {WHY_LOST[reason]}." for round, reason in sorted(lost.items())]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -199,7 +293,10 @@ class Ledger:
             if counts is not None and (type(counts) is not int or counts < 0):
                 raise ValueError("a loss below 0")
             reports = {int(round): bytes.fromhex(report) for round, report in entry["reports"].items()}
-            plans[str(name)] = Entry(counts, reports, names)
+            chain, before = entry.get("chain"), list(map(str, entry.get("before", [])))
+            plans[str(name)] = Entry(counts, reports, names, before, None if chain is None else int(chain))
+            plans[str(name)].waiting = {int(each): int(day) for each, day in entry.get("waiting", {}).items()}
+            plans[str(name)].lost = {int(each): str(why) for each, why in entry.get("lost", {}).items()}
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
         secret = bytes.fromhex(tree["secret"])
         if len(secret) < 16 or type(tree["written"]) is not int:
@@ -216,6 +313,9 @@ class Ledger:
                 "counted": entry.counted,
                 "names": entry.names,
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
+                "waiting": entry.waiting,
+                "lost": entry.lost,
+                **({"before": entry.before, "chain": entry.chain} if entry.before else {}),
             }
             for name, entry in self.plans.items()
         }

@@ -20,7 +20,7 @@ from deniable_device.mechanisms import (
     Planar,
     Repeated,
 )
-from deniable_device.records import Faked, Near, Record, Sample, Single, Split, faked_ratios
+from deniable_device.records import Faked, Near, Record, Sample, Split, faked_ratios
 
 BILLIONTH = UNIT // 10**9
 RADIUS = 6_371_008_800.0
@@ -103,17 +103,19 @@ def summed(losses: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(losses) else None
 
 
-def record_figures(record: Record, reports: int) -> Figures:
-    """The five losses of a record: those of all parts of a split, or of the largest that a sample reports."""
+def record_figures(record: Record, reports: int, known: Sequence[Figures] | None = None) -> Figures:
+    """The five losses of a record: those of all parts of a split, or of the largest that a sample reports.
+
+    Those of each attribute may be known."""
     if isinstance(record, Faked):
         return faked_figures(record, reports)
-    if isinstance(record, Single):
-        return figures(record.part, reports)
-    assert isinstance(record, (Split, Sample))
     if isinstance(record, Split):
-        parts, reported = [record_figures(part, reports) for part in record.parts], len(record.parts)
+        parts, reported = [record_figures(part, reports, known) for part in record.parts], len(record.parts)
     else:
-        parts, reported = [figures(part, reports) for part in record.mechanisms], record.reported
+        last = record.first + record.width
+        parts = list(known[record.first : last]) if known else []
+        parts = parts or [figures(part, reports) for part in record.mechanisms]
+        reported = record.reported if isinstance(record, Sample) else 1
     return {name: sum_of_largest([part[name] for part in parts], reported) for name in FIGURES}
 
 
@@ -128,15 +130,21 @@ class Truth:
     """What a plan gives away, in billionths. `R` and `A` are the ratios of a record and of an attribute."""
 
     def __init__(
-        self, record: Record, rounds: int | None, domains: Sequence[object], names: Sequence[str]
+        self,
+        record: Record,
+        rounds: int | None,
+        domains: Sequence[object],
+        names: Sequence[str],
+        chain: Figures | None = None,
+        bias: int = 0,
     ) -> None:
         losses = record.losses(ratio_after(1), 1)
         self.R, self.A = losses.record, losses.attribute
-        self.record, self.attribute = (billionths(logarithm(ratio)) for ratio in (self.R, self.A))
-        self.repeated: dict[str, int | None] | None = None
-        if rounds is not None:
-            self.repeated = {name: billionths(loss) for name, loss in record_figures(record, rounds).items()}
-        self.metric: Json = metric_losses(record, domains, names)
+        self.record, self.attribute = (more(billionths(logarithm(ratio)), bias) for ratio in (self.R, self.A))
+        self.repeated = stated_figures(None if rounds is None else record_figures(record, rounds), bias)
+        self.chain = stated_figures(chain, bias)
+        metric: Json = metric_losses(record, domains, names)
+        self.metric: Json = metric and {**metric, "rest": more(metric["rest"], bias)}
 
     def stated(self) -> dict[str, object]:
         """The losses in the form that a plan states them."""
@@ -145,7 +153,19 @@ class Truth:
             "attribute": self.attribute,
             "repeated": self.repeated,
         }
+        if self.chain is not None:
+            tree["chain"] = self.chain
         return tree if self.metric is None else {**tree, "metric": self.metric}
+
+
+def more(loss: int | None, bias: int) -> int | None:
+    """A loss with some billionths more."""
+    return None if loss is None else loss + bias
+
+
+def stated_figures(losses: Figures | None, bias: int) -> Figures | None:
+    """Losses of several rounds in billionths."""
+    return losses and {name: more(billionths(loss), bias) for name, loss in losses.items()}
 
 
 def metric_losses(
@@ -234,25 +254,29 @@ def check_steps(mechanism: Planar, grid: Grid) -> None:
 
 def check_stated(truth: Truth, tree: Json) -> None:
     """Refuses a plan that gives away more than it states."""
-    tree = fields(tree, {"record": int, "attribute": int, "repeated": object}, {"metric": dict})
+    tree = fields(
+        tree, {"record": int, "attribute": int, "repeated": object}, {"metric": dict, "chain": dict}
+    )
     pairs: list[tuple[int | None, int | None]] = [
         (tree["record"], truth.record),
         (tree["attribute"], truth.attribute),
     ]
-    repeated, metric = tree["repeated"], tree.get("metric")
-    if repeated is not None:
-        repeated = fields(repeated, dict.fromkeys(FIGURES, object))
-        for loss in repeated.values():
-            if loss is not None:
-                typed(loss, int, "a loss")
+    repeated, metric, chain = tree["repeated"], tree.get("metric"), tree.get("chain")
+    for stated in (repeated, chain):
+        if stated is not None:
+            for loss in fields(stated, dict.fromkeys(FIGURES, object)).values():
+                typed(0 if loss is None else loss, int, "a loss")
     if metric is not None:
         metric = fields(metric, {"rest": int, "units": list})
         for unit in metric["units"]:
             fields(unit, {"name": str, "unit": str, "loss": int})
-    if (repeated is None) != (truth.repeated is None) or (metric is None) != (truth.metric is None):
-        raise Refused("losses", "the stated losses are not those of such a plan")
-    if truth.repeated is not None:
-        pairs += [(repeated[name], truth.repeated[name]) for name in FIGURES]
+    several = [(repeated, truth.repeated), (chain, truth.chain)]
+    for stated, true_losses in [*several, (metric, truth.metric)]:
+        if (stated is None) != (true_losses is None):
+            raise Refused("losses", "the stated losses are not those of such a plan")
+    for stated, true_losses in several:
+        if true_losses is not None:
+            pairs += [(stated[name], true_losses[name]) for name in FIGURES]
     if truth.metric is not None:
         if [(unit["name"], unit["unit"]) for unit in metric["units"]] != [
             (unit["name"], unit["unit"]) for unit in truth.metric["units"]

@@ -650,23 +650,30 @@ class Memoized(Repeated):
         self.rounds = self
 
     def privatize(self, value: int, draws: Draws) -> Json:
-        return self.twice(value, draws.kept(value + 1), draws.after(self.first.words).noise(value + 1))
+        fresh = draws.after(self.first.words).noise(value + 1)
+        if draws.strand.firsts:
+            return self.again(kept_value(value, draws), fresh)
+        return self.twice(value, draws.kept(value + 1), fresh)
 
     def after(self, reports: int) -> Fraction:
         """How much so many reports of one value give away."""
+        return self.after_powers(*self.powers(reports), reports)
+
+    def after_powers(self, rise: Fraction, fall: Fraction, reports: int) -> Fraction:
+        """How much so many reports give away that speak so much for what is kept."""
         one, k = self.first.ratio(), self.k
-        if isinstance(self.first, Unary) and isinstance(self.second, Unary):
-            rise, fall = self.powers(reports)
+        if isinstance(self.first, Unary):
             true, other = self.first.one, self.first.zero
             return ((true * rise + FULL - true) / (other * rise + FULL - other)) * (
                 ((FULL - other) * fall + other) / ((FULL - true) * fall + true)
             )
-        again = power(self.second.ratio(), reports)
-        return (one * again + k - 1) / (one + again + k - 2) * Fraction(FULL, FULL - 4 * k * (reports + 1))
+        return (one * rise + k - 1) / (one + rise + k - 2) * Fraction(FULL, FULL - 4 * k * (reports + 1))
 
     def powers(self, reports: int) -> tuple[Fraction, Fraction]:
-        """How much so many set, or so many unset, bits of the second round say of what is kept."""
-        assert isinstance(self.second, Unary)
+        """How much so many reports of the second round say of a kept value, or of a bit: set, and unset."""
+        if isinstance(self.second, Direct):
+            ratio = power(self.second.ratio(), reports)
+            return ratio, ratio
         one, zero = self.second.one, self.second.zero
         return power(up(one, zero), reports), power(down(one, zero), reports)
 
@@ -693,6 +700,25 @@ class Memoized(Repeated):
 
     def check(self, part: Json) -> None:
         self.second.check(part)
+
+
+def turn(k: int, keep: int, more: int) -> int:
+    """The chance of a kept value to turn into one of the values that were added."""
+    odds, rest = keep * (k - 1), FULL - keep
+    return -(-FULL * (more - k) * rest // (odds + rest * (more - 1)))
+
+
+def kept_value(value: int, draws: Draws) -> int:
+    """The first answer to a value, of plans of which some have more values than the one before."""
+    firsts = draws.strand.firsts
+    begin = next(plan for plan, (k, _) in enumerate(firsts) if value < k)
+    kept = keep_or_other(value, *firsts[begin], draws.kept(value + 1, begin))
+    for plan in range(begin + 1, len(firsts)):
+        (k, keep), (more, _) = firsts[plan - 1], firsts[plan]
+        row = draws.kept(value + 1, plan)
+        if chance(row(0), turn(k, keep, more)):
+            kept = k + below(row(1), more - k)
+    return kept
 
 
 class HashedMemoized(Repeated):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import prod
 
 from deniable_device import document
+from deniable_device.chain import MOST_BEFORE, Chain, check_chain
 from deniable_device.document import LARGEST, Json, fields, typed, within
 from deniable_device.domains import Coarse, Domain, Factor, Grid, Number, Product, Range, read_domain, visible
 from deniable_device.errors import Refused
@@ -37,6 +39,8 @@ OPTIONAL: dict[str, type] = {
     "maps": dict,
     "known": list,
     "linked": object,
+    "turns": int,
+    "continues": list,
 }
 
 
@@ -90,13 +94,30 @@ def policy_of(policy: Json) -> str:
     return str(policy)
 
 
+def read_before(tree: Json) -> list[Plan]:
+    """The plans that a plan continues, each verified as it was."""
+    states: list[Json] = tree.get("continues", [])
+    if "continues" in tree and not 1 <= len(states) <= MOST_BEFORE:
+        raise Refused("continues", f"a plan continues 1 to {MOST_BEFORE} others")
+    plans: list[Plan] = []
+    for number, state in enumerate(states):
+        typed(state, dict, "a plan before")
+        if "id" in state or "continues" in state:
+            raise Refused("fields", "a plan before has no id, and no plans before it")
+        whole = {**state, "continues": states[:number]} if number else dict(state)
+        plans.append(Plan(document.seal(whole), list(plans)))
+    return plans
+
+
 class Plan:
     """A plan that was read and verified; whatever breaks a rule is refused for its reason."""
 
-    def __init__(self, text: str | bytes) -> None:
+    def __init__(self, text: str | bytes, before: Sequence[Plan] | None = None) -> None:
         tree = document.read(text)
         tree = fields(tree, REQUIRED, OPTIONAL)
         self.tree = tree
+        self.before = read_before(tree) if before is None else before
+        """The plans that it continues, which it has as they were."""
         self.id: str = tree["id"]
         self.title: str = tree["title"]
         if self.title:
@@ -136,16 +157,27 @@ class Plan:
         if self.sampled:
             self.check_ask(tree["ask"])
         self.check_size()
+        self.turns: int | None = tree.get("turns")
+        if self.turns is not None:
+            within(self.turns, 1, (self.rounds or 1) - 1, "turns", "turns")
         if "texts" in tree:
             Texts(tree["texts"], self)
         if "maps" in tree:
             check_maps(tree["maps"], self)
         self.check_rounds()
+        plans = [*self.before, self]
+        if self.before:
+            check_chain(plans)
+        chain = Chain(plans)
+        self.strands = chain.strands()
+        """The plans whose words the device keeps: for the record, and for each attribute."""
         self.truth = Truth(
             self.record,
-            self.rounds,
+            self.turns or self.rounds,
             [attribute.domain for attribute in self.attributes],
             [attribute.name for attribute in self.attributes],
+            chain.figures() if self.before else None,
+            chain.bias(),
         )
         check_stated(self.truth, tree["losses"])
         self.losses: dict[str, Json] = tree["losses"]

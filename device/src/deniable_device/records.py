@@ -79,6 +79,10 @@ class Record:
         """Each mechanism with the number of its attribute."""
         return enumerate(self.mechanisms, self.first)
 
+    def mechanism_of(self, number: int) -> Mechanism:
+        """The mechanism of an attribute, by its number in the plan."""
+        return self.mechanisms[number - self.first]
+
     def is_typed(self, number: int, part: Json) -> bool:
         """Whether the part of an attribute from JSON is of the right types."""
         return self.mechanisms[number - self.first].is_typed(part)

@@ -72,17 +72,34 @@ class Stream:
         return int.from_bytes(self.block(column // 4)[start : start + 8], "little")
 
 
+class Strand:
+    """The plans whose words are kept: the first that has a question, then those with more values.
+
+    `firsts` are the number of values and the threshold of each, where a kept value may turn."""
+
+    def __init__(self, plans: Sequence[str], firsts: Sequence[tuple[int, int]]) -> None:
+        self.plans, self.firsts = plans, firsts
+
+
 class Device:
     """All words of one device for one round of a plan.
 
-    `fresh` are words of a test, for the whole record, which take the place of the noise."""
+    `strands` are those of the record and of each attribute. `fresh` are words of a test, for the whole
+    record, which take the place of the noise."""
 
-    def __init__(self, secret: bytes, plan: str, round: int, fresh: Sequence[int] | None = None) -> None:
-        self.secret, self.plan, self.round, self.fresh = secret, plan, round, fresh
+    def __init__(
+        self,
+        secret: bytes,
+        plan: str,
+        round: int,
+        strands: Sequence[Strand],
+        fresh: Sequence[int] | None = None,
+    ) -> None:
+        self.secret, self.plan, self.round, self.strands, self.fresh = secret, plan, round, strands, fresh
 
-    def kept(self, label: int) -> Row:
+    def kept(self, label: int, strand: int = 0, plan: int = 0) -> Row:
         """Words that are the same in all rounds: for value v those of v + 1, for no value those of 0."""
-        return Stream(self.secret, self.plan, label).word
+        return Stream(self.secret, self.strands[strand].plans[plan], label).word
 
     def noise(self, attribute: int, label: Label, column: int) -> Row:
         """Words of this round, for what begins at a column of the record."""
@@ -94,6 +111,11 @@ class Device:
     def pseudonym(self) -> bytes:
         """The 16 bytes by which the reports of one person are known, where a plan links its rounds."""
         return Stream(self.secret, self.plan, "linked").block(0)[:16]
+
+    def turns(self, number: int, rounds: int) -> list[int]:
+        """The rounds in which this device answers, in order, where a plan has it draw so many of them."""
+        drawn = distinct(Stream(self.secret, self.plan, "turns").word, rounds, number)
+        return sorted(place + 1 for place in drawn)
 
     def report_id(self, body: bytes) -> bytes:
         """The 16 bytes by which a report that is sent twice is known."""
@@ -111,9 +133,14 @@ class Draws:
         row, used = self.device.noise(self.attribute, label, self.column), self.used
         return lambda number: row(used + number)
 
-    def kept(self, label: int) -> Row:
+    @property
+    def strand(self) -> Strand:
+        """The plans whose words the attribute keeps."""
+        return self.device.strands[1 + self.attribute]
+
+    def kept(self, label: int, plan: int = 0) -> Row:
         """Words of all rounds for value v, whose label is v + 1; 0 is for no value."""
-        row, start = self.device.kept(label), self.column + self.used
+        row, start = self.device.kept(label, 1 + self.attribute, plan), self.column + self.used
         return lambda number: row(start + number)
 
     def after(self, used: int) -> Draws:

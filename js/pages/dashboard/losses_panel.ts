@@ -62,7 +62,7 @@ export function losses({ plan }: View): Child {
         answer !== null && line("One report, between people who differ in one answer", answer),
         repeated && [
           line(
-            sentence(`${allRounds(plan.rounds)}, even if answers change`).slice(0, -1),
+            sentence(`${allRounds(plan.reports)}, even if answers change`).slice(0, -1),
             repeated.changing_values,
           ),
           line("Any number of rounds, if answers do not change", repeated.one_value_forever),

@@ -64,7 +64,7 @@ export interface Forecast {
   readonly report_bytes: number;
   /** The loss of all reports of a person together, whatever changes; null without a bound. */
   readonly loss: number | null;
-  readonly rounds: number | null;
+  readonly reports: number | null;
   /** How well answers are protected, in a sentence, and the level alone. */
   readonly protection: string;
   readonly level: "well" | "a little" | "hardly";
@@ -283,13 +283,13 @@ function bar(share: number, kind: string): SVGElement {
 }
 
 /** What all reports of a person lose, in a sentence. */
-function losing({ loss, rounds }: Forecast): string {
+function losing({ loss, reports }: Forecast): string {
   if (loss === null)
-    return `There is no bound on what the reports of ${rounds} rounds give away together, if answers change.`;
+    return `There is no bound on what ${reports} reports give away together, if answers change.`;
   const times = `${atMost(Math.exp(loss))} times likelier from one person than from another`;
   const epsilon = `(epsilon ${count(Math.ceil(loss * 1000 - 1e-6) / 1000)})`;
-  if (rounds === null) return `No report is more than ${times} ${epsilon}.`;
-  return `All reports of ${several(rounds, "round")} together are at most ${times}, even if answers change ${epsilon}.`;
+  if (reports === null) return `No report is more than ${times} ${epsilon}.`;
+  return `All of ${several(reports, "report")} together are at most ${times}, even if answers change ${epsilon}.`;
 }
 
 /** How often an attacker is right about each question: a line each, with its options when it is unfolded. */

@@ -162,6 +162,7 @@ export function showBudget(section: HTMLElement, settings: Settings): void {
             "Of an answer that does not change.",
           ),
           ...(often === "again" ? [several("rounds", "Rounds", "")] : []),
+          several("turns", "Rounds in which each device answers", "All unless given. Each draws its own."),
           tick(
             "linked",
             "Link the reports of each person: changes are known better, and you see in which rounds a person answered",

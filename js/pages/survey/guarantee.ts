@@ -37,7 +37,7 @@ function guessed(plan: Plan, name: string): Guessed {
   };
   const isDrawn = guess.wholeReport !== guess.oneReport;
   const isAgain = plan.rounds !== null;
-  const all = { rounds: allRounds(plan.rounds), all: often(guess.allRounds), same: often(guess.allReports) };
+  const all = { rounds: allRounds(plan.reports), all: often(guess.allRounds), same: often(guess.allReports) };
   const promise = isAgain ? t("guess_rounds", { ...values, ...all }) : t("guess_headline", values);
   const reading = [...(isDrawn && !isAgain ? [t("guess_known", values)] : []), t("guess_blind", values)].join(
     " ",
@@ -394,7 +394,7 @@ function exact(plan: Plan): HTMLElement {
       line(t(metric ? "loss_report_worst" : "loss_report"), record),
       repeated && [
         line(
-          sentence(t("loss_changing", { rounds: allRounds(plan.rounds) })).slice(0, -1),
+          sentence(t("loss_changing", { rounds: allRounds(plan.reports) })).slice(0, -1),
           repeated.changing_values,
           ` (${atMost(repeated.changing_values)})`,
         ),

@@ -30,7 +30,7 @@ import type { Visit } from "./visit.js";
 /** What the page does for one plan as for several. */
 export interface Tools {
   verified(id: string): Promise<Plan>;
-  pick(plan: Plan, rounds: readonly Round[]): number | null;
+  pick(plan: Plan, rounds: readonly Round[]): Promise<number | null>;
   about(plan: Plan, more: readonly HTMLElement[]): HTMLElement | null;
   sentAlong(): HTMLElement;
   /** Whether this is what is to be shown still. */
@@ -176,7 +176,7 @@ const studyOf = (plan: Plan): string =>
 /** What a plan is called: the title of its study, or how often its questions are asked, if both kinds are here. */
 function nameOf(plan: Plan, plans: readonly Plan[]): string {
   if (!plans.some((other) => isOneStudy(plan, other))) return studyOf(plan);
-  return plan.rounds === null ? t("part_once") : t("part_again", { n: plan.rounds });
+  return plan.reports === null ? t("part_once") : t("part_again", { n: plan.reports });
 }
 
 /** Why a plan is not asked now, and when it is. */
@@ -200,7 +200,7 @@ async function offered(
   tools: Tools,
 ): Promise<Omit<Part, "answered"> | LeftOut> {
   const { rounds } = await askJson<Rounds>(`plans/${plan.id}/rounds`);
-  const round = tools.pick(plan, rounds);
+  const round = await tools.pick(plan, rounds);
   if (round === null) return { left: "plans_closed" };
   const { ledger } = visit;
   const stored = ledger.find(plan, round);

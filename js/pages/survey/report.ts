@@ -27,11 +27,19 @@ import type { Offer, Visit } from "./visit.js";
 
 const ATTEMPTS = 6;
 
-/** Why no round is open, and when the next one opens. */
-export function closed(visit: Visit, plan: Plan, rounds: readonly Round[]): HTMLElement {
-  const next = rounds.find(({ opens }) => opens !== null && Date.parse(opens) > Date.now());
+/** Why no round is open to this device, and when the next one opens; of the rounds, `turns` are its own. */
+export function closed(
+  visit: Visit,
+  plan: Plan,
+  rounds: readonly Round[],
+  turns: readonly number[],
+): HTMLElement {
+  const next = rounds.find(
+    ({ number, opens }) => opens !== null && Date.parse(opens) > Date.now() && turns.includes(number),
+  );
   const hasMore =
-    next !== undefined || (plan.rounds ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
+    next !== undefined || (turns.at(-1) ?? 1) > Math.max(0, ...rounds.map(({ number }) => number));
+  const isOthers = rounds.some(({ open }) => open);
   const isOnce = plan.rounds === null;
   const opening = next && { when: moment(next.opens as string), round: next.number };
   const when = opening
@@ -40,8 +48,9 @@ export function closed(visit: Visit, plan: Plan, rounds: readonly Round[]): HTML
   const made = visit.ledger.entries.filter((entry) => entry.plan === plan.id);
   const sent = made.filter((entry) => isReceived(entry)).length;
   return refusal(
-    t(hasMore ? "closed_now" : "ended"),
-    h("p", {}, hasMore ? when : t("no_more")),
+    t(isOthers ? "no_turn" : hasMore ? "closed_now" : "ended"),
+    plan.turns !== null && h("p", {}, t("turns", { numbers: turns.join(", "), rounds: plan.rounds ?? 1 })),
+    (!hasMore || opening || plan.turns === null) && h("p", {}, hasMore ? when : t("no_more")),
     sent > 0 && h("p", {}, plural("rounds_answered", sent)),
     made.length > sent && h("p", {}, plural("no_receipt", made.length - sent)),
   );

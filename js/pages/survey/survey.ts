@@ -1,5 +1,6 @@
 /** Begins the survey: verifies the plan, shows what it promises, and asks. */
 
+import { drawTurns } from "../../src/client/client.js";
 import { browserStore, Ledger, refuseAboveCap } from "../../src/client/ledger.js";
 import { AboveCap, InvalidPlan } from "../../src/errors.js";
 import { Plan } from "../../src/plan/plan.js";
@@ -21,7 +22,7 @@ import { showDevice } from "./device.js";
 import { askedBy, byOperator, drawnFirst, promise } from "./guarantee.js";
 import { askInvitation } from "./invitation.js";
 import { inLanguage, operatorText, paragraphs, settle, titleIn } from "./language.js";
-import { showPlans } from "./plans.js";
+import { showPlans, type Tools } from "./plans.js";
 import { followPlans, forgetPlans, isOneStudy, keptFor, type Linked } from "./plans_link.js";
 import { preparePreview } from "./preview.js";
 import type { Reply } from "./question.js";
@@ -68,7 +69,8 @@ async function start(visit: Visit, isForgotten: boolean): Promise<void> {
     const isInvited = plans.some(({ invited }) => invited);
     const linked = several ?? (location.hash === "" && !isInvited ? oneStudy(plans) : null);
     if (linked) {
-      const choose = (plan: Plan, rounds: readonly Round[]): number | null => pick(visit, plan, rounds);
+      const choose: Tools["pick"] = async (plan, rounds) =>
+        pick(visit, plan, rounds, await drawTurns(plan, visit.ledger.secret));
       const tools = { verified, pick: choose, about, sentAlong, isCurrent, again: speakAgain };
       return await showPlans(visit, linked, plans, tools);
     }
@@ -79,10 +81,11 @@ async function start(visit: Visit, isForgotten: boolean): Promise<void> {
     const plan = await verified(summary.id);
     if (plan.texts !== null) await settle(plan, speakAgain); // it may be in a language that the page does not speak
     const { rounds } = await askJson<Rounds>(`plans/${plan.id}/rounds`);
+    const turns = await drawTurns(plan, visit.ledger.secret);
     await prepareTickets([plan]);
     // one for another study stays with that; one that came with several plans serves here as well
     if (!isInvitedTo(plan.id) || visit.invitation === null) visit.invitation = keptFor(plan.id);
-    if (isCurrent()) await offer(visit, plan, summary, rounds, plans.length > 1);
+    if (isCurrent()) await offer(visit, plan, summary, { rounds, turns }, plans.length > 1);
   } catch (problem) {
     if (isCurrent()) refuse(visit, problem as Error);
   } finally {
@@ -187,8 +190,15 @@ function choose(plans: readonly Summary[], field: HTMLElement | null): void {
  * The newest open round that the device has not answered, or whose report waits here; if there is none, the
  * newest one.
  */
-function pick({ ledger }: Visit, plan: Plan, rounds: readonly Round[]): number | null {
-  const open = rounds.filter((round) => round.open).map(({ number }) => number);
+function pick(
+  { ledger }: Visit,
+  plan: Plan,
+  rounds: readonly Round[],
+  turns: readonly number[],
+): number | null {
+  const open = rounds
+    .filter((round) => round.open && turns.includes(round.number))
+    .map(({ number }) => number);
   open.sort((a, b) => b - a);
   const acknowledged = received();
   const isDone = (round: number): boolean =>
@@ -200,13 +210,13 @@ async function offer(
   visit: Visit,
   plan: Plan,
   summary: Summary,
-  rounds: readonly Round[],
+  { rounds, turns }: { readonly rounds: readonly Round[]; readonly turns: readonly number[] },
   others: boolean,
 ): Promise<void> {
   const { texts } = plan;
   const title = inLanguage(plan, texts?.title)?.words ?? titleOf(plan.title, plan.id);
   document.title = `${title} · Deniable`;
-  const round = pick(visit, plan, rounds);
+  const round = pick(visit, plan, rounds, turns);
   const [first, ...more] = paragraphs(plan, texts?.introduction);
   const head = h(
     "div",
@@ -219,7 +229,7 @@ async function offer(
       `${plural("questions", pagesOf(plan).flat().length)} · ${howOften(plan, round)}${summary.invited ? ` · ${t("by_invitation")}` : ""}`,
     ),
   );
-  if (round === null) return put(head, closed(visit, plan, rounds));
+  if (round === null) return put(head, closed(visit, plan, rounds, turns));
   const study = { plan, summary, round };
   const { ledger } = visit;
   const before = ledger.find(plan, round);

@@ -11,8 +11,20 @@ import { InvalidParameter, NotSent } from "../errors.js";
 import { isWhole } from "../exact.js";
 import { fromHexadecimal } from "../hexadecimal.js";
 import { Plan } from "../plan/plan.js";
-import { type Bytes, below, type Code, type Halves, Row, remembered, system } from "../randomness/words.js";
+import {
+  type Bytes,
+  below,
+  type Code,
+  type Halves,
+  type Memory,
+  Row,
+  remembered,
+  type Strand,
+  sampled,
+  system,
+} from "../randomness/words.js";
 import { type Fields, parseJson } from "../strict.js";
+import { WAIT } from "./kept_tickets.js";
 import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
 import { fromBytes, Report } from "./report.js";
 
@@ -55,6 +67,21 @@ export interface SendOptions {
   /** Milliseconds for one attempt. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
+}
+
+export interface WaitingOptions extends Pick<SendOptions, "attempts" | "timeout" | "signal"> {
+  /** How many of the reports are sent; all unless given. */
+  readonly most?: number;
+  /** Milliseconds before each report; from 1 to 10 minutes at random unless given. */
+  readonly wait?: number;
+}
+
+/** What became of the reports of a plan that waited on a device. */
+export interface Delivery {
+  readonly arrived: number;
+  readonly waiting: number;
+  /** A sentence for each round that was lost. */
+  readonly lost: readonly string[];
 }
 
 const RECEIPTS = ["counted", "counted before"] as const;
@@ -115,9 +142,27 @@ export class Client {
     return [...new Set([...(this.plan.known?.names ?? []), ...attributes.flatMap(({ columns }) => columns)])];
   }
 
+  /** The rounds in which this device answers, in order: all, or those that it has drawn where the plan says so. */
+  turns(): Promise<number[]> {
+    return drawTurns(this.plan, this.secret ?? this.ledger.secret);
+  }
+
   private async drawn(): Promise<string[]> {
     const memory = await remembered(this.secret ?? this.ledger.secret, this.plan.id);
-    return drawAttributes(this.plan, new Row(new Uint32Array(), memory));
+    const strands = await this.strands(this.secret ?? this.ledger.secret);
+    return drawAttributes(this.plan, new Row(new Uint32Array(), memory, 0, 0, 0, strands));
+  }
+
+  /** Where kept words come from: this plan, or those that it continues. */
+  private async strands(secret: Uint8Array): Promise<Strand[]> {
+    const { before, origins, id } = this.plan;
+    if (!before.length) return [];
+    const ids = [...before.map((plan) => plan.id), id];
+    const memories = await Promise.all(ids.map((each) => remembered(secret, each)));
+    return origins.map(({ plans, firsts }) => ({
+      memories: plans.map((each) => memories[ids.indexOf(each)] as Memory),
+      firsts,
+    }));
   }
 
   /**
@@ -148,6 +193,11 @@ export class Client {
       throw new InvalidParameter(
         "a plan with rounds takes one report a round; change the answer in the next",
       );
+    const turns = await this.turns();
+    if (!turns.includes(round))
+      throw new InvalidParameter(
+        `round must be a turn of this device, one of client.turns(), got ${round}; do not ask now`,
+      );
     // what cannot be reported is refused, whether or not there is a report
     plan.encode(answers, await this.drawn());
     plan.known?.code(answers);
@@ -155,12 +205,13 @@ export class Client {
     if (before && !change) return fromBytes(plan, before);
     refuseAboveCap(ledger, [plan], this.cap);
     const secretBefore = ledger.secret;
-    const memory = await remembered(secret === undefined ? secretBefore : secret, plan.id);
+    const used = secret === undefined ? secretBefore : secret;
+    const [memory, strands] = await Promise.all([remembered(used, plan.id), this.strands(used)]);
     const report = await makeReport(
       plan,
       answers,
       round,
-      new Row(new Uint32Array(), memory, 0, round),
+      new Row(new Uint32Array(), memory, 0, round, 0, strands),
       (body) => memory(plan.linked ? ["linked"] : ["id", round, body], 0, 2),
     );
     // forgotten meanwhile, by a page without locks
@@ -175,9 +226,53 @@ export class Client {
     if (invitation !== undefined && this.plan.ticketKey)
       throw new InvalidParameter("this plan takes tickets: exchange the invitation for one");
     const token = ticket === undefined ? invitation && `Invitation ${invitation}` : `Ticket ${ticket}`;
-    return deliver(`${trimmed(url)}/reports`, "report", report.bytes, token, options, (_, { outcome }) =>
+    const address = `${trimmed(url)}/reports`;
+    const receipt = await deliver(address, "report", report.bytes, token, options, (_, { outcome }) =>
       RECEIPTS.includes(outcome as Receipt) ? (outcome as Receipt) : null,
     );
+    await this.ledger.alone(async () => this.ledger.settle(report.bytes));
+    return receipt;
+  }
+
+  /**
+   * Let a report wait in the ledger until `sendWaiting` sends it, on a device that may be offline. At most 32 reports
+   * wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so.
+   */
+  async postpone(report: Report): Promise<void> {
+    if (this.plan.ticketKey) throw new InvalidParameter("this plan takes tickets: send its report with one");
+    await this.ledger.alone(async () => this.ledger.postpone(this.plan, report.bytes));
+  }
+
+  /**
+   * Send the plan's reports that wait, or at most some of them, until the collector cannot be reached.
+   *
+   * They leave in a random order, each by itself, and each after a random pause of 1 to 10 minutes, or after `wait`
+   * milliseconds. So neither size nor time tells what they hold. A report of a round that the collector has closed is
+   * lost. One that it refuses otherwise waits on, and the refusal is thrown.
+   */
+  async sendWaiting(url: string, options: WaitingOptions = {}): Promise<Delivery> {
+    const { ledger, plan } = this;
+    const { most = Infinity, wait, ...sending } = { attempts: 2, ...options };
+    const before = ledger.lost;
+    const list = (): Promise<Bytes[]> => ledger.alone(async () => ledger.listWaiting(plan));
+    const reports = shuffled(await list());
+    let arrived = 0;
+    for (const report of reports.slice(0, most)) {
+      const pause = wait ?? WAIT[0] + below(system(1), 0, WAIT[1] - WAIT[0] + 1);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      options.signal?.throwIfAborted();
+      try {
+        await this.send(url, fromBytes(plan, report), sending);
+        arrived++;
+      } catch (problem) {
+        if (!(problem instanceof NotSent)) throw problem;
+        if (problem.reason === "closed") await ledger.alone(async () => ledger.settle(report, "closed"));
+        else if (problem.status && !RETRIED.includes(problem.status)) throw problem;
+        else break;
+      }
+    }
+    const waiting = (await list()).length;
+    return { arrived, waiting, lost: ledger.lost.filter((sentence) => !before.includes(sentence)) };
   }
 
   /** @internal Ask for the blind signature of a message, until there is an answer as long as the message. */
@@ -187,6 +282,16 @@ export class Client {
       answer.length === blinded.length ? answer : null,
     );
   }
+}
+
+/** In a random order. */
+function shuffled<T>(items: readonly T[]): T[] {
+  const order: T[] = [];
+  for (const item of items) {
+    const place = below(system(1), 0, order.length + 1);
+    order.splice(place, 0, item);
+  }
+  return order;
 }
 
 const trimmed = (url: string): string => url.replace(/\/+$/, "");
@@ -244,6 +349,19 @@ const DISCREET = {
 const drawAttributes = async ({ ask, attributes, mechanism }: Plan, row: Row): Promise<string[]> => {
   const isDrawn = ask === "all" ? undefined : await mechanism.drawn?.(row);
   return attributes.filter((_, j) => isDrawn?.[j] ?? true).map(({ name }) => name);
+};
+
+/** The rounds of a plan in which a device with this secret answers, in order. */
+export const drawTurns = async (
+  { id, rounds, turns }: Pick<Plan, "id" | "rounds" | "turns">,
+  secret: Uint8Array,
+): Promise<number[]> => {
+  const all = rounds ?? 1;
+  if (turns === null) return Array.from({ length: all }, (_, i) => i + 1);
+  const words = await (await remembered(secret, id))(["turns"], 0, turns);
+  return sampled(words, turns, all)
+    .map((round) => round + 1)
+    .sort((a, b) => a - b);
 };
 
 /** @internal Makes a report from these words; its id comes from its body, or is its person's pseudonym. */

@@ -4,7 +4,7 @@
  * Answers are never in it.
  */
 
-import { AboveCap, DeniableError, InvalidParameter } from "../errors.js";
+import { AboveCap, DeniableError, InvalidParameter, must } from "../errors.js";
 import { fromHexadecimal, hexadecimal } from "../hexadecimal.js";
 import { lossOfAll } from "../losses/losses.js";
 import type { Plan } from "../plan/plan.js";
@@ -17,6 +17,11 @@ const VERSION = 1;
  * into many plans must not get more.
  */
 export const DEFAULT_CAP = 4;
+/** Reports that wait in one ledger: beyond that the oldest is dropped. */
+export const MOST_WAITING = 32;
+/** Days that a report waits before it is dropped. */
+export const LONGEST_WAIT = 30;
+const DAY = 86_400_000; // milliseconds
 const KEY = "deniable";
 const CAP = "deniable.cap";
 const TICKETS = "deniable.tickets";
@@ -45,7 +50,19 @@ export interface Entry {
   readonly unchanged: number | null;
   /** The loss of all of the plan's reports, in billionths, whatever changes; null without a bound. */
   readonly changing: number | null;
+  /** The plans that the plan continues, if any, and both losses of all of them with it. */
+  readonly continues?: readonly string[];
+  readonly chain?: Pick<Entry, "unchanged" | "changing">;
+  /** The day, counted from 1970, from which on it waits to be sent; absent where it does not wait. */
+  readonly since?: number | undefined;
+  /** Why it waits no more though it has not arrived; absent where it was not lost. */
+  readonly lost?: Lost | undefined;
 }
+
+/** Too old, the oldest of too many, or of a round that the collector has closed. */
+export type Lost = "age" | "number" | "closed";
+
+type Spent = Pick<Entry, "unchanged" | "changing" | "continues" | "chain">;
 
 /**
  * What all reports of a device give away together of the person, in billionths, by adding up: nobody can do
@@ -119,9 +136,59 @@ export class Ledger {
       title: plan.title,
       round,
       report: hexadecimal(report),
-      ...(loss === false ? entryLosses(plan) : { unchanged: loss, changing: loss }),
+      ...entryLosses(plan),
+      ...(loss === false ? {} : { unchanged: loss, changing: loss }),
     };
     this.write(secret, [...entries, entry]);
+  }
+
+  /** A sentence for each report that waited here and was dropped. */
+  get lost(): string[] {
+    const why: Record<Lost, string> = {
+      age: `its report waited for more than ${LONGEST_WAIT} days`,
+      number: `more than ${MOST_WAITING} reports waited, and its report was the oldest`,
+      closed: "the collector takes no more reports of it",
+    };
+    return this.entries.flatMap(({ round, title, lost }) =>
+      lost ? [`Round ${round}${title && ` of '${title}'`} is lost: ${why[lost]}.`] : [],
+    );
+  }
+
+  /** @internal Let a report of this ledger wait to be sent. */
+  postpone(plan: Plan, report: Uint8Array): void {
+    if (!this.has(plan, report))
+      throw new InvalidParameter("only a report that was made with this ledger can wait in it");
+    this.change(hexadecimal(report), { since: today(), lost: undefined });
+    this.listWaiting(plan);
+  }
+
+  /** @internal Let a report wait no more: it has arrived, or it is lost. */
+  settle(report: Uint8Array, lost?: Lost): void {
+    const isWaiting = ({ report: other, since }: Entry): boolean =>
+      other === hexadecimal(report) && since !== undefined;
+    if (this.entries.some(isWaiting)) this.change(hexadecimal(report), { since: undefined, lost });
+  }
+
+  /** @internal The reports of a plan that wait; what is too old or too many, of any plan, is dropped first. */
+  listWaiting(plan: Plan): Bytes[] {
+    const age = ({ since }: Entry): number => today() - (since as number);
+    const waiting = this.entries.filter(({ since }) => since !== undefined);
+    for (const { report } of waiting.filter((entry) => age(entry) > LONGEST_WAIT))
+      this.change(report, { since: undefined, lost: "age" });
+    const rest = waiting.filter((entry) => age(entry) <= LONGEST_WAIT).sort((a, b) => age(b) - age(a));
+    for (const { report } of rest.slice(0, Math.max(0, rest.length - MOST_WAITING)))
+      this.change(report, { since: undefined, lost: "number" });
+    return this.of(plan)
+      .filter(({ since }) => since !== undefined)
+      .map(({ report }) => fromHexadecimal(report));
+  }
+
+  private change(report: string, state: Pick<Entry, "since" | "lost">): void {
+    const { secret, entries } = this.read();
+    this.write(
+      secret,
+      entries.map((entry) => (entry.report === report ? { ...entry, ...state } : entry)),
+    );
   }
 
   /**
@@ -130,15 +197,18 @@ export class Ledger {
    */
   lifetime(also: readonly Plan[] = [], loss?: number): Lifetime {
     const { entries } = this.read();
-    const plans = new Map<string, Pick<Entry, "unchanged" | "changing">>(
-      entries.map((entry) => [entry.plan, entry]),
-    );
+    const plans = new Map<string, Spent>(entries.map((entry) => [entry.plan, entry]));
     for (const plan of also) {
-      if (loss !== undefined) plans.set(plan.id, { unchanged: loss, changing: loss });
+      if (loss !== undefined) plans.set(plan.id, { ...entryLosses(plan), unchanged: loss, changing: loss });
       else if (!plans.has(plan.id)) plans.set(plan.id, entryLosses(plan));
     }
     const total = (side: "unchanged" | "changing"): number | null => {
-      const figures = [...plans.values()].map((losses) => losses[side]);
+      const continued = new Set([...plans.values()].flatMap(({ continues }) => continues ?? []));
+      const last = [...plans].filter(([id]) => !continued.has(id)).map(([, losses]) => losses);
+      const figures = last.map(
+        ({ continues, chain, ...own }) =>
+          (chain && continues?.some((id) => plans.has(id)) ? chain : own)[side],
+      );
       return figures.every(Number.isInteger)
         ? (figures as number[]).reduce((sum, loss) => sum + loss, 0)
         : null;
@@ -194,10 +264,36 @@ export class Ledger {
   }
 }
 
+/** The day, counted from 1970. */
+const today = (): number => Math.floor(Date.now() / DAY);
+
 /** What is written down of a plan that is answered. */
-const entryLosses = ({ stated }: Plan): Pick<Entry, "unchanged" | "changing"> => {
+const entryLosses = ({ stated, before }: Plan): Spent => {
   const { counted, unchanged } = lossOfAll(stated);
-  return { unchanged, changing: counted };
+  const { chain } = stated;
+  if (!chain) return { unchanged, changing: counted };
+  const continues = before.map(({ id }) => id);
+  return {
+    unchanged,
+    changing: counted,
+    continues,
+    chain: { unchanged: chain.same_value, changing: chain.changing_values },
+  };
+};
+
+/** Refuse a plan that shares kept words with another that was answered, where neither continues the other. */
+const refuseBranch = ({ entries }: Ledger, { id, before }: Plan): void => {
+  const mine = new Set(before.map((plan) => plan.id));
+  const isApart = ({ plan, continues = [] }: Entry): boolean =>
+    plan !== id &&
+    !mine.has(plan) &&
+    !continues.includes(id) &&
+    [plan, ...continues].some((other) => mine.has(other));
+  must(
+    !entries.some(isApart),
+    "continues",
+    () => "this device answered another plan that continues the same",
+  );
 };
 
 /**
@@ -213,6 +309,7 @@ export const refuseAboveCap = (
   const isAnswered = (plan: Plan): boolean => ledger.entries.some((entry) => entry.plan === plan.id);
   // what was answered is lost already
   if (changed === undefined && plans.every(isAnswered)) return;
+  for (const plan of plans) refuseBranch(ledger, plan);
   const total = ledger.lifetime(plans, changed).changing;
   if ((total ?? Infinity) > cap * 1e9) {
     const all = total === null ? "without a bound" : `up to ${(total / 1e9).toPrecision(6)}`;

@@ -36,10 +36,10 @@ export const bestGuess = (recipe: Recipe, losses: Losses, question: Attribute): 
  * What the reports of all rounds give away, whatever changes, in billionths: about the attribute of one mechanism, or
  * about everything. Null without a bound, undefined where people are asked once.
  */
-const changedLoss = ({ rounds }: Recipe, losses: Losses, part?: Mechanism): number | null | undefined => {
-  if (rounds === null) return undefined;
+const changedLoss = ({ reports }: Recipe, losses: Losses, part?: Mechanism): number | null | undefined => {
+  if (reports === null) return undefined;
   const { counted } = lossOfAll(losses);
-  const alone = part && isRepeated(part) ? part.losses(rounds)[FIGURES.indexOf("changing_values")] : null;
+  const alone = part && isRepeated(part) ? part.losses(reports)[FIGURES.indexOf("changing_values")] : null;
   return alone === null || alone === undefined
     ? counted
     : Math.min(Number(toNano(alone)), counted ?? Infinity);

@@ -7,12 +7,12 @@ import { FIGURES, type Figures } from "../mechanisms/repeated.js";
 import type { RecordMechanism } from "../records/records.js";
 import { checkedFields, checkedInteger, checkedList, checkedString, isObject } from "../strict.js";
 
-/** What losses are computed from: what is asked, how a record of it becomes a report, and for how many collections. */
+/** What losses are computed from: what is asked, how a record of it becomes a report, and how many of them. */
 export interface Recipe {
   readonly attributes: readonly Attribute[];
   readonly mechanism: RecordMechanism;
-  /** For how many collections; null where people are asked once. */
-  readonly rounds: number | null;
+  /** How many reports one device makes; null where people are asked once. */
+  readonly reports: number | null;
 }
 
 /** Losses in billionths of a nat, rounded up; null where there is no bound. */
@@ -23,6 +23,8 @@ export interface Losses {
   readonly attribute: number;
   /** For studies that ask again: what a person's reports give away together. */
   readonly repeated: Figures<number> | null;
+  /** The same of all reports to the plan and to those that it continues. */
+  readonly chain?: Figures<number>;
   /** For metric values: what is lost per unit of distance. The worst case is in the others. */
   readonly metric?: MetricLosses;
 }
@@ -54,15 +56,17 @@ export const lossOfAll = ({
 /** Reads the losses that a plan states. */
 export const statedLosses = (data: unknown): Losses => {
   const hasMetric = isObject(data) && Object.hasOwn(data, "metric");
+  const hasChain = isObject(data) && Object.hasOwn(data, "chain");
   const fields = checkedFields(data, "losses", [
     "record",
     "attribute",
     "repeated",
     ...(hasMetric ? ["metric"] : []),
+    ...(hasChain ? ["chain"] : []),
   ]);
-  const { repeated } = fields;
-  if (repeated !== null) {
-    const figures = checkedFields(repeated, "repeated losses", FIGURES);
+  const { repeated, chain } = fields;
+  for (const several of [...(repeated === null ? [] : [repeated]), ...(hasChain ? [chain] : [])]) {
+    const figures = checkedFields(several, "repeated losses", FIGURES);
     for (const name of FIGURES) if (figures[name] !== null) checkedInteger(figures[name], "a loss");
   }
   return {
@@ -70,6 +74,7 @@ export const statedLosses = (data: unknown): Losses => {
     attribute: checkedInteger(fields.attribute, "a loss"),
     repeated: repeated as Losses["repeated"],
     ...(hasMetric ? { metric: statedMetric(fields.metric) } : {}),
+    ...(hasChain ? { chain: chain as Figures<number> } : {}),
   };
 };
 
@@ -85,8 +90,13 @@ const statedMetric = (data: unknown): MetricLosses => {
 };
 
 /** The true loss in billionths, or a refusal where it is above what is stated. */
-export const refuseLess = (name: string, claim: number | null, loss: Loss | null): number | null => {
-  const truth = loss === null ? null : toNano(loss);
+export const refuseLess = (
+  name: string,
+  claim: number | null,
+  loss: Loss | null,
+  bias = 0n,
+): number | null => {
+  const truth = loss === null ? null : toNano(loss) + bias;
   must(claim === null || (truth !== null && BigInt(claim) >= truth), "leaks", () => {
     const spent = truth === null ? "have no bound" : `lose ${nats(Number(truth))}`;
     const what = name.replaceAll("_", " ");

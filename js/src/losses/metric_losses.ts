@@ -17,6 +17,7 @@ const MOST_CELLS = 1 << 14; // a page must not freeze on a plan that somebody ma
 export const verifyMetric = (
   { attributes, mechanism }: Recipe,
   metric: MetricLosses | undefined,
+  bias: bigint,
 ): MetricLosses | undefined => {
   const units = attributes.flatMap(({ name, domain }, j) => {
     const part = mechanism.mechanisms[j] as Mechanism;
@@ -43,7 +44,7 @@ export const verifyMetric = (
   );
   const others = mechanism.loss((part) => (isMetric(part) ? 0n : logUp(part.ratio)));
   return {
-    rest: refuseLess("the rest", metric.rest, others) as number,
+    rest: refuseLess("the rest", metric.rest, others, bias) as number,
     units: units.map(({ name, unit, part }, i) => {
       const truth = refuseLess(`${name} per ${unit}`, metric.units[i]?.loss as number, part.perUnit());
       return { name, unit, loss: truth as number };

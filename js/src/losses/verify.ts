@@ -2,42 +2,62 @@
 
 import { must } from "../errors.js";
 import { type Loss, logUp } from "../exact.js";
-import type { Mechanism } from "../mechanisms/mechanism.js";
-import { FIGURES, isRepeated } from "../mechanisms/repeated.js";
+import { FIGURES, type Figures, isRepeated } from "../mechanisms/repeated.js";
 import { sumOfLargest } from "../records/records.js";
 import { type Losses, type Recipe, refuseLess } from "./losses.js";
 import { verifyMetric } from "./metric_losses.js";
+import { recordLosses, type Together } from "./together.js";
 
 /** The true losses of a plan that states these. */
-export const verifyLosses = (recipe: Recipe, stated: Losses): Losses => {
-  const { rounds, mechanism } = recipe;
+export const verifyLosses = (
+  recipe: Recipe,
+  stated: Losses,
+  { losses: chain, bias }: Together = { losses: null, bias: 0n },
+): Losses => {
+  const { reports, mechanism } = recipe;
   must(
-    (rounds === null) === (stated.repeated === null),
+    (reports === null) === (stated.repeated === null),
     "losses",
     () => "repeated losses are for a plan that asks again",
+  );
+  must(
+    (chain === null) === (stated.chain === undefined),
+    "losses",
+    () => "the losses of a chain are for a plan that continues others",
   );
   const record = refuseLess(
     "record",
     stated.record,
     mechanism.loss(({ ratio }) => logUp(ratio)),
+    bias,
   );
-  const attribute = refuseLess("attribute", stated.attribute, sumOfLargest(mechanism.ratios.map(logUp), 1));
+  const largest = sumOfLargest(mechanism.ratios.map(logUp), 1);
+  const attribute = refuseLess("attribute", stated.attribute, largest, bias);
+  const checked = (losses: readonly (Loss | null)[], claims: Figures<number> | null | undefined) =>
+    Object.fromEntries(
+      FIGURES.map((name, i) => [
+        name,
+        refuseLess(name, claims?.[name] ?? null, losses[i] as Loss | null, bias),
+      ]),
+    ) as unknown as Figures<number>;
   // all attributes that one person reports, together; which ones is drawn once and kept
-  const again = rounds === null ? [] : mechanism.mechanisms.filter(isRepeated);
-  const each = new Map<Mechanism, readonly (Loss | null)[]>(
-    again.map((part) => [part, part.losses(rounds as number)]),
-  );
-  const repeated = FIGURES.map((name, i) => {
-    const hasBound = [...each.values()].every((figures) => figures[i] !== null);
-    const figure = (part: Mechanism): Loss => each.get(part)?.[i] ?? 0n;
-    const total = hasBound ? mechanism.loss(figure, false, [i, rounds as number]) : null;
-    return [name, refuseLess(name, stated.repeated?.[name] ?? null, total)];
-  });
-  const metric = verifyMetric(recipe, stated.metric);
+  const repeated =
+    reports === null
+      ? null
+      : checked(
+          recordLosses(
+            mechanism,
+            mechanism.mechanisms.map((part) => (isRepeated(part) ? part.losses(reports) : [])),
+            reports,
+          ),
+          stated.repeated,
+        );
+  const metric = verifyMetric(recipe, stated.metric, bias);
   return {
     record: record as number,
     attribute: attribute as number,
-    repeated: rounds === null ? null : Object.fromEntries(repeated),
+    repeated,
+    ...(chain && { chain: checked(chain, stated.chain) }),
     ...(metric && { metric }),
   };
 };

@@ -10,8 +10,9 @@ import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, ti
 import { below } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
+import { keptValue } from "./grown.js";
 import type { HashedPart, Mechanism, Nobody } from "./mechanism.js";
-import type { Repeated } from "./repeated.js";
+import type { Repeated, TwoRounds } from "./repeated.js";
 import { readRound } from "./shape_json.js";
 import { bucketOf, type Direct, guessBit, hashed, hashFunction, nobodyAmong, type Unary } from "./shapes.js";
 
@@ -39,8 +40,14 @@ export const memoized = (first: Direct | Unary, second: Direct | Unary): Memoize
     second,
     ...both.fakes,
     forever: first.ratio,
-    encode: async (value, row) =>
-      both.encode(value, await row.recall(first.words, value), row.from(first.words).fresh),
+    rounds: both,
+    encode: async (value, row) => {
+      const { fresh } = row.from(first.words);
+      const kept = await keptValue(value, row);
+      return kept === null
+        ? both.encode(value, await row.recall(first.words, value), fresh)
+        : (second as Direct).pick(kept, fresh);
+    },
     losses: (rounds) => {
       const forever = logUp(first.ratio);
       return [
@@ -66,17 +73,13 @@ const changing = (both: Rounds, rounds: number): Loss => {
 
 const known = new Map<string, Loss>();
 
-interface Rounds {
+interface Rounds extends TwoRounds {
   /** What tells these rounds from others. */
   readonly name: string;
   /** The loss of a few reports of values that change. */
   changes(rounds: number): Loss;
   /** At least the largest ratio after this many reports of an unchanged value. */
   after(reports: number): Ratio;
-  /** How far one report can change with a part of what is kept: the value, or a bit. */
-  readonly fresh: Ratio;
-  /** What is kept is one value, or k bits that may all change. */
-  readonly parts: number;
   /** How often an attacker is right, by one report and by all, where the ratios say less. */
   readonly guesses?: Pick<Memoized, "guess" | "always">;
   /** What fakes need of them. */
@@ -86,12 +89,21 @@ interface Rounds {
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
   name: `${first.k} ${first.keep} ${second.keep}`,
+  keep: first.keep,
+  second: `${second.k} ${second.keep}`,
   changes: (rounds) => directChanges(first, second, rounds),
-  after: (reports) => {
+  after(reports) {
+    return this.given(...this.speak(reports), reports);
+  },
+  speak: (reports) => {
+    const ratio = powerUp(second.ratio, reports);
+    return [ratio, ratio];
+  },
+  given: ([r, s], _, reports) => {
     // both ratios are upper bounds that count the bias of `below`; the chain (a r + k - 1) / (a + r + k -
     // 2) grows with both
     const k = BigInt(first.k);
-    const [[a, b], [r, s]] = [first.ratio, powerUp(second.ratio, reports)];
+    const [a, b] = first.ratio;
     const chain: Ratio = [a * r + (k - 1n) * b * s, a * s + r * b + (k - 2n) * b * s];
     return times(chain, [FULL, FULL - 4n * k * BigInt(reports + 1)]);
   },
@@ -117,12 +129,14 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
       guess: guessBit(first.k, set(first.one), set(first.zero), FULL * FULL),
       ...(first.guess && { always: first.guess.chance }),
     },
+    second: `${second.one} ${second.zero}`,
     changes: (rounds) => unaryChanges(first, second, rounds),
-    // all of them set for the one value, and clear for the other; this grows with both powers
-    after: (reports) => {
-      const [clear, set] = powerUp(second.down, reports);
-      return over(after(powerUp(second.up, reports)), after([set, clear]));
+    after(reports) {
+      return this.given(...this.speak(reports), reports);
     },
+    speak: (reports) => [powerUp(second.up, reports), powerUp(second.down, reports)],
+    // all of them set for the one value, and clear for the other; this grows with both powers
+    given: (rise, [clear, set]) => over(after(rise), after([set, clear])),
     fresh: largest([second.up, second.down]),
     parts: first.k,
     fakes: {
@@ -151,6 +165,7 @@ export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPar
     ratio: buckets.ratio,
     forever: buckets.forever,
     losses: buckets.losses,
+    rounds: buckets.rounds as TwoRounds,
     encode: async (value, row) => {
       const [a, b] = hashFunction(await row.recall(1));
       return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };

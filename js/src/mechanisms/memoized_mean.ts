@@ -7,7 +7,7 @@ import { checkedFields, checkedKind } from "../strict.js";
 import { integer } from "./codecs.js";
 import type { Mechanism } from "./mechanism.js";
 import { type Memoized, readMemoized } from "./memoized.js";
-import type { Repeated } from "./repeated.js";
+import type { Repeated, TwoRounds } from "./repeated.js";
 import type { Direct } from "./shapes.js";
 
 /** Whether a number is above a line that is kept: a number that moves a little rarely crosses it. */
@@ -29,6 +29,7 @@ export const memoizedMean = (bit: Memoized): Repeated<number> => {
     always: halfOf([first, FULL]),
     forever: bit.forever,
     losses: bit.losses,
+    rounds: bit.rounds as TwoRounds,
     encode: async (value, row) => {
       const line = (await row.recall(1))[1] as number;
       return (await bit.encode(Number(line < value), row.from(1))) as number;

@@ -26,6 +26,24 @@ export interface Repeated<P extends Part = Part> extends Mechanism<P> {
   readonly always?: Ratio;
   /** The losses of this many reports: the figures in their order. */
   losses(rounds: number): readonly (Loss | null)[];
+  /** Its two rounds, where a second one is fresh. */
+  readonly rounds?: TwoRounds;
+}
+
+/** What several plans with the same first round need of both rounds. */
+export interface TwoRounds {
+  /** The threshold of a first round that keeps a value. */
+  readonly keep?: bigint;
+  /** What tells the second round from others. */
+  readonly second: string;
+  /** How far one report can change with a part of what is kept: the value, or a bit. */
+  readonly fresh: Ratio;
+  /** What is kept is one value, or k bits that may all change. */
+  readonly parts: number;
+  /** How much so many reports speak for a kept value; of a bit, for one that is set, and for one that is clear. */
+  speak(reports: number): readonly [rise: Ratio, fall: Ratio];
+  /** At least the largest ratio after reports of an unchanged value that speak so much for what is kept. */
+  given(rise: Ratio, fall: Ratio, reports: number): Ratio;
 }
 
 export const isRepeated = (part: Mechanism): part is Repeated => "losses" in part;

@@ -317,7 +317,7 @@ export const bucketOf = (a: number, b: number, value: number, g: number): number
   (((((a >>> 16) * (value + 1)) % PRIME) * 65_536 + (a & 65_535) * (value + 1) + b) % PRIME) % g;
 
 /** The value itself, or one of the k - 1 others, from two words. */
-const keepOrOther = (value: number, words: Halves, k: number, keep: Threshold): number => {
+export const keepOrOther = (value: number, words: Halves, k: number, keep: Threshold): number => {
   if (chance(words, 0, keep)) return value;
   const other = below(words, 1, k - 1);
   return other + Number(other >= value);

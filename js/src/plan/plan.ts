@@ -8,11 +8,12 @@
 import { type Answers, type Attribute, type Missing, POLICIES, readAttribute } from "../domains/attribute.js";
 import { checkedText } from "../domains/values.js";
 import { InvalidParameter, InvalidValue, must, NOT_CANONICAL, shown } from "../errors.js";
-import { logUp, toNano, wholeNumber } from "../exact.js";
+import { isWhole, logUp, toNano, wholeNumber } from "../exact.js";
 import { hexadecimal } from "../hexadecimal.js";
 import { bestGuess } from "../losses/best_guess.js";
 import type { BestGuess } from "../losses/guesses.js";
 import { type Losses, type Recipe, statedLosses } from "../losses/losses.js";
+import type { Together } from "../losses/together.js";
 import { verifyLosses } from "../losses/verify.js";
 import { isFull, type Mechanism } from "../mechanisms/mechanism.js";
 import { isRepeated } from "../mechanisms/repeated.js";
@@ -29,6 +30,7 @@ import {
   isObject,
   parseJson,
 } from "../strict.js";
+import { addTogether, checkChain, listOrigins, MOST_BEFORE, type Origin } from "./chain.js";
 import { type Known, readKnown } from "./known.js";
 import { type PlanMap, readMaps } from "./maps.js";
 import { checkNear, checkQuestions, encodeAnswers } from "./questions.js";
@@ -51,6 +53,8 @@ export class Plan implements Recipe {
   readonly missing: Missing;
   /** For how many collections the repeated losses are stated; null where people are asked once. */
   readonly rounds: number | null;
+  /** In how many of the rounds a device answers, which it draws once; null for all of them. */
+  readonly turns: number | null;
   /**
    * Where invitations are exchanged for tickets: the modulus of the key that signs these, in hexadecimal;
    * else null.
@@ -71,13 +75,19 @@ export class Plan implements Recipe {
   readonly stated: Losses;
   /** How a record becomes a report. */
   readonly mechanism: RecordMechanism;
+  /** @internal The plans whose words are kept: for the record, then for each attribute. */
+  readonly origins: readonly Origin[];
   private readonly hasQuestions: boolean;
+  private readonly together: Together;
   private truth: Losses | undefined;
 
   private constructor(
     /** The SHA-256 of the canonical text without the id, in hexadecimal. */
     readonly id: string,
-    data: Fields,
+    /** @internal The document without its id. */
+    readonly data: Fields,
+    /** The plans that it continues: the first, and all that followed. */
+    readonly before: readonly Plan[],
   ) {
     const key = (this.ticketKey = "ticket_key" in data ? checkedString(data.ticket_key, "ticket_key") : null);
     must(
@@ -92,7 +102,9 @@ export class Plan implements Recipe {
       "missing",
       "people",
       "rounds",
-      ...["ask", "known", "linked", "maps", "texts", "ticket_key"].filter((name) => name in data),
+      ...["ask", "continues", "known", "linked", "maps", "texts", "ticket_key", "turns"].filter(
+        (name) => name in data,
+      ),
       "title",
       "version",
     ]);
@@ -123,6 +135,7 @@ export class Plan implements Recipe {
     must(!again || again === many, "rounds", () => "all attributes are asked again, or none");
     if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
     else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    this.turns = "turns" in data ? checkedTurns(data.turns, this.rounds) : null;
     this.linked = "linked" in data && checkedLinked(data.linked, this.rounds);
     checkViews(this.attributes, this.mechanism.groups);
     if (this.hasQuestions) checkQuestions(this.attributes);
@@ -132,6 +145,10 @@ export class Plan implements Recipe {
     this.known = "known" in data ? readKnown(data.known, this.attributes) : null;
     this.texts =
       "texts" in data ? readTexts(data.texts, this.title, this.open.concat(this.attributes)) : null;
+    const plans = [...before, this];
+    if (before.length) checkChain(plans);
+    this.origins = listOrigins(plans);
+    this.together = addTogether(plans);
   }
 
   /** Read and verify a document; whatever is wrong with it is refused with the reason. */
@@ -143,11 +160,10 @@ export class Plan implements Recipe {
     const { id, ...body } = data;
     const written = canonical(body);
     must(body.version === VERSION, "version", () => wrongVersion(body.version));
-    const digest = await subtle().digest("SHA-256", new TextEncoder().encode(written));
-    const truth = hexadecimal(new Uint8Array(digest));
+    const truth = await idOf(written);
     const changed = "the plan was changed after it was made";
     must(id === truth, "id", () => `${changed}: its id is ${truth}, not ${shown(id)}`);
-    const plan = new Plan(truth, body);
+    const plan = new Plan(truth, body, "continues" in body ? await Plan.readBefore(body.continues) : []);
     plan.verify();
     must(
       text.trim() === canonical({ ...body, id }),
@@ -155,6 +171,25 @@ export class Plan implements Recipe {
       () => `the plan ${NOT_CANONICAL} (sorted keys, no spaces)`,
     );
     return plan;
+  }
+
+  /** The plans that a plan continues, each verified as it was. */
+  private static async readBefore(data: unknown): Promise<readonly Plan[]> {
+    const states = checkedList(data, "continues");
+    const isRight = isWhole(states.length, 1, MOST_BEFORE);
+    must(isRight, "continues", () => `a plan continues 1 to ${MOST_BEFORE} others, got ${states.length}`);
+    const plans: Plan[] = [];
+    for (const [i, state] of states.entries()) {
+      must(isObject(state), "type", () => "a plan before is an object");
+      const isPlain = !("id" in state || "continues" in state);
+      must(isPlain, "fields", () => "a plan before has no id, and no plans before it");
+      must(state.version === VERSION, "version", () => wrongVersion(state.version));
+      const body = i ? { ...state, continues: states.slice(0, i) } : state;
+      const plan = new Plan(await idOf(canonical(body)), body, [...plans]);
+      plan.verify();
+      plans.push(plan);
+    }
+    return plans;
   }
 
   /**
@@ -170,6 +205,11 @@ export class Plan implements Recipe {
   /** The questions whose answers are known and sent as they are. */
   get open(): readonly Attribute[] {
     return this.known?.attributes ?? [];
+  }
+
+  /** How many reports a device makes at most, one in each of its rounds; null where people are asked once. */
+  get reports(): number | null {
+    return this.turns ?? this.rounds;
   }
 
   /** @internal The mechanisms, one per attribute. */
@@ -194,7 +234,7 @@ export class Plan implements Recipe {
 
   /** Recompute the losses from the integers alone; refuse a plan that leaks more than it states. */
   verify(): Losses {
-    this.truth ??= verifyLosses(this, this.stated);
+    this.truth ??= verifyLosses(this, this.stated, this.together);
     return this.truth;
   }
 
@@ -254,12 +294,23 @@ export class Plan implements Recipe {
   }
 }
 
+/** The id of a document whose canonical text without it this is. */
+const idOf = async (text: string): Promise<string> =>
+  hexadecimal(new Uint8Array(await subtle().digest("SHA-256", new TextEncoder().encode(text))));
+
 /** Only reports of several rounds can be linked. */
 const checkedLinked = (linked: unknown, rounds: number | null): true => {
   must(typeof linked === "boolean", "linked", () => `${shown(linked)} is not whether reports are linked`);
   must(linked, "canonical", () => `the plan ${NOT_CANONICAL}: reports are not linked anyway`);
   must(rounds !== null, "linked", () => "only reports of several rounds are linked");
   return true;
+};
+
+/** A device answers in some of the rounds, and not in all. */
+const checkedTurns = (data: unknown, rounds: number | null): number => {
+  const turns = checkedInteger(data, "turns");
+  must(turns >= 1 && turns < (rounds ?? 1), "turns", () => `${turns} turns of ${rounds} rounds are not some`);
+  return turns;
 };
 
 /** Only what a report names, and does not hold anyway, can be left out. */

@@ -99,6 +99,14 @@ export async function remembered(secret: Uint8Array, planId: string): Promise<Me
   };
 }
 
+/** The plans that the kept words of a question come from. */
+export interface Strand {
+  /** The words of the first plan that has the question, then of each that has more values. */
+  readonly memories: readonly Memory[];
+  /** Where kept values may turn, how many values each of these plans has, and its threshold. */
+  readonly firsts: readonly (readonly [k: number, keep: bigint])[];
+}
+
 /** One record's words: noise and, column by column, those that the device keeps. */
 export class Row {
   constructor(
@@ -108,17 +116,27 @@ export class Row {
     /** Whose noise the secret gives; 0 where the noise is what it was made with. */
     private readonly round = 0,
     private readonly attribute = 0,
+    /** Where the kept words of the record, and of each attribute, come from, if not from this plan alone. */
+    private readonly strands: readonly Strand[] = [],
+    private readonly strand = 0,
   ) {}
+
+  /** How many values each plan of a question has, where its kept values may turn. */
+  get firsts(): Strand["firsts"] {
+    return this.strands[this.strand]?.firsts ?? [];
+  }
 
   /** The columns from this one on; attributes are numbered from `attribute` on. */
   from(column: number, attribute = 0): Row {
-    const { memory, start, round } = this;
+    const { memory, start, round, strands, strand } = this;
     return new Row(
       this.fresh.subarray(2 * column),
       memory,
       start + column,
       round,
       this.attribute + attribute,
+      strands,
+      strand,
     );
   }
 
@@ -127,17 +145,19 @@ export class Row {
    * attribute alone.
    */
   async noise(attribute: number, count: number, value: Code | Uint8Array = -1): Promise<Row> {
-    const { memory, start, round } = this;
-    if (!round) return this;
+    const { memory, start, round, strands } = this;
+    const strand = 1 + this.attribute + attribute;
+    if (!round) return new Row(this.fresh, memory, start, 0, 0, strands, strand);
     let next = value;
     if (!(next instanceof Uint8Array)) next++; // which takes a bigint, too
     const labels = ["noise", round, this.attribute + attribute, next];
-    return new Row(await memory(labels, 0, count), memory, start);
+    return new Row(await memory(labels, 0, count), memory, start, 0, 0, strands, strand);
   }
 
-  /** The first words that are kept for a value; without one, for no value. */
-  recall(count: number, value = -1): Promise<Halves> {
-    return this.memory([value + 1], this.start, count);
+  /** The first words that are kept for a value; without one, for no value. A plan of the strand gives them. */
+  recall(count: number, value = -1, plan = 0): Promise<Halves> {
+    const memory = this.strands[this.strand]?.memories[plan] ?? this.memory;
+    return memory([value + 1], this.start, count);
   }
 }
 

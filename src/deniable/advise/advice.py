@@ -530,7 +530,10 @@ class _Planner:
         if candidate.has("people"):
             return False
         needs, ratio = self._search.recount(candidate), self._ratios.get(candidate.way, 0.0)
-        return needs > SLACK * self._search.people or needs * ratio > _CERTAIN * self._search.people
+        most = self._search.people
+        return (
+            max(needs, self._search.count_apart(candidate)) > SLACK * most or needs * ratio > _CERTAIN * most
+        )
 
     def confirm(self, candidate: Candidate) -> Proposal[Any] | None:
         """The proposal of a set of changes, if the planner finds that it is enough."""

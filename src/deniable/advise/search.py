@@ -297,6 +297,14 @@ class Search:
         load = _add_up(loads)
         return np.maximum(load.total if is_weighed else load.worst * load.draws, load.apart)
 
+    def count_apart(self, candidate: Candidate) -> float:
+        """About how many people the study apart takes, of what a candidate asks apart."""
+        names = {name for change in candidate.changes if change.kind == "apart" for name in change.questions}
+        loads = [
+            load for part, load in zip(self.parts, self.loads, strict=True) if names.issuperset(part.names)
+        ]
+        return float(self.count(loads, False)[candidate.place]) if loads else 0.0
+
     def recount(self, candidate: Candidate) -> float:
         """How many people a candidate takes, by needs that are planned at its own epsilon."""
         loads = [

@@ -63,7 +63,8 @@ def examine(
     parts = dict(zip(plan.names, plan.document.parts, strict=True))
     numbers = tuple(name for name, part in parts.items() if part.numeric)
     distanced = tuple(name for name, part in parts.items() if part.metric)
-    about = original.id, plan.document.title, collections, seed, plan.document.rounds, known
+    rounds = plan.document.rounds and plan.document.most_reports
+    about = original.id, plan.document.title, collections, seed, rounds, known
     notes: dict[str, Any] = {"numbers": numbers, "distanced": distanced, "left_out": left_out}
     notes["leveled"] = tuple(plan.document.levels)
     if people is None:

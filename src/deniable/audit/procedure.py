@@ -79,6 +79,11 @@ def lower_bound(
     """
     got = _resolve_client(client, plan, pairs, claim, rounds, words)
     devices, plan = got.devices, got.plan
+    if plan is not None and plan.document.turns is not None:
+        raise InvalidParameter(
+            "an audit asks every device in rounds 1, 2, and so on, and with turns each answers in others; "
+            "audit plan.with_turns(None), whose reports are made alike"
+        )
     count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
     trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
     if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:

@@ -98,6 +98,8 @@ class Considered(Printed):
     score: float = math.inf
     """How many times the least standard errors of any choice its own are, by the objective; 1 is the least.
     """
+    presence: Fraction = Fraction(1)
+    """The share of the people who report in a round; the variances are of their reports."""
     order: tuple[int, ...] | None = None
     """The attributes in the order in which a report has them, where it is another one."""
     revealed: tuple[float, ...] = ()
@@ -154,6 +156,12 @@ class Considered(Printed):
             names=names,
             revealed=tuple(map(most_revealed, parts) if revealed is None else revealed),
         )
+
+    def with_presence(self, presence: Fraction) -> Considered:
+        """With this share of the people in a round."""
+        less = float(self.presence / presence)
+        variances = tuple(tuple(variance * less for variance in read) for read in self.variances)
+        return replace(self, presence=presence, variances=variances)
 
     def reordered(self, order: Sequence[int]) -> Considered:
         """With one number per attribute in the order of the questions, where a report has them in another."""

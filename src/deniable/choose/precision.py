@@ -203,6 +203,7 @@ def list_precisions(considered: Considered) -> Iterator[Precision]:
         unasked = 1.0 if considered.objective.about_everyone else one_in(part, chance)
         for reading, variance in zip(readings, considered.variances[j], strict=True):
             # people differ, and those who answer are some of many
-            error = math.sqrt(variance + reading.spread(part.law) * unasked / considered.n)
+            reports = considered.n * float(considered.presence)
+            error = math.sqrt(variance + reading.spread(part.law) * unasked / reports)
             count, about = reading.count(part.law), (reading.width, reading.answered)
             yield Precision(name, reading.what, count, considered.n, error, *about, reading.people)

@@ -3,6 +3,7 @@
 from deniable.client.client import Client, NotSent
 from deniable.client.compose import composed_loss, composed_ratio
 from deniable.client.ledger import AboveCap, CopiedLedger, Ledger
+from deniable.client.waiting import Delivery
 from deniable.explain.device_limit import DEFAULT_CAP
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "AboveCap",
     "Client",
     "CopiedLedger",
+    "Delivery",
     "Ledger",
     "NotSent",
     "composed_loss",

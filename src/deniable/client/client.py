@@ -27,13 +27,16 @@ from deniable.client.delivery import (
     read_reply,
 )
 from deniable.client.ledger import Ledger, checked_cap
+from deniable.client.waiting import Delivery
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
-from deniable.formatting import format_count
+from deniable.exact import whole_number
+from deniable.formatting import format_count, shorten_names
 from deniable.frames import DEGREES
 from deniable.plan import InvalidPlan, list_questions
 from deniable.randomness import device
 from deniable.randomness.words import report_id
+from deniable.reports.privatize import draw_turns
 from deniable.study import Plan
 from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
 from deniable.wire import Report, Wire
@@ -43,7 +46,7 @@ __all__ = ["Client", "NotSent"]
 _log = logging.getLogger("deniable.client")
 
 WAIT = 60, 600
-"""Seconds between the exchange of an invitation and its report: at random, from the first to the second."""
+"""Seconds before a report that must not be linked to what was sent before: at random, between these."""
 
 
 @final
@@ -103,6 +106,17 @@ class Client:
         """
         return self._name_questions(self._find_reported(self._ledger.secret))
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The rounds in which this device answers, in order: all, or those that it has drawn where the plan
+        says so. The draw depends on the plan and the device's secret alone.
+        """
+        return self._find_turns(self._ledger.secret)
+
+    def _find_turns(self, secret: bytes) -> tuple[int, ...]:
+        rows = device(secret, self.plan.id).rows(1, 0)
+        return tuple(draw_turns(self.plan.document, rows)[0].tolist())
+
     def _name_questions(self, reported: Sequence[str]) -> tuple[str, ...]:
         """The questions of attributes: the attributes themselves but for tables, and known ones first."""
         attributes = [attribute for attribute in self.plan.document.attributes if attribute.name in reported]
@@ -115,7 +129,7 @@ class Client:
         plan = self.plan
         if plan.document.ask == "all":
             return plan.names
-        rows = device(secret, plan.id).rows(1, plan.mechanism.words)
+        rows = device(secret, plan.id).rows(1, plan.mechanism.words).carry(plan.document.strands)
         reported = plan.mechanism.draw_reported(rows)[:, 0].tolist()
         return tuple(name for name, is_reported in zip(plan.names, reported, strict=True) if is_reported)
 
@@ -158,8 +172,10 @@ class Client:
         codes = self._encode_answers(answers, reported)
 
         def draw(secret: bytes) -> bytes:
-            if self._find_reported(secret) != reported:
-                raise InvalidParameter("the ledger has another secret by now; ask client.questions again")
+            if self._find_reported(secret) != reported or round not in self._find_turns(secret):
+                raise InvalidParameter(
+                    "the ledger has another secret by now; ask client.turns and client.questions again"
+                )
             reports = self.plan.privatize_codes(codes, device(secret, self.plan.id, round=round))
             [body] = self._wire.bodies(reports)
             name = report_id(secret, self.plan.id, round, body)
@@ -184,6 +200,11 @@ class Client:
             allowed = f"a whole number from 1 to {rounds}"
             raise InvalidParameter(
                 f"round must be {allowed}, got {number!r}; the plan's losses are for these"
+            )
+        if number not in self.turns:
+            raise InvalidParameter(
+                f"round must be a turn of this device, {shorten_names(list(map(str, self.turns)))}, got "
+                f"{number}; do not ask now: client.turns has its rounds"
             )
         return number
 
@@ -304,8 +325,7 @@ class Client:
             raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
         ticket = None if ticket is None else _read_ticket(ticket)
         if self.plan.ticket_key is not None and invitation is not None:
-            seconds = WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
-            pause = seconds if wait is None else _checked_wait(wait)
+            pause = _draw_pause() if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
         headers = {"Content-Type": BINARY}
@@ -314,12 +334,60 @@ class Client:
         elif ticket is not None:
             headers["Authorization"] = f"Ticket {ticket.to_text()}"
         address = f"{url.rstrip('/')}/reports"
-        return deliver(
+        receipt: Receipt = deliver(
             "report",
             Message(address, report.to_bytes(), headers, timeout),
             attempts,
             lambda response: read_reply(response.body).outcome,
         )
+        self._ledger.settle(report.to_bytes())
+        return receipt
+
+    def postpone(self, report: Report) -> None:
+        """Let a report wait in the ledger until `send_waiting` sends it, on a device that may be offline.
+
+        At most 32 reports wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so.
+        """
+        if self.plan.ticket_key is not None:
+            raise InvalidParameter("this plan takes tickets: send(url, report, invitation) waits by itself")
+        self._ledger.postpone(report.to_bytes())
+
+    def send_waiting(
+        self,
+        url: str,
+        *,
+        most: int | None = None,
+        wait: float | None = None,
+        attempts: int = 2,
+        timeout: float = 10.0,
+    ) -> Delivery:
+        """Send the plan's reports that wait, or at most some of them, until the collector cannot be reached.
+
+        They leave in a random order, each by itself, and each after a random pause of 1 to 10 minutes, or
+        after `wait` seconds. So neither size nor time tells what they hold. A report of a round that the
+        collector has closed is lost. One that it refuses otherwise waits on, and the refusal is raised.
+        """
+        _check_address(url)
+        before = self._ledger.lost
+        pause = None if wait is None else _checked_wait(wait)
+        reports = list(self._ledger.list_waiting(self.plan.id))
+        secrets.SystemRandom().shuffle(reports)
+        arrived = 0
+        for report in reports[: None if most is None else whole_number("most", most, 1)]:
+            time.sleep(_draw_pause() if pause is None else pause)
+            try:
+                self.send(url, Report.from_bytes(report), attempts=attempts, timeout=timeout)
+                arrived += 1
+            except NotSent as problem:
+                if problem.reason == "closed":
+                    self._ledger.settle(report, "closed")
+                elif problem.is_final:
+                    raise
+                else:
+                    break
+        waiting = len(self._ledger.list_waiting(self.plan.id))
+        lost = tuple(sentence for sentence in self._ledger.lost if sentence not in before)
+        return Delivery(arrived, waiting, lost)
 
 
 def _unblind(blinding: Blinding, response: Response) -> Ticket | None:
@@ -330,6 +398,11 @@ def _unblind(blinding: Blinding, response: Response) -> Ticket | None:
     if response.kind != BINARY or len(response.body) != blinding.key.size:
         return None
     return blinding.unblind(response.body)
+
+
+def _draw_pause() -> float:
+    """Seconds, at random."""
+    return WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
 
 
 def _sleep(pause: float) -> None:

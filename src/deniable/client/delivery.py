@@ -33,6 +33,11 @@ class NotSent(DeniableError):
         self.reason = reason
         """The collector's word for why, such as "invitation" or "closed"; empty where it gave none."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the collector refused the report, so that sending it again does not help."""
+        return self.status >= 400 and self.status not in _RETRIED
+
 
 class Response(NamedTuple):
     """What came back: also from a portal or a proxy."""

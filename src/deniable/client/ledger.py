@@ -12,13 +12,14 @@ import math
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, final
 
+from deniable.client.waiting import Loss, explain_lost, find_dropped, today
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
 from deniable.explain.device_limit import DEFAULT_CAP, round_limit
@@ -32,7 +33,7 @@ try:
 except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-VERSION = 3
+VERSION = 4
 _ADVICE = (
     "go on with the newest one; if there is none, take this one over on purpose: "
     "dn.Ledger(path, take_over=True). What was sent since is not counted then"
@@ -52,11 +53,27 @@ class Entry:
     """The loss of all reports of the plan, in billionths, if the answer never changes; None: no bound."""
     changing: int | None
     """The loss of all reports of the plan, in billionths, if the answer changes; None: no bound."""
+    continues: tuple[str, ...] = ()
+    """The plans that its plan continues."""
+    chain: tuple[int | None, int | None] = (None, None)
+    """Both losses of all reports to its plan and to those that it continues."""
+    since: int | None = None
+    """The day, counted from 1970, from which on it waits to be sent; None where it does not wait."""
+    lost: Loss = ""
+    """Why it waits no more though it has not arrived; empty where it was not lost."""
 
     def __post_init__(self) -> None:
-        for loss in (self.unchanged, self.changing):
+        for name in ("continues", "chain"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for loss in (self.unchanged, self.changing, *self.chain):
             if loss is not None and (type(loss) is not int or loss < 0):
                 raise ValueError(f"a loss is a whole number of billionths from 0 on, got {loss!r}")
+
+    def to_dict(self) -> dict[str, object]:
+        """What a file has of it."""
+        written = asdict(self) | {"report": self.report.hex()}
+        chain = ("continues", "chain")
+        return {name: value for name, value in written.items() if self.continues or name not in chain}
 
 
 @final
@@ -140,6 +157,43 @@ class Ledger:
         """What was sent, in order."""
         return self._entries
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """A sentence for each report that waited here and was dropped."""
+        return tuple(explain_lost(entry) for entry in self._entries if entry.lost)
+
+    def postpone(self, report: bytes) -> None:
+        """Let a report of this ledger wait to be sent."""
+        with self._lock_entries():
+            if not any(entry.report == report for entry in self._entries):
+                raise InvalidParameter(
+                    "only a report that was made with this ledger can wait in it; make it with "
+                    "Client(plan, ledger=ledger).report(answers)"
+                )
+            self._change(report, since=today(), lost="")
+            self.list_waiting()
+
+    def settle(self, report: bytes, lost: Loss = "") -> None:
+        """Let a report wait no more: it has arrived, or it is lost."""
+        with self._lock_entries():
+            if any(entry.report == report and entry.since is not None for entry in self._entries):
+                self._change(report, since=None, lost=lost)
+
+    def list_waiting(self, plan: str | None = None) -> tuple[bytes, ...]:
+        """The reports that wait, of all plans or of one; what is too old or too many is dropped first."""
+        with self._lock_entries():
+            for place, reason in find_dropped(self._entries).items():
+                self._change(self._entries[place].report, since=None, lost=reason)
+            waiting = (entry for entry in self._entries if entry.since is not None)
+            return tuple(entry.report for entry in waiting if plan in (None, entry.plan))
+
+    def _change(self, report: bytes, since: int | None, lost: Loss) -> None:
+        self._entries = tuple(
+            replace(entry, since=since, lost=lost) if entry.report == report else entry
+            for entry in self._entries
+        )
+        self._write()
+
     def once(
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
     ) -> bytes:
@@ -149,7 +203,7 @@ class Ledger:
             if before:
                 return before[-1]
             self.refuse_above(cap, plan)
-            return self._add(plan, number, draw(self.secret), plan.stated.unchanged, plan.stated.counted)
+            return self._add(_list_losses(plan), number, draw(self.secret))
 
     def change(
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None
@@ -167,37 +221,52 @@ class Ledger:
             if report in before:
                 return report
             loss = (len(before) + 1) * bound_linked_loss(plan)
-            others = _add_up(entry for entry in self._entries if entry.plan != plan.id)
-            self._refuse_total(cap, loss, others.changing, "with a changed answer the plan")
-            return self._add(plan, number, report, loss, loss)
+            changed = replace(_list_losses(plan), unchanged=loss, changing=loss)
+            others = tuple(entry for entry in self._entries if entry.plan != plan.id)
+            total = _add_up((*others, changed)).changing
+            self._refuse_total(cap, loss, total, "with a changed answer the plan")
+            return self._add(changed, number, report)
 
     def _reports(self, plan: Plan, number: int) -> list[bytes]:
         return [entry.report for entry in self._entries if entry.plan == plan.id and entry.round == number]
 
-    def _add(
-        self, plan: Plan, number: int, report: bytes, unchanged: int | None, changing: int | None
-    ) -> bytes:
-        entry = Entry(plan.id, plan.document.title, number, report, unchanged, changing)
-        self._entries = (*self._entries, entry)
+    def _add(self, losses: Entry, number: int, report: bytes) -> bytes:
+        self._entries = (*self._entries, replace(losses, round=number, report=report))
         self._write()
         return report
 
     def lifetime(self, also: Plan | None = None) -> Lifetime:
-        """The losses of all studies, and of this one if it were answered; all rounds of a plan count once."""
-        return _add_up(self._entries, also)
+        """The losses of all studies, and of this one if it were answered; all rounds of a plan count once,
+        and so do plans that continue each other.
+        """
+        if also is None or any(entry.plan == also.id for entry in self._entries):
+            return _add_up(self._entries)
+        return replace(_add_up((*self._entries, _list_losses(also))), reports=len(self._entries))
 
     def refuse_above(self, cap: float | None, plan: Plan) -> None:
         """Refuse a plan that would lift the loss of all studies above a cap, or above the ledger's own.
 
-        A plan that was answered adds nothing.
+        A plan that was answered adds nothing. One that shares kept answers with a plan that was answered is
+        refused, unless one of the two continues the other: nobody has added up what they lose together.
         """
         with self._lock_entries():  # another program may have spent, or raised, what this one knows of
             if not any(entry.plan == plan.id for entry in self._entries):
-                self._refuse_total(cap, plan.stated.counted, self.lifetime().changing, "the plan")
+                self._refuse_branch(_list_losses(plan))
+                total = self.lifetime(plan).changing
+                self._refuse_total(cap, plan.stated.counted, total, "the plan")
 
-    def _refuse_total(self, cap: float | None, alone: int | None, before: int | None, what: str) -> None:
+    def _refuse_branch(self, plan: Entry) -> None:
+        for entry in self._entries:
+            are_together = plan.plan in entry.continues or entry.plan in plan.continues
+            if not are_together and {plan.plan, *plan.continues} & {entry.plan, *entry.continues}:
+                raise InvalidPlan(
+                    f"this device answered another plan, {entry.plan[:12]}, that continues the same plan; "
+                    "it can answer only one that continues that one",
+                    "continues",
+                )
+
+    def _refuse_total(self, cap: float | None, alone: int | None, total: int | None, what: str) -> None:
         limit = self.cap if cap is None else cap
-        total = _total([alone, before])
         if math.isinf(limit):
             return
         if total is None or alone is None:
@@ -265,7 +334,7 @@ class Ledger:
         if self._path is None or self._marker is None:
             return
         self._count += 1
-        entries = [asdict(entry) | {"report": entry.report.hex()} for entry in self._entries]
+        entries = [entry.to_dict() for entry in self._entries]
         data = {
             "version": VERSION,
             "secret": self.secret.hex(),
@@ -294,13 +363,27 @@ def bound_linked_loss(plan: Plan) -> int:
     return max(math.ceil(Fraction(log_up(ratio)) * NANO), plan.stated.record)
 
 
-def _add_up(entries: Iterable[Entry], also: Plan | None = None) -> Lifetime:
-    known = tuple(entries)
-    plans = {entry.plan: (entry.unchanged, entry.changing) for entry in known}
-    if also is not None:
-        plans.setdefault(also.id, (also.stated.unchanged, also.stated.counted))
-    unchanged, changing = ([pair[side] for pair in plans.values()] for side in (0, 1))
-    return Lifetime(len(plans), len(known), _total(unchanged), _total(changing))
+def _list_losses(plan: Plan) -> Entry:
+    """What is written down of a plan, without a report."""
+    stated, before = plan.stated, plan.document.continues
+    together = (stated.chained.unchanged, stated.chained.counted) if before else (None, None)
+    ids = tuple(earlier.id for earlier in before)
+    return Entry(plan.id, plan.document.title, 0, b"", stated.unchanged, stated.counted, ids, together)
+
+
+def _add_up(entries: Sequence[Entry]) -> Lifetime:
+    """The losses of all plans; of those that continue each other, those that the last of them states."""
+    plans = {entry.plan: entry for entry in entries}
+    continued = {before for entry in plans.values() for before in entry.continues}
+    losses = [
+        entry.chain
+        if any(before in plans for before in entry.continues)
+        else (entry.unchanged, entry.changing)
+        for entry in plans.values()
+        if entry.plan not in continued
+    ]
+    unchanged, changing = ([pair[side] for pair in losses] for side in (0, 1))
+    return Lifetime(len(plans), len(entries), _total(unchanged), _total(changing))
 
 
 def checked_cap(cap: float) -> float:
@@ -340,7 +423,7 @@ def _read(path: Path) -> _Kept:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version = data["version"]
-        if version not in (1, 2, VERSION):
+        if version not in range(1, VERSION + 1):
             raise DeniableError(
                 f"{path} is a ledger of version {version}, and only versions 1 to {VERSION} are known here"
             )
@@ -348,7 +431,7 @@ def _read(path: Path) -> _Kept:
         if is_sealed and not hmac.compare_digest(data.pop("seal"), _seal(secret, data)):
             raise ValueError("it was changed by another program")
         count = data["count"] if is_sealed else 0
-        cap = data["cap"] if version == VERSION else None
+        cap = data["cap"] if version > 2 else None
         entries = tuple(
             Entry(**{**entry, "report": bytes.fromhex(entry["report"])}) for entry in data["entries"]
         )

@@ -53,6 +53,14 @@ class EstimateRequest:
         is_flag=True,
         help="Show the change since --change-from in every later round that has reports, with --from.",
     )
+    continues: Sequence[tuple[Path, str]] = option(
+        "--continues",
+        type=(FILE, str),
+        multiple=True,
+        metavar="PLAN REPORTS",
+        help="Join the shares with those of a plan that this one continues, by its reports: a file, or a "
+        "collector or store. May be repeated.",
+    )
     people: People | None = option(
         "--people",
         type=click.Choice(["same", "population", "others", "linked"]),
@@ -128,6 +136,8 @@ def estimate_file(request: EstimateRequest) -> None:
     if request.by:
         assert source is not None
         _estimate_windows(plan, source, request)
+    elif request.continues:
+        _estimate_joined(plan, reports, source, request)
     elif request.since is not None and request.every_round:
         _estimate_series(plan, source, request.since, request)
     elif request.since is not None:
@@ -144,8 +154,12 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
             "--weights shows a population, and --mle, --smooth and --fakes are about the very reports; leave "
             "them out, or --weights"
         )
-    if request.since is None and request.people is not None:
+    if request.since is None and request.people is not None and not request.continues:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
+    if request.continues and (request.since is not None or request.by or request.weights):
+        raise InvalidParameter(
+            "--continues joins the shares of plans; leave out --change-from, --by and --weights"
+        )
     if request.every_round and (request.since is None or request.number is not None or request.reports):
         raise InvalidParameter(
             "--every-round shows the change since one round in all later ones of a collector, its store or a "
@@ -210,6 +224,42 @@ def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateReque
         console.print_json(about)
     else:
         click.echo(windows.text(request.unbiased))
+
+
+def _estimate_joined(
+    plan: Plan, reports: Path | None, source: sources.Source | None, request: EstimateRequest
+) -> None:
+    """Joins the shares of plans that continue each other; writes and prints them."""
+
+    if reports is not None:
+        tallies = sources.tally_file(plan, reports)
+    else:
+        assert source is not None
+        token = reading.find_token(source, request.token_file)
+        tallies = sources.fetch_tallies(plan, source, request.table, request.number, token)[1]
+    results = [plan.estimate(tallies)]
+    for file, place in request.continues:
+        before = reading.read_plan(file)
+        if Path(place).exists():
+            results.append(before.estimate(sources.tally_file(before, Path(place))))
+        else:
+            token = reading.find_token(place, request.token_file)
+            results.append(before.estimate(sources.fetch_tallies(before, place, None, None, token)[1]))
+    people = request.people or "same"
+    if people not in ("same", "others"):
+        raise InvalidParameter(f"--people {people} is about a change; plans are joined of the same or others")
+    joined = plan.join(results, people, request.level)
+    rows = [
+        {"attribute": name, **row, "level": request.level, "people": people}
+        for name, shares in joined.items()
+        for row in shares.rows()
+    ]
+    about = {"plans": [result.plan_id for result in results], "rows": rows}
+    writing.write_tables(request.out, rows, about)
+    if request.as_json:
+        console.print_json(about)
+    else:
+        click.echo(str(joined))
 
 
 def _estimate_change(

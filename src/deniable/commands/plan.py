@@ -32,6 +32,9 @@ _MOST_TOLD = math.log(1e6)  # beyond a million times likelier no number helps
     type=FILE,
     help="Let invitations be exchanged for unlinkable tickets; a new file for the key of this plan.",
 )
+@click.option(
+    "--continues", type=FILE, help="The plan of the same questions that devices have answered so far."
+)
 @click.option("-o", "--out", type=FILE, help="Write the plan to this JSON file.")
 @click.option("--cite", is_flag=True, help="Also print BibTeX entries for what the plan uses.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan itself, in JSON.")
@@ -41,6 +44,7 @@ def make_plan(
     people: int,
     influence: float | None,
     ticket_key: Path | None,
+    continues: Path | None,
     out: Path | None,
     cite: bool,
     as_json: bool,
@@ -57,7 +61,7 @@ def make_plan(
     if out is not None:
         console.refuse_ending(out, [".json"], "a plan")
         console.refuse_existing([out], force)
-    plans = reading.plan_study(study, people, influence)
+    plans = reading.plan_study(study, people, influence, continues)
     files, keys = _list_files(out, plans), _list_files(ticket_key, plans)
     console.refuse_existing(files, force)
     if keys:
@@ -84,7 +88,8 @@ def make_plan(
     else:
         new = console.free_name("plan.json")
         keyed = () if ticket_key is None else ("--ticket-key", ticket_key)
-        console.say_next("plan", study, "--people", people, *capped, *keyed, "-o", new)
+        followed = () if continues is None else ("--continues", continues)
+        console.say_next("plan", study, "--people", people, *capped, *keyed, *followed, "-o", new)
 
 
 def _list_files(file: Path | None, plans: Sequence[Plan]) -> list[Path]:

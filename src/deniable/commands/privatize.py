@@ -15,7 +15,7 @@ from deniable.commands.shared.answers import Answers
 from deniable.commands.shared.options import FILE, ROUND, SEED, argument, as_request, option, taken
 from deniable.errors import InvalidParameter
 from deniable.formatting import format_count, shorten_names
-from deniable.reports.privatize import list_unread
+from deniable.reports.privatize import find_turns, list_unread, make_reports
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,6 +199,9 @@ def _privatize_again(answers: Answers, request: PrivatizeRequest, show: Show) ->
         )
     blocks = list(answers.blocks(show))
     codes = np.concatenate([encoded for encoded, _ in blocks], axis=1)
-    words = simulated.remembering(request.seed, round=request.number)
-    reports = answers.plan.privatize_codes(codes, words, answers.people())
-    yield reports, answers.to_arrow([beside for _, beside in blocks])
+    words, people = simulated.remembering(request.seed, round=request.number), answers.people()
+    turns = find_turns(answers.plan.document, codes.shape[1], words, people)
+    beside = answers.to_arrow([columns for _, columns in blocks])
+    if beside is not None and turns is not None:
+        beside = beside.take(turns)
+    yield make_reports(answers.plan.document, codes, words, people, turns), beside

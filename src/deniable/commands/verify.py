@@ -12,7 +12,7 @@ import click
 
 from deniable.commands.shared import console, reading
 from deniable.commands.shared.options import FILE, POSITIVE
-from deniable.formatting import format_nanos, format_nats, keep_finite
+from deniable.formatting import format_count, format_nanos, format_nats, keep_finite
 
 if TYPE_CHECKING:
     from deniable.plan.texts import Texts
@@ -87,6 +87,10 @@ def verify_plan(plan: Path, cap: float | None, as_json: bool) -> None:
         click.echo(f"loss of all rounds  {counted}  even if answers change: what devices count")
         click.echo("asked again, per record:")
         click.echo("\n".join(f"  {line}" for line in loss.repeated.explain().splitlines()))
+    if loss.chain is not None:
+        before = format_count(len(read.document.continues), "plan")
+        click.echo(f"with the {before} that it continues, per record:")
+        click.echo("\n".join(f"  {line}" for line in loss.chain.explain().splitlines()))
     click.echo(f"the plan {read.protection}")
     for line in explain_questions(read.document):
         click.echo(line)

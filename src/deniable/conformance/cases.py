@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from deniable.errors import FileMissing
 
-LEVELS = ("single", "records", "rounds", "metric", "text", "tickets", "read", "ledger")
+LEVELS = ("single", "records", "rounds", "chains", "metric", "text", "tickets", "read", "ledger")
 """The levels of cases, in the order of spec/conformance.md."""
 VERIFY = "verify"
 """The level of a program that verifies plans of all levels."""
@@ -116,6 +116,8 @@ def _levels(text: str) -> frozenset[str]:
         needs.add("metric")
     if kinds.intersection(_TEXT):
         needs.add("text")
+    if "continues" in plan or "chain" in losses:
+        needs.add("chains")
     if "ticket_key" in plan:
         needs.add("tickets")
     return frozenset(needs)
@@ -223,7 +225,8 @@ def _ledgers(vector: Data) -> Iterator[Case]:
     steps, expected = [], []
     for step in vector["steps"]:
         steps.append({field: step[field] for field in ("plan", "round", "answers", "change")})
-        answer = {"refused": "cap"} if step["report"] is None else {"bytes": step["report"]}
+        refused = {"refused": step.get("refused", "cap")}
+        answer = refused if step["report"] is None else {"bytes": step["report"]}
         expected.append({**answer, "counted": step["counted"]})
     request = {field: vector[field] for field in ("plans", "secret", "cap")}
     needs = frozenset().union(*map(_levels, vector["plans"])) | {"ledger"}

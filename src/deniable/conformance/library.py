@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable
 from functools import reduce
 
-from deniable.client import AboveCap, Client, Ledger
+from deniable.client import Client, Ledger
 from deniable.conformance.cases import LEVELS, VERIFY, Data
 from deniable.errors import DeniableError, InvalidParameter, InvalidValue
+from deniable.plan import InvalidPlan
 from deniable.plan.losses import Stated
 from deniable.randomness.simulated import fixed
 from deniable.randomness.words import Device
@@ -105,7 +106,7 @@ def _steps(request: Data) -> Data:
         try:
             client = Client(request["plans"][step["plan"]], ledger=ledger, cap=step.get("cap"))
             report = client.report(step["answers"], step["round"], change=step["change"])
-        except AboveCap as refusal:
+        except InvalidPlan as refusal:
             return {"refused": refusal.reason}
         return {"bytes": report.to_bytes().hex()}
 

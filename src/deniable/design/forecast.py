@@ -37,7 +37,7 @@ def forecast(plan: Plan) -> dict[str, Any]:
             "describe": plan.describe().split("\n", 1)[1],
             "report_bytes": option.report_bytes.most,
             "loss": plan.loss.counted,
-            "rounds": plan.document.rounds,
+            "reports": plan.document.rounds and plan.document.most_reports,
             "protection": str(plan.protection),
             "level": plan.protection.level,
             "precisions": [

@@ -20,6 +20,7 @@ from deniable.plan import Attribute
 from deniable.plan.attribute import NO_ANSWER_LABEL, NOT_APPLICABLE, YES_NO, find_allowed, list_several
 from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.reports import Reports
+from deniable.reports.privatize import find_turns, make_reports
 from deniable.results.estimates import bins_of, find_condition
 from deniable.results.findings import MEDIAN, Findings, as_finite
 from deniable.study import Plan
@@ -47,8 +48,9 @@ def preview(plan: Plan, truth: str = "uneven", seed: int = 1) -> dict[str, Any]:
     answers = draw_answers(plan, truth, people, seed)
     known = () if plan.document.known is None else (plan.document.known.name,)
     codes = np.stack([answers[name] for name in (*plan.names, *known)])
-    words = seeded(seed) if plan.document.rounds is None else remembering(seed)
-    reports = plan.privatize_codes(codes, words)
+    words = seeded(seed) if plan.document.rounds is None else remembering(seed, round=1)
+    turns = find_turns(plan.document, people, words, None)
+    reports = make_reports(plan.document, codes, words, None, turns)
     discovered = [
         _discover(plan, attribute.name, attribute.domain, reports, answers[attribute.name])
         for attribute in attributes

@@ -33,14 +33,18 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 
+_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), "<u2")
+"""The two hexadecimal digits of each byte."""
+
+
 class Block(NamedTuple):
     """Reports that are written at once: the round that they are of, and extra columns."""
 
     records: Records
     round: int | None
     beside: pa.Table | None = None
-    people: Pseudonyms | None = None
-    """Whose they are, in a linked plan."""
+    ids: Pseudonyms | None = None
+    """The ids of reports that were received; in a linked plan, these are the pseudonyms of people."""
 
 
 def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
@@ -52,14 +56,16 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
         raise InvalidValue(f"reports are written to a file ending in .parquet, got {path.name!r}")
     parts = iter(blocks)
     first = list(islice(parts, 1))  # whose columns are those of the file
-    plain_schema = _file_schema(form)
+    has_ids = form.has_people or (ID in form.more_columns and any(block.ids is not None for block in first))
+    plain_schema = _file_schema(form, has_ids)
     schema = plain_schema
     for block in first:
         if block.beside is not None:
             schema = _join_schemas(form, plain_schema, block.beside.schema)
     n = 0
-    # words of packed bits are noise: to compress them only takes time
+    # words of packed bits and ids are noise: to compress them only takes time
     plain = {column.name for columns in form.columns for column in columns if column.word is not None}
+    plain |= {ID} if has_ids else set()
     writing = {
         "use_dictionary": [name for name in schema.names if name not in plain],
         "write_page_checksum": True,
@@ -68,7 +74,8 @@ def write_reports(path: Path, form: TableForm, blocks: Iterable[Block]) -> int:
     with replacing(path) as temporary, parquet.ParquetWriter(temporary, schema, **writing) as writer:
         for block in chain(first, parts):
             batch = to_batch(block.records, form, reports_schema(form))
-            batch = _add_people(_add_round(batch, form, block.round), form, block.people)
+            batch = _add_round(batch, form, block.round)
+            batch = _add_ids(batch, form, block.ids) if has_ids else batch
             if block.beside is not None:
                 batch = _join_columns(batch, block.beside, schema)
             writer.write_batch(batch)
@@ -94,19 +101,27 @@ def _add_round(batch: pa.RecordBatch, form: TableForm, number: int | None) -> pa
     return batch.append_column(form.round_column, rounds)
 
 
-def _add_people(batch: pa.RecordBatch, form: TableForm, people: Pseudonyms | None) -> pa.RecordBatch:
-    """The rows with whose they are, where the plan is linked."""
+def _add_ids(batch: pa.RecordBatch, form: TableForm, ids: Pseudonyms | None) -> pa.RecordBatch:
+    """The rows with the id of each."""
     import pyarrow as pa
 
-    if not form.has_people:
-        return batch
-    if people is None and batch.num_rows:
+    if ids is None and batch.num_rows and form.has_people:
         raise InvalidReport(
             "this plan is linked, and these reports do not say whose they are: make them with "
             "dn.remembering(seed, round=1), or write them with deniable export"
         )
-    digits = [] if people is None else people.tobytes().hex(" ", -people.itemsize).split()
-    return batch.append_column(ID, pa.array(digits, pa.string()))
+    if ids is None and batch.num_rows:
+        raise InvalidReport("some of these reports have an id and others have none; write them to two files")
+    return batch.append_column(ID, pa.array([], pa.string()) if ids is None else write_ids(ids))
+
+
+def write_ids(ids: Pseudonyms) -> pa.Array:
+    """A column of ids in hexadecimal digits."""
+    import pyarrow as pa
+
+    digits = _DIGITS[np.frombuffer(ids.tobytes(), np.uint8)]
+    ends = np.arange(len(ids) + 1, dtype=np.int32) * (2 * ids.itemsize)
+    return pa.StringArray.from_buffers(len(ids), pa.py_buffer(ends), pa.py_buffer(digits))
 
 
 def _join_schemas(form: TableForm, schema: pa.Schema, beside: pa.Schema) -> pa.Schema:
@@ -170,7 +185,7 @@ def _read_blocks(path: Path, form: TableForm, show: Show | None) -> Iterator[Blo
         for batch in _read_batches(file, names, path):
             for number, rows in _split_rounds(batch, form, path):
                 people = _read_people(rows, path) if ID in names else None
-                yield Block(reader.read_records(rows), number, people=people)
+                yield Block(reader.read_records(rows), number, ids=people)
             done += batch.num_rows
             if show is not None:
                 show(done, total)
@@ -269,15 +284,15 @@ def reports_schema(form: TableForm) -> pa.Schema:
     return pa.schema(fields, metadata={PLAN_KEY: form.plan_id.encode()})
 
 
-def _file_schema(form: TableForm) -> pa.Schema:
-    """The columns of a file that this program writes: those of reports, and the round where there are
-    several.
+def _file_schema(form: TableForm, has_ids: bool) -> pa.Schema:
+    """The columns of a file that this program writes: those of reports, the round where there are several,
+    and ids where these were received.
     """
     import pyarrow as pa
 
     schema = reports_schema(form)
     schema = schema if form.rounds == 1 else schema.append(pa.field(form.round_column, pa.int32()))
-    return schema.append(pa.field(ID, pa.string())) if form.has_people else schema
+    return schema.append(pa.field(ID, pa.string())) if has_ids else schema
 
 
 def _arrow_type(column: Column) -> pa.DataType:

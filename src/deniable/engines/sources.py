@@ -308,7 +308,7 @@ def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
     return joined
 
 
-def _recognize(source: object) -> Engine | None:
+def _recognize(source: Any) -> Engine | None:
     """The engine that holds a table, or None where this machine counts it itself."""
     library, table = _find_library(source), source
     if library in ("duckdb", "_duckdb"):
@@ -316,6 +316,10 @@ def _recognize(source: object) -> Engine | None:
         return DuckTable(table)
     if library == "pyspark":
         require("pyspark", "spark")
+        if table.isStreaming:
+            raise InvalidParameter(
+                "a stream has no end; count it as it comes: plan.tally_stream(plan.decode(stream), ...)"
+            )
         return SparkTable(table)
     if library == "ibis":
         raise InvalidParameter(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from deniable.engines.databases import SPARK, SparkTable, plain_spark_errors, require
-from deniable.engines.form import TableForm, integer_type
+from deniable.engines.form import ID, TableForm, integer_type
 from deniable.errors import DeniableError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 _ANSWERS = 10  # seconds that a master has to answer
 _COMMITTER = "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version"
 _WORKS = 60  # seconds that a cluster has to give the first executor
+_NAME = "deniable: name"  # of a row, which no column of a table has
+_LISTED = "ARRAY<{}>"
 _TYPES = {2: "SMALLINT", 4: "INT", 8: "BIGINT"}
 
 
@@ -61,10 +63,8 @@ def map_once(
         )
     read = enumerate([*columns, *beside])
     plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in read))
-    kinds = [_type_name(column) for columns in form.columns for column in columns]
-    kinds += [] if form.group is None else ["SMALLINT"]
     names = list_names(form)
-    kinds += ["STRING"] * (len(names) - len(kinds))
+    kinds = [*list_kinds(form, _LISTED), "STRING"]
     types = dict(frame.dtypes)
     kinds += [types[name] for name in beside]
     schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
@@ -74,6 +74,26 @@ def map_once(
             return reports.localCheckpoint(eager=True)
         _write_once(session, reports, into)
         return session.read.parquet(into)
+
+
+def drop_repeated(frame: Any, names: Sequence[str], within: tuple[str, str]) -> Any:
+    """The rows of a stream, of which those with the same values of these columns come once; without the ids.
+
+    Rows are compared within so much of the time in a column, and so long Spark keeps what it compares. Rows
+    that have no id are refused, and all of them stay.
+    """
+    from pyspark.sql import functions
+
+    column, delay = within
+    if dict(frame.dtypes).get(column) not in ("timestamp", "timestamp_ntz"):
+        raise InvalidParameter(
+            'within is a column with the time of each message, and how long ids are kept, ("timestamp", '
+            f'"2 hours"); {column!r} is no column of times among {", ".join(frame.columns)}'
+        )
+    parts = [part for name in names for part in (frame[_quote(name)].cast("string"), functions.lit("/"))]
+    name = functions.coalesce(functions.concat(*parts), functions.expr("uuid()"))
+    named = frame.withColumn(_NAME, name).withWatermark(column, delay)
+    return named.dropDuplicatesWithinWatermark([_NAME]).drop(_NAME, ID)
 
 
 def _write_once(session: Any, reports: Any, into: str) -> None:
@@ -97,9 +117,33 @@ def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _type_name(column: Any) -> str:
-    kind = _TYPES[integer_type(column).itemsize]
-    return kind if column.length is None else f"ARRAY<{kind}>"
+def list_kinds(form: TableForm, listed: str = "{}[]") -> list[str]:
+    """The types of the columns of reports, in SQL: numbers, and lists of them as the engine writes those."""
+    kinds = []
+    for column in (column for columns in form.columns for column in columns):
+        kind = _TYPES[integer_type(column).itemsize]
+        kinds.append(kind if column.length is None else listed.format(kind))
+    return kinds + ([] if form.group is None else ["SMALLINT"])
+
+
+def map_messages(frame: Any, columns: Sequence[str], work: Work, form: TableForm, refused: str) -> Any:
+    """The dataframe that tasks make of the messages in the first of these columns; the others stay as they
+    are. It may be computed again, as the same messages make the same rows.
+    """
+    from pyspark.sql import functions
+
+    plain = frame.select(*(frame[_quote(name)].alias(f"c{i}") for i, name in enumerate(columns)))
+    has_ids = ID in form.more_columns
+    kinds = [*list_kinds(form, _LISTED), "BIGINT", *(["STRING"] if has_ids else []), "STRING"]
+    names = [*form.column_names, form.round_column, *([ID] if has_ids else []), refused]
+    types = dict(plain.dtypes)
+    kinds += [types[f"c{i}"] for i in range(1, len(columns))]
+    schema = ", ".join(f"r{i} {kind}" for i, kind in enumerate(kinds))
+    rows = plain.mapInArrow(work, schema)
+    # the id of a plan is longer than most reports: it is not sent along with each
+    is_other = functions.coalesce(rows[f"r{len(names) - 1}"] == "plan", functions.lit(False))
+    plan = functions.when(~is_other, functions.lit(form.plan_id))
+    return rows.select("*", plan.alias("plan")).toDF(*names, *columns[1:], form.plan_column)
 
 
 @contextmanager

@@ -26,7 +26,9 @@ _KINDS: Mapping[str, Kind] = {"share": "value", "group": "group", "mean": "mean"
 @final
 @dataclass(frozen=True)
 class PeopleForChange:
-    """How many people a change takes, in each of both rounds, if all answers are as likely."""
+    """How many people a change takes, if all answers are as likely: in each of both rounds, or of whom some
+    answer in each where devices draw their rounds.
+    """
 
     what: str
     """What changes: "share", "group" or "mean"."""
@@ -82,6 +84,7 @@ def count_people_for_change(document: PlanDocument, of: str, change: float) -> l
     j = names.index(of)
     readings = reconsider(document, ()).readings[j]
     people = (REACH / change) ** 2 * one_in(document.parts[j], document.mechanism.chance(j))
+    people /= float(document.presence)
     counts = [_count(document, j, reading, people) for reading in readings if reading.what in _KINDS]
     if not counts:
         raise InvalidParameter(f"of {of!r} neither shares nor a mean are read, so it has no change")
@@ -99,6 +102,9 @@ def _count(document: PlanDocument, j: int, reading: Reading, people: float) -> P
         moved = reading.spread(law) * part.k / (part.k - 1)  # by who changes to any other value
         kept = reading.noise(part.permanent.law)
         linked = 2 * (reading.noise(law) - _STAYS * kept + (1 - _STAYS) * moved)
+        if document.turns is not None:  # of those who answer in one round, as many answer in the other
+            both = (document.turns - 1) / ((document.rounds or 1) - 1)
+            linked = linked / both if both else None
     return PeopleForChange(
         linked=None if linked is None else math.ceil(people * linked),
         what=reading.what,

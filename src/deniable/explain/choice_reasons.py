@@ -64,7 +64,7 @@ def explain_choice(considered: Sequence[Considered]) -> str:
     return " ".join(filter(None, [_name_goal(chosen), *compared, _cap_cost(considered)]))
 
 
-def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> str:
+def tabulate_choices(considered: Sequence[Considered], reports: int | None) -> str:
     """A table of what was considered: the choice, the best of each other kind, and what is next to them."""
     if not considered:
         return "What else was considered is known when a plan is made; its file keeps the choice only."
@@ -81,7 +81,7 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
             continue
         numbers = [f"{row.score:.3f}", format_percent(max(row.success), 1), str(row.report_bytes.most)]
         losses = map(format_loss, (row.loss_record, row.loss_attribute))
-        repeated = _list_repeated_losses(row, rounds)
+        repeated = _list_repeated_losses(row, reports)
         rows.append([names, *numbers, *losses, *repeated, _first_line(row.why_not)])
     more = len(different) - _MOST_ROWS
     lines = [
@@ -90,9 +90,9 @@ def tabulate_choices(considered: Sequence[Considered], rounds: int | None) -> st
     lines += format_table(headers, rows, ("why not",))
     lines += [f"and {more} more: plan.considered has all, in Python"] if more > 0 else []
     lines += explain_kinds([row for _, row in choices])
-    if rounds is not None:
+    if reports is not None:
         lines.append(
-            f"changing: what {format_count(rounds, 'report')} of values that change give away, against any "
+            f"changing: what {format_count(reports, 'report')} of values that change give away, against any "
             "other sequence"
         )
     return "\n".join(lines)
@@ -110,9 +110,9 @@ def _different(considered: Sequence[Considered]) -> list[tuple[str, Considered]]
     return list(different.values())
 
 
-def _list_repeated_losses(row: Considered, rounds: int | None) -> tuple[str, str]:
-    """What a person's repeated reports give away: any number of one value, and one of each round."""
-    losses = [part.losses(rounds, rounds) for part in row.parts if part.repeated and rounds is not None]
+def _list_repeated_losses(row: Considered, reports: int | None) -> tuple[str, str]:
+    """What a person's reports give away: any number of one value, and so many of values that change."""
+    losses = [part.losses(reports, reports) for part in row.parts if part.repeated and reports is not None]
     if not losses:
         return "", ""
     worst = max(losses, key=lambda loss: loss.changing_values)
@@ -136,8 +136,11 @@ def tabulate_precisions(row: Considered) -> str:
         [known.attribute, known.describe(), known.format_margin(), name_use(known.use), known.format_people()]
         for known in precisions
     ]
+    present = (
+        f" in a round, in which about {round(row.n * row.presence):,} answer" if row.presence < 1 else ""
+    )
     lines = [
-        f"What {format_count(row.n, 'person')} will tell (95 %, either way):",
+        f"What {format_count(row.n, 'person')} will tell{present} (95 %, either way):",
         *format_table(headers, rows, ["question", "what is read", "that is"]),
         "clear: known to within a quarter of an average share, and 5 points; useful: half of one, and 10 "
         "points; rough: all of one (of a mean or median, 5, 10 and 25 % of the range)",

@@ -74,6 +74,8 @@ def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], langua
     elif loss.repeated is None:
         lines.append(words["loss"].format(times=times, other=other))
     if loss.repeated is not None:
+        if document.turns is not None:
+            lines.append(words["turns"].format(turns=document.turns, rounds=document.rounds))
         lines.append(_consent_to_rounds(document, words, other, language))
     if document.linked:
         lines.append(words["linked"])
@@ -82,7 +84,7 @@ def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], langua
 
 def _consent_to_rounds(document: PlanDocument, words: Mapping[str, str], other: str, language: str) -> str:
     """What all rounds give away together, counting answers that change; and if none changes."""
-    repeated, rounds = document.loss.repeated, document.rounds
+    repeated, rounds = document.loss.repeated, document.most_reports
     assert repeated is not None
     if not _is_useful(repeated.same_value):
         return words["endless"].format(rounds=rounds)

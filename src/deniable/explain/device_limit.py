@@ -61,11 +61,11 @@ def warn_limit(document: PlanDocument) -> str | None:
 
 def _advise_rounds(document: PlanDocument) -> str:
     """In how many rounds devices accept the plan, with everything else as it is."""
-    rounds = document.rounds or 1
-    for fewer in range(min(rounds - 1, _MOST_FEWER), 0, -1):
+    for fewer in range(min(document.most_reports - 1, _MOST_FEWER), 0, -1):
         if document.mechanism.losses(fewer, fewer).changing_values <= DEFAULT_CAP:
             return (
-                f"They accept it with {format_count(fewer, 'round')}; a smaller epsilon_first and "
+                f"They accept it with {format_count(fewer, 'round')}, or if each device answers in so many "
+                f"of the {document.rounds} (turns = {fewer} in [repeat]); a smaller epsilon_first and "
                 "epsilon_forever allow more."
             )
     return "A smaller epsilon_first and epsilon_forever help."
@@ -165,7 +165,7 @@ def find_accepted(document: PlanDocument, cap: float) -> list[Accepted]:
         return []
     accepted = []
     for (j, attribute, _), (epsilon, part) in zip(metric, lowered, strict=True):
-        people = max(1, round(document.people * float(document.mechanism.chance(j))))
+        people = max(1, round(document.people * float(document.mechanism.chance(j) * document.presence)))
         readings: Any = [list_readings(attribute.domain, part.k, attribute.turnout)]
         names = (attribute.name,)
         row = Considered.of(part, "", ["metric"], people, Objective(), names=names, readings=readings)

@@ -19,12 +19,14 @@ from deniable.choose import (
 from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
+from deniable.explain.continued import explain_continued
 from deniable.explain.device_limit import warn_limit
 from deniable.explain.guarantees import explain_crowd, explain_losses
 from deniable.explain.guesses import explain_guesses
 from deniable.explain.level_precision import anticipate_levels, explain_drawn
 from deniable.explain.questions import explain_questions, warn_alike
 from deniable.explain.references import name_protocol
+from deniable.explain.summary import format_rounds
 from deniable.explain.table_precision import explain_known, warn_groups
 from deniable.explain.text_questions import list_unlisted
 from deniable.explain.turnout import explain_turnout
@@ -46,6 +48,7 @@ def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) 
         "\n".join(question.explain_limit(document.people) for question in list_unlisted(document).values()),
         explain_guesses(document, row),
         explain_losses(document),
+        explain_continued(document),
         explain_known(document),
         _missing(document),
         "\n".join(explain_questions(document)),
@@ -53,7 +56,7 @@ def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) 
         _explain_dependence(document),
         explain_crowd(document),
         explain_choice(considered),
-        tabulate_choices(considered, document.rounds),
+        tabulate_choices(considered, document.rounds and document.most_reports),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
 
@@ -114,6 +117,12 @@ def _opening(document: PlanDocument) -> str:
             "a first answer is" if document.mechanism.fake(0) is None else "first answers, also of fakes, are"
         )
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
+    if document.turns is not None:
+        present = round(document.people * document.presence)
+        how += (
+            f" A device answers in {format_rounds(document)}, which it draws once and keeps, so that about "
+            f"{format_count(present, 'person')} answer in each."
+        )
     if document.ticket_key is not None:
         how += " People come by invitation, and exchange it for a ticket that nobody can link to it."
     if document.linked:
@@ -206,7 +215,7 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
     ]
     choice = mechanism, mechanism.acronym, protocols, document.people
     row = Considered.of(*choice, Objective(), names=names, readings=readings)
-    return anticipate_levels(document.attributes, replace(row, per=per))
+    return anticipate_levels(document.attributes, replace(row, per=per)).with_presence(document.presence)
 
 
 def _find_share(document: PlanDocument, attribute: Attribute) -> float | None:

@@ -7,6 +7,7 @@ import math
 from deniable.crowd import Shuffled, shuffled
 from deniable.domain import Range
 from deniable.errors import InvalidParameter
+from deniable.explain.summary import format_rounds
 from deniable.formatting import format_count, format_nats, format_ratio, format_up
 from deniable.plan.document import PlanDocument
 from deniable.plan.losses import Loss, Protection
@@ -59,6 +60,12 @@ def explain_losses(document: PlanDocument) -> str:
                 "answers change may learn when they changed, and what they were. Ask rarely about what "
                 "changes often."
             )
+    if document.turns is not None:
+        lines.append(
+            f"  A device sends nothing in other rounds, which everybody sees: each of its "
+            f"{format_count(document.turns, 'report')} gives away as much as if it answered in every round, "
+            "and no figure is smaller for those that it leaves out."
+        )
     if document.linked:
         lines.append(
             "  Reports of a person carry one pseudonym, so that the collector sees which reports are one "
@@ -86,7 +93,7 @@ def _is_bound(document: PlanDocument) -> bool:
 
 def _headline_rounds(document: PlanDocument, loss: Loss) -> str:
     """What consent, survey and devices count of a plan with rounds: answers that change."""
-    rounds = format_count(document.rounds or 1, "round")
+    rounds = format_rounds(document)
     if math.isinf(loss.counted):
         return (
             f"  no bound for {rounds} together, if answers change: nothing is fresh, so that a change shows, "

@@ -23,6 +23,12 @@ def describe_plan(document: PlanDocument) -> str:
     return f"Plan {document.id[:12]}{title}: {size}\n{groups}{described}"
 
 
+def format_rounds(document: PlanDocument) -> str:
+    """In how many rounds a device answers: "10 rounds", or "4 of 52 rounds" where it draws them."""
+    rounds = format_count(document.rounds or 1, "round")
+    return rounds if document.turns is None else f"{document.turns:,} of {rounds}"
+
+
 def summarize_plan(document: PlanDocument) -> str:
     """What it is and what it loses, in a line."""
     title = f" · {document.title}" if document.title else ""
@@ -36,5 +42,5 @@ def summarize_plan(document: PlanDocument) -> str:
     losses.append(f"{stated.record / NANO:g} per record{worst}")
     if document.rounds is not None:
         bound = "no bound" if stated.counted is None else f"{stated.counted / NANO:g}"
-        losses.append(f"{bound} over {format_count(document.rounds, 'round')} of changing answers")
+        losses.append(f"{bound} over {format_rounds(document)} of changing answers")
     return f"<Plan {document.id[:12]}{title}: {size}, loss {', '.join(losses)}>"

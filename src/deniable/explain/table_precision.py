@@ -88,11 +88,12 @@ def _expect_table(
     size = rows.side.size, columns.side.size
     cell, share = _combine(document, sources, of, by)
     people, name = document.people, f"{of} by {by}"
+    reports = people * float(document.presence)
     return ExpectedTable(
         of,
         by,
-        Precision(name, "cell", math.prod(size), people, math.sqrt(cell / people)),
-        Precision(name, "row share", size[1], people, math.sqrt(share / people)),
+        Precision(name, "cell", math.prod(size), people, math.sqrt(cell / reports)),
+        Precision(name, "row share", size[1], people, math.sqrt(share / reports)),
         count_people(document, of, by, DIFFERENCE),
         None if sources[0][1].is_complete else sources[0][1].answered,
     )
@@ -150,7 +151,7 @@ def count_people(document: PlanDocument, of: str, by: str, difference: float, sh
         raise InvalidParameter(
             f"no report holds both {of!r} and {by!r}; ask for them at once: together = [[{by!r}, {of!r}]]"
         )
-    return math.ceil((REACH / difference) ** 2 / needed)
+    return math.ceil((REACH / difference) ** 2 / needed / float(document.presence))
 
 
 def list_held(document: PlanDocument, of: str, by: str) -> list[tuple[float, Source]]:
@@ -235,7 +236,7 @@ def _explain_table(document: PlanDocument, j: int, law: Supports, of: str, by: s
     table = np.full((rows, columns), 1 / columns)
     source = _spread_evenly(document, attribute, law, True)
     variance = _vary(source, by, of, table, {0: 1})
-    reports = document.people * float(document.mechanism.chance(j))
+    reports = document.people * float(document.mechanism.chance(j) * document.presence)
     margin = round_digits(100 * reach_of(_TAIL) * math.sqrt(variance / reports), 2)
     # shares are from 0 to 100 points: a wider margin tells nothing
     known = f"known to within {margin:g} points" if margin < 100 else "not known at all"

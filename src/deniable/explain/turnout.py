@@ -93,4 +93,4 @@ def _expect_half(document: PlanDocument, row: Considered, names: Sequence[str]) 
     assert row.mechanism is not None
     return Considered.of(
         row.mechanism, "", row.protocols, row.n, Objective(), names=row.names, readings=readings
-    )
+    ).with_presence(row.presence)

@@ -164,9 +164,20 @@ class RoundShape(SetShape):
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         """A second round on the reports of a first one."""
 
-    @abstractmethod
+    @final
     def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
         """The largest ratio after this many second reports of what this round has kept, rounded up."""
+        return self.ratio_given(*second.speak(reports), reports)
+
+    @abstractmethod
+    def ratio_given(self, set_ratio: Fraction, clear: Fraction, reports: int) -> Fraction:
+        """The largest ratio after this many reports, which speak so much for what is kept, rounded up."""
+
+    @abstractmethod
+    def speak(self, reports: int) -> tuple[Fraction, Fraction]:
+        """How much likelier so many reports are that all speak for the kept value, or of a bit: for one that
+        is set, and for one that is clear.
+        """
 
     @property
     @abstractmethod

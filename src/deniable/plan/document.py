@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, final, get_args
@@ -22,6 +23,7 @@ from deniable.exact import log_up, whole_number
 from deniable.formatting import format_allowed
 from deniable.frames import file_kind, files
 from deniable.mechanisms import Mechanism
+from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.plan.attribute import (
     NO_ANSWER_LABEL,
     NOT_APPLICABLE,
@@ -36,6 +38,7 @@ from deniable.plan.attribute import (
     list_levels,
     list_several,
 )
+from deniable.plan.chain import MOST_CONTINUED, bound_chain, count_bias, list_breaks, list_strands
 from deniable.plan.domain_json import domain_from_dict, domain_to_dict, factors_from_dict, factors_to_dict
 from deniable.plan.known_groups import Known, check_known
 from deniable.plan.losses import Loss, Protection, Stated
@@ -56,6 +59,7 @@ from deniable.plan.strict_json import (
     refuse_long,
 )
 from deniable.plan.texts import Texts
+from deniable.randomness.words import Strand
 from deniable.records import NearSets, RecordMechanism, Sample
 from deniable.records.single import as_record_mechanism
 from deniable.tickets import PublicKey
@@ -95,6 +99,10 @@ class PlanDocument:
     """What the collector knows anyway: each report names it as it is, outside of all losses."""
     linked: bool = False
     """Whether a report's id is its person's pseudonym, the same in every round of this plan and no other."""
+    turns: int | None = None
+    """In how many of the rounds a device answers, which it draws once and keeps; None for all of them."""
+    continues: tuple[PlanDocument, ...] = ()
+    """The plans before, whose kept answers it carries on: the first of them, and all that followed."""
     claimed: Stated | None = None
     """Losses that a document states above the true ones; None where it states just these."""
 
@@ -137,6 +145,7 @@ class PlanDocument:
         check_maps(dict(self.maps), {member.name: member.domain for member in self.attributes})
         policies = [self.missing_of(member) for member in self.attributes]
         refuse_together(names, self.mechanism, policies)
+        self._check_continued()
 
     def _check_sizes(self) -> None:
         if len(self.parts) != len(self.attributes):
@@ -184,6 +193,39 @@ class PlanDocument:
                 + ("" if self.rounds else ", and this plan asks once"),
                 "linked",
             )
+        check_turns(self.turns, self.rounds)
+
+    def _check_continued(self) -> None:
+        """Refuse plans before of which nothing is carried on, or that do not follow each other."""
+        plans = (*self.continues, self)
+        if len(plans) == 1:
+            return
+        if any(plan.rounds is None for plan in plans):
+            raise InvalidParameter(
+                "devices keep nothing of a plan that asks once, so that no plan continues it, and losses add "
+                "up; only a plan with rounds continues another one with rounds",
+                "continues",
+            )
+        if len(self.continues) > MOST_CONTINUED:
+            raise InvalidParameter(
+                f"a plan continues at most {MOST_CONTINUED} others, got {len(self.continues)}; make one that "
+                "begins anew",
+                "continues",
+            )
+        if sum(plan.rounds or 0 for plan in plans) > MOST_REPORTS:
+            raise InvalidParameter(
+                f"plans that continue each other have at most {MOST_REPORTS:,} rounds together; make one "
+                "that begins anew",
+                "continues",
+            )
+        for i, plan in enumerate(plans[1:], 1):
+            breaks = list_breaks(plans[i - 1], plan)
+            if plan.continues != plans[:i] or all(breaks):
+                raise InvalidParameter(
+                    f"this plan carries on nothing of the plan before it ({breaks[0]}), so it is a plan of "
+                    "its own, and the losses of both add up",
+                    "continues",
+                )
 
     def _check_levels(self) -> None:
         if self.levels:
@@ -308,6 +350,16 @@ class PlanDocument:
         """How many words a record takes: the mechanism's, and one per attribute where answers are drawn."""
         return self.mechanism.words + (len(self.attributes) if self.draws else 0)
 
+    @property
+    def most_reports(self) -> int:
+        """How many reports a device makes at most: one in each of its rounds."""
+        return self.turns or self.rounds or 1
+
+    @property
+    def presence(self) -> Fraction:
+        """The share of all people who report in a round."""
+        return find_presence(self.rounds, self.turns)
+
     @cached_property
     def loss(self) -> Loss:
         """The exact losses, recomputed from the integers and rounded up."""
@@ -322,8 +374,15 @@ class PlanDocument:
             answer = record
         elif joined:
             answer = max(attribute, *map(self.loss_among, joined))
-        again = None if self.rounds is None else self.mechanism.losses(self.rounds, self.rounds)
-        return Loss(record, attribute, again, rest, units, answer)
+        again = None if self.rounds is None else self.mechanism.losses(self.most_reports, self.most_reports)
+        chain = bound_chain((*self.continues, self)) if self.continues else None
+        bias = count_bias((*self.continues, self))
+        return Loss(record, attribute, again, rest, units, answer, chain, bias)
+
+    @cached_property
+    def strands(self) -> tuple[Strand, ...]:
+        """The plans whose words are kept: for the record, and for each attribute."""
+        return list_strands((*self.continues, self))
 
     @cached_property
     def levels(self) -> dict[str, tuple[Attribute, ...]]:
@@ -392,6 +451,12 @@ class PlanDocument:
 
     def to_dict(self) -> Json:
         """The document without its id."""
+        if not self.continues:
+            return self._state()
+        return self._state() | {"continues": [plan._state() for plan in self.continues]}
+
+    def _state(self) -> Json:
+        """The document without its id and the plans before."""
         return self._describe() | {"losses": self.stated.to_dict()}
 
     def _describe(self) -> Json:
@@ -407,6 +472,8 @@ class PlanDocument:
             optional["known"] = factors_to_dict(self.known.factors)
         if self.linked:
             optional["linked"] = True
+        if self.turns is not None:
+            optional["turns"] = self.turns
         return {
             "attributes": [
                 attribute.to_dict(domain_to_dict(attribute.domain)) for attribute in self.attributes
@@ -456,11 +523,28 @@ class PlanDocument:
     def from_dict(data: Mapping[str, Any]) -> PlanDocument:
         """Reads what `to_dict` wrote, and refuses what leaks more than it states."""
         described = dict(data)
+        if "continues" not in described:
+            return PlanDocument._from_state(described, ())
+        before = checked_list(described.pop("continues"), "continues")
+        if not 1 <= len(before) <= MOST_CONTINUED:
+            text = f"a plan continues 1 to {MOST_CONTINUED} others, got {len(before)}"
+            raise InvalidPlan(text, "continues")
+        plans: tuple[PlanDocument, ...] = ()
+        for plan in before:
+            fields = tuple(plan) if isinstance(plan, dict) else ()
+            _refuse_version(checked_fields(plan, "a plan before", fields))
+            plans += (PlanDocument._from_state(plan, plans),)
+        return PlanDocument._from_state(described, plans)
+
+    @staticmethod
+    def _from_state(data: Mapping[str, Any], continues: tuple[PlanDocument, ...]) -> PlanDocument:
+        """Reads a document from all but its id and the plans before, which are there already."""
+        described = dict(data)
         if "losses" not in described:
             raise InvalidPlan("the plan has no field 'losses'", "fields")
         claimed = Stated.from_dict(described.pop("losses"))
         try:
-            document = PlanDocument._from_description(described)
+            document = PlanDocument._from_description(described, continues)
         except InvalidPlan:
             raise
         except InvalidParameter as problem:
@@ -469,9 +553,9 @@ class PlanDocument:
         return document if claimed == document.stated else replace(document, claimed=claimed)
 
     @staticmethod
-    def _from_description(data: Mapping[str, Any]) -> PlanDocument:
+    def _from_description(data: Mapping[str, Any], continues: tuple[PlanDocument, ...]) -> PlanDocument:
         """Reads a document without losses and id. What is not just as it would be written is refused."""
-        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key")
+        optional = ("ask", "known", "linked", "maps", "texts", "ticket_key", "turns")
         names = ["attributes", "mechanism", "missing", "people", "rounds", "title", "version"]
         names += [name for name in optional if name in data]
         checked_fields(data, "the plan", names)
@@ -494,6 +578,8 @@ class PlanDocument:
             maps=_maps_from_dict(data["maps"], attributes) if "maps" in data else (),
             known=Known(tuple(factors_from_dict(data["known"], "known"))) if "known" in data else None,
             linked=data.get("linked", False),
+            turns=checked_integer(data["turns"], "turns") if "turns" in data else None,
+            continues=continues,
         )
         if document._describe() != data:
             raise InvalidPlan(
@@ -530,6 +616,22 @@ def refuse_asking(ask: str, mechanism: RecordMechanism) -> None:
         )
 
 
+def check_turns(turns: object, rounds: int | None) -> None:
+    """Refuse turns that are not some of the rounds."""
+    if turns is not None and (type(turns) is not int or not 1 <= turns < (rounds or 1)):
+        allowed = "for studies that ask again" if rounds is None else f"a whole number below {rounds} rounds"
+        raise InvalidParameter(
+            f"turns, the number of rounds in which a device answers, are {allowed}, got {turns!r}; leave "
+            "turns out where devices answer in all rounds",
+            "turns",
+        )
+
+
+def find_presence(rounds: int | None, turns: int | None) -> Fraction:
+    """The share of all people who report in a round."""
+    return Fraction(turns or rounds or 1, rounds or 1)
+
+
 def _refuse_many_attributes(number: int) -> None:
     if number > MOST_ATTRIBUTES:
         raise InvalidParameter(
@@ -551,8 +653,7 @@ def checked_people(people: object) -> int:
 def _read_body(raw: bytes) -> Json:
     """The fields of a document of this version, without its id, which must be right."""
     data = parsed(raw)
-    if data.get("version") != VERSION or type(data["version"]) is not int:
-        raise InvalidPlan(_explain_version(data.get("version")), "version")
+    _refuse_version(data)
     claimed = data.pop("id", None)
     computed = hashlib.sha256(canonical(data)).hexdigest()
     if claimed != computed:
@@ -561,6 +662,11 @@ def _read_body(raw: bytes) -> Json:
             "id",
         )
     return data
+
+
+def _refuse_version(data: Mapping[str, Any]) -> None:
+    if data.get("version") != VERSION or type(data["version"]) is not int:
+        raise InvalidPlan(_explain_version(data.get("version")), "version")
 
 
 def _refuse_study(file: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, final
 
@@ -60,6 +60,10 @@ class Loss(Printed):
     """The losses of every metric attribute, per unit of distance."""
     answer: float | None = None
     """Of one answer, at most, where one can change several attributes; None where each changes one."""
+    chain: Losses | None = None
+    """Of all reports to this plan and to those that it continues; None where it continues none."""
+    bias: int = 0
+    """Billionths to add to each of these, for thresholds that are whole."""
 
     @property
     def counted(self) -> float:
@@ -70,9 +74,11 @@ class Loss(Printed):
 
     def __str__(self) -> str:
         lines = [f"{loss} {about}" for about, loss in self._rows()]
-        if self.repeated is None:
-            return "\n".join(lines)
-        return "\n".join([*lines, "many reports of one person together:", str(self.repeated)])
+        together = {"many reports of one person together:": self.repeated}
+        together["with those to the plans that it continues:"] = self.chain
+        for about, losses in together.items():
+            lines += [] if losses is None else [about, str(losses)]
+        return "\n".join(lines)
 
     def _rows(self) -> list[tuple[str, str]]:
         """Each guarantee with its loss."""
@@ -136,6 +142,8 @@ class Stated:
     attribute: int
     repeated: tuple[int | None, ...] | None = None
     metric: StatedMetric | None = None
+    chain: tuple[int | None, ...] | None = None
+    """Of all reports to the plan and to those that it continues."""
 
     @property
     def counted(self) -> int | None:
@@ -147,46 +155,49 @@ class Stated:
         """What all reports of a person whose answers never change give away together."""
         return self.record if self.repeated is None else self.repeated[_FIGURES.index("same_value")]
 
+    @property
+    def chained(self) -> Stated:
+        """The losses of all plans that continue each other, the last of which states them."""
+        return self if self.chain is None else replace(self, repeated=self.chain, chain=None)
+
     @staticmethod
     def of(loss: Loss) -> Stated:
         """What a plan with this loss should state."""
-        record, attribute = _up(loss.record), _up(loss.attribute)
+        record, attribute = _up(loss.record) + loss.bias, _up(loss.attribute) + loss.bias
         metric = None if loss.rest is None else StatedMetric.of(loss.rest, loss.units)
-        if loss.repeated is None:
-            return Stated(record, attribute, None, metric)
-        figures = (getattr(loss.repeated, figure) for figure in _FIGURES)
-        repeated = (to_nanos(figure) for figure in figures)
-        return Stated(record, attribute, tuple(repeated), metric)
+        if metric is not None:
+            metric = replace(metric, rest=metric.rest + loss.bias)
+        repeated, chain = (_state(losses, loss.bias) for losses in (loss.repeated, loss.chain))
+        return Stated(record, attribute, repeated, metric, chain)
 
     def to_dict(self) -> Json:
         """The field `losses` of a document."""
-        repeated = None if self.repeated is None else dict(zip(_FIGURES, self.repeated, strict=True))
-        fields: Json = {"record": self.record, "attribute": self.attribute, "repeated": repeated}
+        fields: Json = {"record": self.record, "attribute": self.attribute, "repeated": None}
+        for name, figures in (("repeated", self.repeated), ("chain", self.chain)):
+            fields |= {} if figures is None else {name: dict(zip(_FIGURES, figures, strict=True))}
         return fields if self.metric is None else fields | {"metric": self.metric.to_dict()}
 
     @staticmethod
     def from_dict(data: object) -> Stated:
         """Reads what `to_dict` wrote."""
-        fields = ("record", "attribute", "repeated")
-        metric = (
-            StatedMetric.from_dict(data["metric"]) if isinstance(data, dict) and "metric" in data else None
-        )
-        data = checked_fields(data, "losses", fields if metric is None else (*fields, "metric"))
+        there = [name for name in ("metric", "chain") if isinstance(data, dict) and name in data]
+        data = checked_fields(data, "losses", ("record", "attribute", "repeated", *there))
+        metric = StatedMetric.from_dict(data["metric"]) if "metric" in there else None
         record, attribute = (
             checked_integer(data[name], f"the loss per {name}") for name in ("record", "attribute")
         )
-        if data["repeated"] is None:
-            return Stated(record, attribute, None, metric)
-        repeated = checked_fields(data["repeated"], "repeated losses", _FIGURES)
-        figures = (repeated[name] for name in _FIGURES)
-        kept = tuple(None if figure is None else checked_integer(figure, "a loss") for figure in figures)
-        return Stated(record, attribute, kept, metric)
+        repeated = None if data["repeated"] is None else _read_figures(data["repeated"])
+        chain = _read_figures(data["chain"]) if "chain" in there else None
+        return Stated(record, attribute, repeated, metric, chain)
 
     def refuse_less(self, loss: Loss) -> None:
         """Refuse where the true loss is above what is stated."""
         true = Stated.of(loss)
         if (self.repeated is None) != (true.repeated is None):
             text = "the plan must state losses of repeated reports if, and only if, it asks again"
+            raise InvalidPlan(text, "losses")
+        if (self.chain is None) != (true.chain is None):
+            text = "the plan must state the losses of a chain if, and only if, it continues other plans"
             raise InvalidPlan(text, "losses")
         names, claims = self._figures()
         known, truths = true._figures()
@@ -207,13 +218,31 @@ class Stated:
 
     def _figures(self) -> tuple[list[str], list[int | None]]:
         """All that is stated, with what it is about."""
-        names, figures = ["record", "attribute"], [self.record, self.attribute, *(self.repeated or ())]
-        if self.repeated is not None:
-            names += [figure.replace("_", " ") for figure in _FIGURES]
+        names = ["record", "attribute"]
+        figures: list[int | None] = [self.record, self.attribute]
+        for about, stated in (("", self.repeated), ("with the plans before, ", self.chain)):
+            if stated is not None:
+                names += [about + figure.replace("_", " ") for figure in _FIGURES]
+                figures += stated
         if self.metric is not None:
             names += ["rest", *(f"{unit.name!r} per {unit.unit}" for unit in self.metric.units)]
             figures += [self.metric.rest, *(unit.loss for unit in self.metric.units)]
         return names, figures
+
+
+def _state(losses: Losses | None, bias: int) -> tuple[int | None, ...] | None:
+    """The figures of repeated reports as a plan states them."""
+    if losses is None:
+        return None
+    figures = (to_nanos(getattr(losses, figure)) for figure in _FIGURES)
+    return tuple(None if figure is None else figure + bias for figure in figures)
+
+
+def _read_figures(data: object) -> tuple[int | None, ...]:
+    figures = checked_fields(data, "repeated losses", _FIGURES)
+    return tuple(
+        None if figures[name] is None else checked_integer(figures[name], "a loss") for name in _FIGURES
+    )
 
 
 def to_nanos(figure: float) -> int | None:

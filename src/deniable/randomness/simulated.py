@@ -17,12 +17,11 @@ from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.randomness.draws import FULL, WordArray
 from deniable.randomness.words import (
-    PSEUDONYM,
     FreshRows,
     Indices,
     KeepingWords,
-    Pseudonyms,
     Rows,
+    Strand,
     Words,
     encode_label,
     system,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 _COMPILED_FILL = 1 << 20  # below this many seeded words numpy is done before a compiler has started
 _BLOCK = 1 << 14  # words whose five steps stay in the nearest cache
+_PLAN = 1 << 26  # more values than a kept answer has, so that no two plans share a kept word
 _VALUES_KEPT = 1 << 32  # more than any mechanism has values, so that no two people share a kept word
 
 
@@ -111,6 +111,24 @@ class RememberingRows(FreshRows):
     starts: Indices
     """Where each row's person begins there."""
     seed: int
+    attribute: int = 0
+    """The number of the first attribute."""
+    strands: tuple[Strand, ...] = ()
+    strand: int = 0
+    """The number of the strand of these columns: 0 is the record's, 1 that of the first attribute."""
+
+    def carry(self, strands: Sequence[Strand]) -> RememberingRows:
+        return replace(self, strands=tuple(strands))
+
+    @property
+    def firsts(self) -> tuple[tuple[int, int], ...]:
+        return self.strands[self.strand].firsts if self.strands else ()
+
+    def shift_attributes(self, first: int) -> RememberingRows:
+        return replace(self, attribute=self.attribute + first)
+
+    def key_noise(self, attribute: int, values: Indices | None = None) -> RememberingRows:
+        return replace(self, strand=1 + self.attribute + attribute)
 
     def columns(self, start: int, stop: int) -> RememberingRows:
         return replace(self, fresh=self.fresh.columns(start, stop), kept=self.kept.columns(start, stop))
@@ -118,8 +136,9 @@ class RememberingRows(FreshRows):
     def pick(self, rows: slice | Indices) -> RememberingRows:
         return replace(self, fresh=self.fresh.pick(rows), starts=self.starts[rows])
 
-    def recall(self, values: Indices | None = None) -> SeededRows:
-        starts = self.starts + (0 if values is None else values + 1)
+    def recall(self, values: Indices | None = None, plan: int = 0) -> SeededRows:
+        place = self.strands[self.strand].plans[plan][0] if self.strands else 0
+        starts = self.starts + place * _PLAN + (0 if values is None else values + 1)
         return replace(self.kept, n=len(starts), index=starts)
 
     def of(self, people: Sequence[str]) -> RememberingRows:
@@ -127,10 +146,9 @@ class RememberingRows(FreshRows):
         starts = (int.from_bytes(digest[:8], "little") >> 1 for digest in digests)
         return replace(self, starts=np.fromiter(starts, np.int64, len(people)))
 
-    def name_people(self, plan: str) -> Pseudonyms:
-        names = _seeded(b"deniable pseudonyms", self.seed, plan).rows(len(self.starts), 2)
-        words = replace(names, stride=3, index=self.starts).array()  # odd, as that of kept words
-        return np.ascontiguousarray(words).view(PSEUDONYM)[:, 0]
+    def recall_label(self, plan: str, label: str, width: int) -> SeededRows:
+        words = _seeded(b"deniable labeled words", self.seed, plan, label).rows(len(self.starts), width)
+        return replace(words, stride=width | 1, index=self.starts)  # odd, as that of kept words
 
 
 @final

@@ -12,7 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,15 @@ Pseudonyms = npt.NDArray[np.bytes_]
 _HASHED = 64  # bytes that SHA-256 takes at once: the length of a key of HMAC
 _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))  # its two keys
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
+
+
+class Strand(NamedTuple):
+    """The plans that the kept answers of a question come from, where plans continue each other."""
+
+    plans: tuple[tuple[int, str], ...]
+    """The first of them, then each that has more values: its place among all plans, and its id."""
+    firsts: tuple[tuple[int, int], ...] = ()
+    """Of kept values that become others, how many values each plan has, and its threshold."""
 
 
 class Rows(ABC):
@@ -68,8 +77,19 @@ class Rows(ABC):
         zero, words = np.uint64(0), np.ascontiguousarray(self.array()).reshape(-1)
         return Address(zero, zero, zero, np.uint64(self.width), np.zeros(0, dtype=np.int64), words)
 
-    def recall(self, values: Indices | None = None) -> Rows:
-        """The words that each person keeps, for this value or for none; without a memory, these words."""
+    def carry(self, strands: Sequence[Strand]) -> Rows:
+        """The words, of which those that are kept are of other plans: for the record, then each attribute."""
+        return self
+
+    @property
+    def firsts(self) -> tuple[tuple[int, int], ...]:
+        """How many values each plan of the strand has, with its threshold; empty where values stay."""
+        return ()
+
+    def recall(self, values: Indices | None = None, plan: int = 0) -> Rows:
+        """The words that each person keeps, for this value or for none; without a memory, these words. Of
+        those in the strand, the plan of this number gives them.
+        """
         return self
 
     def forget(self) -> Rows:
@@ -99,9 +119,11 @@ class Rows(ABC):
             "these words are not kept by person; simulate people with dn.remembering(seed)"
         )
 
-    def name_people(self, plan: str) -> Pseudonyms | None:
-        """The pseudonym of each row's person in a plan; None where nobody keeps one."""
-        return None
+    def recall_label(self, plan: str, label: str, width: int) -> Rows:
+        """The words that each row's person keeps for a plan under a label, whatever is answered."""
+        raise InvalidParameter(
+            "these words are not kept by person; simulate people with dn.remembering(seed)"
+        )
 
 
 @final
@@ -217,6 +239,16 @@ class DeviceRows(FreshRows):
     round: int | None = None
     attribute: int = 0
     """The number of the first attribute."""
+    strands: tuple[Strand, ...] = ()
+    strand: int = 0
+    """The number of the strand of these columns: 0 is the record's, 1 that of the first attribute."""
+
+    def carry(self, strands: Sequence[Strand]) -> DeviceRows:
+        return replace(self, strands=tuple(strands))
+
+    @property
+    def firsts(self) -> tuple[tuple[int, int], ...]:
+        return self.strands[self.strand].firsts if self.strands else ()
 
     def columns(self, start: int, stop: int) -> DeviceRows:
         return replace(self, fresh=self.fresh.columns(start, stop), start=self.start + start)
@@ -224,18 +256,20 @@ class DeviceRows(FreshRows):
     def pick(self, rows: slice | Indices) -> DeviceRows:
         return replace(self, fresh=self.fresh.pick(rows))
 
-    def recall(self, values: Indices | None = None) -> KeyedRows:
-        return KeyedRows(self.secret, self.message, self._or_none(values), self.width, self.start)
+    def recall(self, values: Indices | None = None, plan: int = 0) -> KeyedRows:
+        message = encode_label(self.strands[self.strand].plans[plan][1]) if self.strands else self.message
+        return KeyedRows(self.secret, message, self._or_none(values), self.width, self.start)
 
     def shift_attributes(self, first: int) -> DeviceRows:
         return replace(self, attribute=self.attribute + first)
 
     def key_noise(self, attribute: int, values: Indices | None = None) -> DeviceRows:
+        number = self.attribute + attribute
         if self.round is None:
-            return self
-        message = self._message_of_noise(self.round, self.attribute + attribute)
+            return replace(self, strand=1 + number)
+        message = self._message_of_noise(self.round, number)
         noise = KeyedRows(self.secret, message, self._or_none(values), self.width)
-        return replace(self, fresh=noise)
+        return replace(self, fresh=noise, strand=1 + number)
 
     def key_record(self, columns: Indices) -> DeviceRows:
         if self.round is None:
@@ -247,8 +281,9 @@ class DeviceRows(FreshRows):
         ]
         return replace(self, fresh=DrawnRows(np.array(words, dtype=np.uint64).reshape(self.n, self.width)))
 
-    def name_people(self, plan: str) -> Pseudonyms:
-        return np.full(self.n, np.frombuffer(pseudonym(self.secret, plan), PSEUDONYM)[0])
+    def recall_label(self, plan: str, label: str, width: int) -> DrawnRows:
+        words = keyed(self.secret, plan, label).take(width)
+        return DrawnRows(np.tile(words, (self.n, 1)))
 
     def _message_of_noise(self, *labels: int) -> bytes:
         return self.message + encode_label("noise") + b"".join(map(encode_label, labels))
@@ -447,17 +482,6 @@ def report_id(secret: bytes, plan: str, round: int, body: bytes) -> bytes:  # no
     True
     """
     return keyed(secret, plan, "id", round, body).take(2).astype("<u8").tobytes()
-
-
-def pseudonym(secret: bytes, plan: str) -> bytes:
-    """The id of all reports of a person in a linked plan: 16 bytes that look at no answer and no noise.
-
-    Whoever has no secret cannot link those in two plans.
-
-    >>> pseudonym(bytes(32), "study") == pseudonym(bytes(32), "study")
-    True
-    """
-    return keyed(secret, plan, "linked").take(2).astype("<u8").tobytes()
 
 
 def _check_secret(secret: bytes) -> bytes:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from deniable.plan.document import PlanDocument
+    from deniable.randomness.words import Pseudonyms
 
 
 def refuse_beside(
@@ -41,13 +42,17 @@ def align_blocks(blocks: Iterable[Reports], beside: object) -> Iterator[Block]:
     start = 0
     for reports in blocks:
         rows = None if table is None else table.slice(start, reports.n)
-        yield Block(reports.records, reports.round, rows, reports.people)
+        yield Block(reports.records, reports.round, rows, _choose_ids(reports))
         start += reports.n
     if table is not None and table.num_rows != start:
         raise InvalidValue(
             f"columns beside reports have a row for each, got {table.num_rows:,} rows for "
             f"{format_count(start, 'report')}"
         )
+
+
+def _choose_ids(reports: Reports) -> Pseudonyms | None:
+    return reports.ids if reports.people is None else reports.people
 
 
 def write_blocks(
@@ -58,7 +63,9 @@ def write_blocks(
 ) -> int:
     """Write blocks of reports, each with the columns beside it, to a Parquet file; how many records."""
     refuse_existing(path, overwrite)
-    parts = (Block(reports.records, reports.round, beside, reports.people) for reports, beside in blocks)
+    parts = (
+        Block(reports.records, reports.round, beside, _choose_ids(reports)) for reports, beside in blocks
+    )
     return parquet.write_reports(path, document.table_form, parts)
 
 

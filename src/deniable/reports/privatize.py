@@ -26,6 +26,8 @@ from deniable.plan.attribute import (
     list_several,
 )
 from deniable.randomness import Words, checked_source
+from deniable.randomness.words import PSEUDONYM, Rows
+from deniable.records.sample import draw_attributes
 from deniable.reports.reports import Reports
 
 if TYPE_CHECKING:
@@ -51,7 +53,35 @@ def privatize_answers(
         )
     codes = encode_answers(document, answers, None)
     ids = None if people is None else people_of(people, codes.shape[1])
-    return make_reports(document, codes, source, ids)
+    return make_reports(document, codes, source, ids, find_turns(document, codes.shape[1], source, ids))
+
+
+def find_turns(
+    document: PlanDocument, n: int, words: Words | None, people: Sequence[str] | None
+) -> Integers | None:
+    """The rows whose people answer in the round of the words; None where everybody does."""
+    source = checked_source(words)
+    if document.turns is None:
+        return None
+    if source.round is None:
+        raise InvalidParameter(
+            f"people answer in {document.turns} of {document.rounds} rounds: say which round this is, "
+            "dn.remembering(seed, round=1)"
+        )
+    rows = source.rows(n, 0)
+    turns = draw_turns(document, rows if people is None else rows.of(people))
+    return np.flatnonzero((turns == source.round).any(axis=1))
+
+
+def draw_turns(document: PlanDocument, rows: Rows) -> Integers:
+    """The rounds in which each row's person answers, in order: those that its device has drawn for the plan,
+    or all of them.
+    """
+    number = document.rounds or 1
+    if document.turns is None:
+        return np.tile(np.arange(1, number + 1), (rows.n, 1))
+    words = rows.recall_label(document.id, "turns", document.turns)
+    return np.sort(draw_attributes(words, number).astype(np.int64) + 1, axis=1)
 
 
 def encode_answers(document: PlanDocument, answers: object, names: Collection[str] | None) -> Integers:
@@ -70,16 +100,26 @@ def encode_answers(document: PlanDocument, answers: object, names: Collection[st
 
 
 def make_reports(
-    document: PlanDocument, codes: Integers, words: Words | None, people: Sequence[str] | None
+    document: PlanDocument,
+    codes: Integers,
+    words: Words | None,
+    people: Sequence[str] | None,
+    turns: Integers | None = None,
 ) -> Reports:
-    """Reports of answers that are integers."""
+    """Reports of answers that are integers; where turns are given, those of these rows alone."""
     n, groups = codes.shape[1], None
     if document.known is not None and len(codes) > len(document.names):
         codes, groups = codes[:-1], codes[-1]
-    rows = checked_source(words).rows(n, document.words)
+    rows = checked_source(words).rows(n, document.words).carry(document.strands)
     if people is not None:
         rows = rows.of(people)
-    pseudonyms = rows.name_people(document.id) if document.linked else None
+    if turns is not None:
+        rows, codes = rows.pick(turns), codes[:, turns]
+        groups = None if groups is None else groups[turns]
+    pseudonyms = None
+    if document.linked and checked_source(words).remember:
+        names = np.ascontiguousarray(rows.recall_label(document.id, "linked", 2).array())
+        pseudonyms = names.astype("<u8", copy=False).view(PSEUDONYM)[:, 0]
     if document.draws:
         codes = codes.copy()
         for j, attribute in enumerate(document.attributes):

@@ -32,6 +32,8 @@ class Reports:
     """The round that they are of, 1 where the plan asks once; None where nobody said it."""
     people: Pseudonyms | None = None
     """The pseudonym of each record's person, in a linked plan; None where nobody said it."""
+    ids: Pseudonyms | None = None
+    """The id of each report, where it was received with one."""
 
     @property
     def n(self) -> int:

@@ -111,7 +111,7 @@ class KeptTallies(Printed):
         that come late.
         """
         keys = (by,) if isinstance(by, str) else tuple(by)
-        with _lock(Path(path)):
+        with lock_file(Path(path)):
             kept = KeptTallies(document, keys, number, table)
             if Path(path).exists():
                 kept = KeptTallies.read(path, document)
@@ -437,7 +437,7 @@ def _find_root(source: str | Path) -> Path:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Refuse a second job at the same time: it would not know what the first one counts."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with Path(f"{path}.lock").open("w") as file:

@@ -27,6 +27,7 @@ from deniable.randomness import below
 from deniable.randomness.hashing import collision, hash_function, occupied_buckets
 from deniable.randomness.words import Rows
 from deniable.rounds.changes import ChangesLoss, bound_changes
+from deniable.rounds.grown import keep_first
 
 
 class Kept(Mechanism):
@@ -143,7 +144,7 @@ class Memoized(ReportedOnce, Repeated):
         )
 
     def encode(self, values: Integers, rows: Rows) -> Array:
-        kept = self.first.encode(values, rows.columns(0, self.first.words).recall(values))
+        kept = keep_first(self.first, values, rows.columns(0, self.first.words))
         return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
 
     @property

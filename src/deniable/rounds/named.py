@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy.typing as npt
 
@@ -43,17 +43,24 @@ def l_grr(
     Reference: arcolezi2022.
     """
     _checked_budgets(epsilon_first, epsilon_forever)
-    first = calibrate.direct(k, epsilon_forever)
     if calibration not in ("exact", "published"):
         raise InvalidParameter(f"calibration is 'exact' or 'published', got {calibration!r}")
+    exact = solve_second(calibrate.direct(k, epsilon_forever), epsilon_first)
+    if calibration == "published":
+        first, keep = cast(Direct, exact.first), cast(Direct, exact.second).keep
+        a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
+        r = (c * a - 1) / (a - c)
+        keep = min(keep, int(r / (r + first.k - 1) * FULL))  # for k = 2 the two agree but for the last words
+        return Memoized(first, Direct(first.k, keep))
+    return exact
+
+
+def solve_second(first: Direct, epsilon_first: float) -> Memoized:
+    """Both rounds, the second being the most precise with which one report loses epsilon_first at most."""
     low = FULL // first.k + (FULL // first.k >> 50) + 2
     keep = calibrate.largest(
         lambda t: Memoized(first, Direct(first.k, t)).ratio, epsilon_first, low, _LARGEST
     )
-    if calibration == "published":
-        a, c = exp_down(float(epsilon_forever)), exp_down(float(epsilon_first))
-        r = (c * a - 1) / (a - c)
-        keep = min(keep, int(r / (r + first.k - 1) * FULL))  # for k = 2 the two agree but for the last words
     return Memoized(first, Direct(first.k, keep))
 
 

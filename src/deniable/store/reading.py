@@ -208,7 +208,7 @@ def fetch_reports(
             with fetched as answer, path.open("wb") as file:
                 shutil.copyfileobj(answer, file)
             blocks = parquet.read_reports(path, document.table_form)
-            return [Reports(document.id, block.records, block.round, block.people) for block in blocks]
+            return [Reports(document.id, block.records, block.round, block.ids) for block in blocks]
     from deniable.store.store import open_store
 
     with closing(open_store(source, create=False)) as store:

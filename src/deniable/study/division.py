@@ -96,7 +96,7 @@ def divide_study(study: Any) -> tuple[Any, ...]:
     rounds = read_rounds(study)
     again = [name for name in study.attributes if name in study.repeat or name in study.known]
     once = [name for name in study.attributes if name not in study.repeat]
-    budget_once = {"epsilon_first": None, "epsilon_forever": None, "rounds": None, "linked": False}
+    budget_once = dict.fromkeys(("epsilon_first", "epsilon_forever", "rounds", "turns")) | {"linked": False}
     budget_again: dict[str, Any] = {"epsilon": None, "rounds": rounds, "per": "record", "mechanism": None}
     if not isinstance(study.protocol, Mapping):
         budget_again["protocol"] = None

@@ -36,11 +36,15 @@ from deniable.reports.reports import Reports, Tallies, blocks_of, records_of_rou
 from deniable.store import STORES
 from deniable.study.result import Result, WindowResults
 from deniable.tickets import PublicKey
+from deniable.wire.messages import BLOCK, block_messages
+from deniable.wire.received import WINDOW, Keep, Received
 from deniable.wire.sent import gather_sent, peek_sent
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from matplotlib.figure import Figure
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from deniable.choose import Considered, Precision
     from deniable.cross import CrossTable, LikelyTable
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
     from deniable.results.change import Change
     from deniable.results.change_series import ChangeSeries
+    from deniable.results.joined import Joined, Joining
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
     from deniable.rounds.differences import People
@@ -213,6 +218,18 @@ class Plan(Printed):
         It loses nothing beyond the stated losses of rounds, and shows which rounds a person answered.
         """
         return replace(self, document=replace(self.document, linked=linked))
+
+    def with_turns(self, turns: int | None) -> Plan:
+        """The plan in which a device answers in so many of the rounds, which it draws once and keeps.
+
+        Losses are of so many reports.
+
+        >>> from deniable.rounds import l_grr
+        >>> plan = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.0, 2.0), people=1000, rounds=52)
+        >>> plan.loss.counted > 40, plan.with_turns(4).loss.counted < 5
+        (True, True)
+        """
+        return replace(self, document=replace(self.document, turns=turns))
 
     def with_known(self, known: Mapping[str, object]) -> Plan:
         """The plan with groups that the collector knows anyway, which each report names as they are.
@@ -400,6 +417,78 @@ class Plan(Printed):
         sent, all_reports = peek_sent(reports)
         return tally_reports(self.document, all_reports if sent is None else gather_sent(self.document, sent))
 
+    def read_wire(
+        self, messages: object, keep: Keep | None = None, window: int = WINDOW, at_once: int = BLOCK
+    ) -> Received:
+        """The reports in messages of your own gateway or queue, in blocks of at most `at_once`.
+
+        A message has one report: its bytes, their hexadecimal digits, or its JSON. Messages are an iterable,
+        or a file (its name, or open for reading bytes) with each message in a line, or after its length in 4
+        bytes, as in a batch. One that a collector would refuse is counted by its reason, and given to `keep`
+        with it. A report that comes again is left out if its id is among the last `window` ones.
+
+        >>> import deniable as dn
+        >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+        >>> message = dn.Client(plan, fresh=True).report({"smokes": "no"}).to_bytes()
+        >>> received = plan.read_wire([message, message.hex(), b"lost"])
+        >>> plan.tally(received).n, received.refused
+        (1, {'malformed': 1, 'repeated': 1})
+        """
+        return Received(self.document, block_messages(messages, at_once), keep, window)
+
+    def decode(self, frame: DataFrame, column: str = "value", beside: Sequence[str] = ()) -> DataFrame:
+        """A dataframe of Spark, also a stream, with a row in the table form for each message of a column.
+
+        A message is bytes or text, as in `read_wire`. Columns `beside` it, such as the day, stay as they are.
+        A message that is refused is a row without numbers, whose column `refused` says why: `plan.tally`
+        counts it as refused. Workers need the package `deniable`.
+        """
+        from deniable.wire.columns import decode_frame
+
+        rows: DataFrame = decode_frame(self.document, frame, column, beside)
+        return rows
+
+    def add_decoder(self, connection: DuckDBPyConnection, name: str = "decode_report") -> None:
+        """Add a function to a connection of DuckDB, which makes of the bytes of a report its row in the table
+        form, or one whose `refused` says why it is none.
+
+        >>> import deniable as dn, duckdb
+        >>> plan = dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0).plan(people=100)
+        >>> message = dn.Client(plan, fresh=True).report({"smokes": "no"}).to_bytes()
+        >>> with duckdb.connect() as lake:
+        ...     plan.add_decoder(lake)
+        ...     rows = lake.sql("SELECT unnest(decode_report($sent))", params={"sent": message})
+        ...     plan.tally(rows).n
+        1
+        """
+        from deniable.wire.columns import add_function
+
+        add_function(self.document, connection, name)
+
+    def tally_stream(
+        self,
+        frame: DataFrame,
+        into: str | Path,
+        checkpoint: str | Path,
+        *,
+        within: tuple[str, str] | None,
+        by: str | Sequence[str] | None = None,
+        number: int | None = None,
+        **trigger: Any,
+    ) -> StreamingQuery:
+        """Start to count a stream of Spark, which `decode` made, into a file of tallies; Spark's query.
+
+        Each batch is counted once, also where the program is killed and is started again with the same
+        `checkpoint`. The file is one of `deniable tally --keep`: `deniable estimate --from` reads it. A
+        report that comes again is left out if it comes `within` some time, by a column beside it:
+        ("timestamp", "2 hours"). Spark keeps ids so long, and drops what comes later than that. With None,
+        ids are compared in each batch alone. Other options say when batches begin, as Spark's `trigger` does.
+        """
+        from deniable.results.streams import request_stream, tally_stream
+
+        request = request_stream(self.document, by, number)
+        return tally_stream(self.document, frame, Path(into), str(checkpoint), within, request, trigger)
+
     @overload
     def estimate(self, tallies: Tallies, smooth: bool = False) -> Result: ...
 
@@ -421,6 +510,34 @@ class Plan(Printed):
         from deniable.results.unbiased import estimate_tallies  # which a device does not need
 
         return Result(estimate_tallies(self.document, tallies, smooth))
+
+    def join(self, results: Sequence[Result], people: Joining = "same", level: float = 0.95) -> Joined:
+        """The shares of all people who reported to this plan and to those that it continues, by results of
+        two of them or more: those of each plan count by its number of people.
+
+        Errors are those of people who may be the same in several plans, as over days; or of `others`, where
+        each device reported to one of the plans, as on one day. Of a question that this plan asks anew, there
+        are only its own shares.
+
+        >>> import deniable as dn
+        >>> budgets = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 4}
+        >>> old = dn.Study({"crash": ["no", "app"]}, **budgets).plan(people=1000)
+        >>> study = dn.Study({"crash": ["no", "app", "driver"]}, **budgets)
+        >>> new = study.plan(people=1000, continues=old)
+        >>> first = old.privatize({"crash": ["no", "app"] * 800}, dn.remembering(1))
+        >>> second = new.privatize({"crash": ["no", "driver"] * 400}, dn.remembering(2))
+        >>> results = [old.estimate(old.tally(first)), new.estimate(new.tally(second))]
+        >>> joined = new.join(results)["crash"]
+        >>> joined.labels, joined.counts
+        (('no', 'app', 'driver'), (1600, 800))
+        """
+        from deniable.results.joined import join_plans
+
+        if self.id not in {result.plan_id for result in results}:
+            raise InvalidParameter(
+                "the results of this plan are missing; join those of the last plan with it"
+            )
+        return join_plans([result.numbers for result in results], people, level)
 
     def follow(
         self,
@@ -571,7 +688,7 @@ class Plan(Printed):
         A file that is not is refused at once, and a report that is damaged when its block is read.
         """
         blocks = parquet.read_reports(Path(path), self.table_form, show)
-        return (Reports(self.id, block.records, block.round, block.people) for block in blocks)
+        return (Reports(self.id, block.records, block.round, block.ids) for block in blocks)
 
     def describe(self) -> str:
         """What it is, in a line; then how a record is reported, and a line for each attribute."""

@@ -43,7 +43,14 @@ from deniable.formatting import Printed, format_count
 from deniable.frames import read_toml, require_file
 from deniable.mechanisms import Mechanism
 from deniable.plan.attribute import Attribute, Missing, list_changed
-from deniable.plan.document import MOST_ROUNDS, Ask, checked_people, refuse_asking
+from deniable.plan.document import (
+    MOST_ROUNDS,
+    Ask,
+    check_turns,
+    checked_people,
+    find_presence,
+    refuse_asking,
+)
 from deniable.plan.known_groups import read_known
 from deniable.plan.levels import Leveled, divide_levels, find_leveled
 from deniable.plan.maps import Map, check_maps
@@ -53,6 +60,7 @@ from deniable.records import RecordMechanism, Sample, Single, Split, equal_part
 from deniable.records.base import Per
 from deniable.records.fakes import NOT_METRIC
 from deniable.records.sample import MOST_WEIGHT
+from deniable.study.continued import follow_document, follow_study
 from deniable.study.division import divide_study, is_repeated_as_a_whole, read_repeat, read_rounds
 from deniable.study.importance import (
     check_weighed,
@@ -112,8 +120,9 @@ class Study(Printed):
     Of the other options, `per` says whether epsilon is of a record or of an attribute. `missing`, `only_if`
     and `answered` are about people who give no answer, `together`, `known`, `target` and `importance` about
     what is read, `ask`, `survey` and `maps` about what people see, `rounds` about how often they answer,
-    `linked` about whether their reports of all rounds are known to be theirs, and `repeat` about questions
-    that are asked again beside others that are asked once.
+    `turns` about in how many of these rounds each of them does, `linked` about whether their reports of all
+    rounds are known to be theirs, and `repeat` about questions that are asked again beside others that are
+    asked once.
     """
 
     attributes: Mapping[str, Any]
@@ -137,6 +146,10 @@ class Study(Printed):
     epsilon_forever: float | None = None
     rounds: int | None = None
     """For how many collections the losses of asking again are stated: 10 unless given."""
+    turns: int | None = None
+    """In how many of the rounds each device answers, which it draws once: 4 of 52. Losses are of so many
+    reports, and each round has that part of the people. All of the rounds unless given.
+    """
     survey: Texts | None = None
     """What the survey says in your own words; the plan's id covers it."""
     importance: Mapping[str, float] = field(default_factory=dict)
@@ -295,8 +308,11 @@ class Study(Printed):
         """
         return Study(**list_options(data, Path(folder)))
 
-    def plan(self, people: int, **unknown: Never) -> Plan:
+    def plan(self, people: int, *, continues: Plan | None = None, **unknown: Never) -> Plan:
         """The plan that errs least with this many people, and what else was considered, within the budget.
+
+        It may continue an earlier plan of the same questions, which devices have answered: with the same
+        protocols, unless the study names others, so that what devices keep is carried on.
 
         `mechanism`, `protocol` and all other choices are the study's: `dataclasses.replace` makes another.
         """
@@ -308,6 +324,9 @@ class Study(Printed):
             raise InvalidParameter(not_among(name, "a choice of a study", known))
         people = checked_people(people)
         self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
+        if continues is not None:
+            followed = follow_study(self, continues.document).plan(people)
+            return replace(followed, document=follow_document(followed.document, continues.document))
         rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
         if best.mechanism is None or best.why_not is not None:
@@ -321,14 +340,15 @@ class Study(Printed):
         usual = usual_policy(self.inquiry.attributes)
         plan = Plan.of(compiled, best.mechanism, people, self.title, usual, self.rounds, rows)
         _refuse_overspent(self, plan)
-        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked)
+        plan = plan.with_ask(self.ask).with_maps(self.maps).with_linked(self.linked).with_turns(self.turns)
         if self.known:
             plan = plan.with_known({name: self.attributes[name] for name in self.known})
         texts = self._order_pages(list(compiled))
         return plan if texts is None else plan.with_texts(complete_texts(texts, plan.document))
 
-    def plans(self, people: int) -> tuple[Plan, ...]:
-        """The plan of what is asked once and that of what is asked again, of which either may be missing.
+    def plans(self, people: int, *, continues: Plan | None = None) -> tuple[Plan, ...]:
+        """The plan of what is asked once and that of what is asked again, of which either may be missing. The
+        last of them may continue an earlier plan.
 
         Where the survey's consent is generated, both have the same one, to all reports of a person.
 
@@ -338,7 +358,8 @@ class Study(Printed):
         >>> once.names, weekly.names, weekly.document.rounds
         (('smokes',), ('mood',), 4)
         """
-        plans = tuple(part.plan(people) for part in self.divide())
+        *others, last = self.divide()
+        plans = (*(part.plan(people) for part in others), last.plan(people, continues=continues))
         if self.survey is None or self.survey.consent is not True or len(plans) == 1:
             return plans
         documents = [plan.document for plan in plans]
@@ -438,7 +459,8 @@ class Study(Printed):
         ks, protocols, mechanism = self.inquiry.build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
-            return consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+            rows = consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+            return [row.with_presence(find_presence(self.rounds, self.turns)) for row in rows]
         budget = self.inquiry.budget
         return consider(ks, budget, people, self.objective, mechanism, protocols, self.per)
 
@@ -856,10 +878,11 @@ def _check_budget(study: Study) -> None:
                 "linked is for asking again, where it links the reports of a person in several rounds, got "
                 f"{study.linked!r}: give epsilon_first and epsilon_forever, or leave it out"
             )
-        if study.rounds is not None:
-            raise InvalidParameter(
-                "rounds are for asking again: give epsilon_first and epsilon_forever, or no rounds"
-            )
+        for name in ("rounds", "turns"):
+            if getattr(study, name) is not None:
+                raise InvalidParameter(
+                    f"{name} are for asking again: give epsilon_first and epsilon_forever, or no {name}"
+                )
         return
     if study.inquiry.sharing:
         _check_two_epsilons(study)
@@ -872,6 +895,7 @@ def _check_budget(study: Study) -> None:
     rounds = _ROUNDS if study.rounds is None else study.rounds
     rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
     object.__setattr__(study, "rounds", rounds)
+    check_turns(study.turns, rounds)
     if study.mechanism not in (None, "sample", "faked") or study.per != "record":
         raise InvalidParameter(
             "a study that asks again has one real attribute per person, with its budget per record: "

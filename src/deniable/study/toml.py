@@ -21,7 +21,7 @@ _SECTIONS: dict[str, tuple[str, ...] | None] = {
     "attributes": None,
     "survey": ("ask", "language", "pages", *(name for name in OF_SURVEY if name != "title")),
     "importance": None,
-    "repeat": ("epsilon_first", "epsilon_forever", "rounds", "linked"),
+    "repeat": ("epsilon_first", "epsilon_forever", "rounds", "turns", "linked"),
     "objective": tuple(limit.name for limit in fields(Objective)),
 }
 """The keys of each section of a study; names of attributes and tables are keys of two."""

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import cast
 
-from deniable.errors import InvalidReport
 from deniable.plan.document import PlanDocument
 from deniable.reports import Reports
 from deniable.wire.binary import Report, Wire
+from deniable.wire.messages import block_messages, to_message
+from deniable.wire.received import Received, read_report
 
 Sent = Report | bytes | bytearray
 """A report as a client sends it: itself, its bytes, or the bytes of its JSON form."""
-
-_BLOCK = 1 << 16
 
 
 def are_sent(reports: object) -> bool:
@@ -37,25 +36,16 @@ def peek_sent(reports: object) -> tuple[Iterable[object] | None, object]:
 
 def check_sent(wire: Wire, report: object) -> Report:
     """Read a report; refuse another form, and one for another plan, or of a round that the plan lacks."""
-    if not isinstance(report, Sent):
-        raise InvalidReport(
-            f"reports are all in one form, here as a client sends them, got {type(report).__name__} among "
-            "them"
-        )
-    if isinstance(report, Report):
-        return wire.check(report)
-    raw = bytes(report)
-    return wire.from_json(raw) if raw.startswith(b"{") else wire.check(Report.from_bytes(raw))
+    return read_report(wire, to_message(report))
 
 
 def gather_sent(document: PlanDocument, reports: Iterable[object]) -> Iterator[Reports]:
-    """Blocks of reports of one round each; one that comes again in its round, by its id, is left out."""
-    wire, pending, known = Wire(document), iter(reports), set[tuple[int, bytes]]()
-    while block := [check_sent(wire, report) for report in islice(pending, _BLOCK)]:
-        rounds: dict[int, list[Report]] = {}
-        for report in block:
-            if (report.round, report.id) not in known:
-                known.add((report.round, report.id))
-                rounds.setdefault(report.round, []).append(report)
-        for number, new in rounds.items():
-            yield wire.reports([report.body for report in new], number, [report.id for report in new])
+    """Blocks of reports of one round each; one that comes again in its round, by its id, is left out, and one
+    that is not sound is refused.
+    """
+    wire = Wire(document)
+
+    def refuse(raw: bytes, _: str) -> None:
+        wire.reports([read_report(wire, raw).body])
+
+    return iter(Received(document, block_messages(reports), refuse, None))

@@ -23,15 +23,18 @@ _NEAR = 0.9  # of epsilon_forever: there is hardly any fresh noise
 _WHERE_PLANS_COME_FROM = "a plan is the JSON file that deniable plan writes"
 
 
-def plan_study(path: Path, people: int, influence: float | None = None) -> tuple[Plan, ...]:
+def plan_study(
+    path: Path, people: int, influence: float | None = None, continues: Path | None = None
+) -> tuple[Plan, ...]:
     """The plan of a study in a file, or that of what is asked once and that of what is asked again; a cap on
-    the influence of fake reports replaces that of the file.
+    the influence of fake reports replaces that of the file. It may continue the plan in another file.
     """
+    before = None if continues is None else read_plan(continues)
     study = read_study(path)
     if influence is not None:
         study = replace(study, objective=replace(study.objective, influence_cap=influence))
     try:
-        return study.plans(people)
+        return study.plans(people, continues=before)
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
 

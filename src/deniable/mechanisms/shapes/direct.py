@@ -84,10 +84,14 @@ class Direct(RoundShape):
     def encode_again(self, reports: Array, rows: Rows) -> Array:
         return self.encode(reports.astype(np.int64), rows)
 
-    def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
+    def ratio_given(self, set_ratio: Fraction, clear: Fraction, reports: int) -> Fraction:
         # a and r are upper bounds that count the bias of `below`; the chain grows with both
-        a, r, k = self.ratio, power_up(second.ratio, reports), self.k
+        a, r, k = self.ratio, set_ratio, self.k
         return (a * r + k - 1) / (a + r + k - 2) * Fraction(FULL, FULL - 4 * self.k * (reports + 1))
+
+    def speak(self, reports: int) -> tuple[Fraction, Fraction]:
+        ratio = power_up(self.ratio, reports)
+        return ratio, ratio
 
     @property
     def part_ratio(self) -> Fraction:

@@ -82,13 +82,15 @@ class Unary(bits.Packed, RoundShape):
         unused = np.zeros((len(reports), 1), dtype=np.int64)
         return self.encode(np.hstack([unused, padded.view("<i8")]), rows)
 
-    def ratio_after(self, second: RoundShape, reports: int) -> Fraction:
-        p1, q1, p2, q2 = self.law.exact_p, self.law.exact_q, second.law.exact_p, second.law.exact_q
-        set_ratio = power_up(p2 / q2, reports)  # the ratio grows with this
-        zero = power_up((1 - q2) / (1 - p2), reports)  # and with this
-        ones = (p1 * set_ratio + 1 - p1) / (q1 * set_ratio + 1 - q1)
-        zeros = ((1 - q1) * zero + q1) / ((1 - p1) * zero + p1)
+    def ratio_given(self, set_ratio: Fraction, clear: Fraction, reports: int) -> Fraction:
+        p, q = self.law.exact_p, self.law.exact_q
+        ones = (p * set_ratio + 1 - p) / (q * set_ratio + 1 - q)  # grows with what speaks for a bit
+        zeros = ((1 - q) * clear + q) / ((1 - p) * clear + p)
         return ones * zeros
+
+    def speak(self, reports: int) -> tuple[Fraction, Fraction]:
+        p, q = self.law.exact_p, self.law.exact_q
+        return power_up(p / q, reports), power_up((1 - q) / (1 - p), reports)
 
     @property
     def part_ratio(self) -> Fraction:

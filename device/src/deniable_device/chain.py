@@ -1,0 +1,231 @@
+"""Plans that continue each other: what a plan carries on, and what reports to all of them give away.
+
+A question is carried on where its first answers are made as before. They then come from the words of the
+first plan that has it. Where values were added to a direct one, a kept value may turn into a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from deniable_device.changes import logarithm
+from deniable_device.document import Json
+from deniable_device.errors import Refused
+from deniable_device.losses import (
+    FIGURES,
+    Figures,
+    figures,
+    largest,
+    record_figures,
+    summed,
+)
+from deniable_device.mechanisms import Direct, Mechanism, Memoized, Repeated, Unary, down, turn, up
+from deniable_device.records import Record, Sample, Split
+from deniable_device.words import FULL, Strand
+
+if TYPE_CHECKING:
+    from deniable_device.plan import Plan
+
+MOST_BEFORE = 15
+"""How many plans a plan continues."""
+MOST_ROUNDS = 10_000
+"""Those of all plans that continue each other."""
+MOST_ODDS = 1 << 16
+"""Up to which odds, and how many values, a direct first round takes more values."""
+
+
+def check_chain(plans: Sequence[Plan]) -> None:
+    """Refuses a last plan that carries on nothing of the one before, or rounds that are too many."""
+    rounds = [plan.rounds or 0 for plan in plans]
+    if 0 in rounds or sum(rounds) > MOST_ROUNDS:
+        raise Refused("continues", f"plans that continue each other have 1 to {MOST_ROUNDS} rounds")
+    if not any(carried(plans[-2], plans[-1])):
+        raise Refused("continues", "nothing of the plan before is carried on")
+
+
+def carried(before: Plan, after: Plan) -> list[bool]:
+    """Whether the later plan carries on each of its questions."""
+    names = [[attribute.name for attribute in plan.attributes] for plan in (before, after)]
+    records = [plan.tree["mechanism"] for plan in (before, after)]
+    trees = [part_trees(record) for record in records]
+    width, has_fakes = len(after.attributes), "faked" in kinds_of(before.record)
+    if names[0] != names[1] or layout(before.record) != layout(after.record):
+        return [False] * width
+    each = [
+        asks_alike(before, after, number) and keeps_alike(*pair) for number, pair in enumerate(zip(*trees))
+    ]
+    return [records[0] == records[1] and all(each)] * width if has_fakes else each
+
+
+def kinds_of(record: Record) -> list[str]:
+    """The kinds of a record mechanism and of the parts of a split."""
+    parts = record.parts if isinstance(record, Split) else []
+    return [record.kind, *(part.kind for part in parts)]
+
+
+def layout(record: Record) -> Json:
+    """What says which attributes are drawn, and in which columns the words of each are."""
+    if isinstance(record, Split):
+        return [part.words if part.kind == "single" else layout(part) for part in record.parts]
+    if isinstance(record, Sample):
+        return [record.reported, record.weights, [part.words for part in record.mechanisms]]
+    return record.kind
+
+
+def part_trees(tree: Json) -> list[Json]:
+    """The mechanism of each attribute, or its fake, as the plan writes it."""
+    if tree["kind"] == "split":
+        return [part for each in tree["parts"] for part in part_trees(each)]
+    return list(tree["fakes"] if tree["kind"] == "faked" else tree.get("parts", [tree]))
+
+
+def asks_alike(before: Plan, after: Plan, number: int) -> bool:
+    """Whether a question has the same answers and conditions, or more answers behind the others."""
+    old, new = before.attributes[number], after.attributes[number]
+    rest = [
+        {name: value for name, value in each.tree.items() if name not in ("domain", "missing", "answered")}
+        for each in (old, new)
+    ]
+    if rest[0] != rest[1] or old.missing != new.missing:
+        return False
+    if old.tree["domain"] == new.tree["domain"]:
+        return True
+    if (old.domain.kind, new.domain.kind) != ("categories", "categories") or new.may_not_apply:
+        return False
+    return new.missing == "refuse" and new.domain.labels[: old.domain.k] == old.domain.labels
+
+
+def keeps_alike(old: Json, new: Json) -> bool:
+    """Whether two mechanisms of a plan keep the same for every value that both have."""
+    if old == new or old["kind"] != new["kind"]:
+        return bool(old == new)
+    inside = {"hashed-memoized": "buckets", "memoized-mean": "bit"}
+    if old["kind"] in inside:
+        return bool(old[inside[old["kind"]]]["first"] == new[inside[old["kind"]]]["first"])
+    if old["kind"] != "memoized" or old["first"]["kind"] != new["first"]["kind"]:
+        return False
+    first, later = old["first"], new["first"]
+    if first["k"] < later["k"] and first["kind"] == "direct":
+        return grown_keep(first["k"], int(first["keep"]), later["k"]) == int(later["keep"])
+    return first["k"] <= later["k"] and {**first, "k": 0} == {**later, "k": 0}
+
+
+def grown_keep(k: int, keep: int, more: int) -> int | None:
+    """The threshold of a first round with more values and the same odds; None if it would be too coarse."""
+    odds, rest = keep * (k - 1), FULL - keep
+    if odds > MOST_ODDS * rest or more > MOST_ODDS:
+        return None
+    return FULL * odds // (odds + rest * (more - 1))
+
+
+def turns(old: Mechanism | None, new: Mechanism | None) -> bool:
+    """Whether a kept value may turn into a new one."""
+    return isinstance(old, Memoized) and isinstance(old.first, Direct) and new is not None and new.k > old.k
+
+
+class Chain:
+    """Plans that continue each other, of which the last is looked at."""
+
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self.plans = plans
+        self.carried = [carried(before, after) for before, after in zip(plans, plans[1:])]
+        self.width = len(plans[-1].attributes)
+
+    def used(self, number: int) -> list[int]:
+        """The plans whose words an attribute takes."""
+        used = [0]
+        for later, carried_on in enumerate(self.carried, 1):
+            if not carried_on[number]:
+                used = [later]
+            elif turns(self.plans[later - 1].mechanisms[number], self.plans[later].mechanisms[number]):
+                used.append(later)
+        return used
+
+    def strands(self) -> list[Strand]:
+        """The words of the record, then those of each attribute."""
+        strands = [Strand([self.plans[0].id], [])]
+        for number in range(self.width):
+            used = self.used(number)
+            parts = [self.plans[each].mechanisms[number] for each in used if len(used) > 1]
+            firsts = [part.first for part in parts if isinstance(part, Memoized)]
+            sizes = [(first.k, first.keep) for first in firsts if isinstance(first, Direct)]
+            strands.append(Strand([self.plans[each].id for each in used], sizes))
+        return strands
+
+    def bias(self) -> int:
+        """How many billionths each figure is more where a value may have turned."""
+        turned = any(len(self.used(number)) > 1 for number in range(self.width))
+        return len(self.plans) * self.width if turned else 0
+
+    def figures(self) -> Figures:
+        """The five losses of all reports to these plans."""
+        plans, last = self.plans, self.plans[-1]
+        rounds = sum(plan.turns or plan.rounds or 0 for plan in plans)
+        is_one = all(all(carried_on) for carried_on in self.carried)
+        if is_one and all(plan.tree["mechanism"] == last.tree["mechanism"] for plan in plans):
+            return record_figures(last.record, rounds)
+        losses = record_figures(last.record, rounds, [self.question(each) for each in range(self.width)])
+        one = [record_figures(plan.record, 1)["one_report"] for plan in plans]
+        return {**losses, "one_report": largest(one)}
+
+    def question(self, number: int) -> Figures:
+        """The losses of one attribute: those of all that was carried on, added up over its breaks."""
+        strands: list[list[tuple[Mechanism, int]]] = [[]]
+        for place, plan in enumerate(self.plans):
+            if place and not self.carried[place - 1][number]:
+                strands.append([])
+            strands[-1].append((mechanism_at(plan, number), plan.turns or plan.rounds or 0))
+        parts = [strand_figures(strand) for strand in strands]
+        return {name: summed([part[name] for part in parts]) for name in FIGURES}
+
+
+def mechanism_at(plan: Plan, number: int) -> Mechanism:
+    """The mechanism of an attribute of a plan with rounds, which has one for each."""
+    mechanism = plan.mechanisms[number]
+    assert mechanism is not None
+    return mechanism
+
+
+def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
+    """The losses of an attribute whose first answers are the same in all of these plans."""
+    last, total = strand[-1][0], sum(rounds for _, rounds in strand)
+    alike: dict[Json, tuple[Mechanism, int]] = {}
+    for part, rounds in strand:
+        second = part.rounds.second if isinstance(part, Repeated) else None
+        key = (second.one, second.zero) if isinstance(second, Unary) else second and (second.k, second.keep)
+        alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
+    if len(alike) == 1:
+        return figures(last, total)
+    losses = {**figures(last, 1), "changing_values_usual": figures(last, total)["changing_values_usual"]}
+    fresh = [fresh_loss(part, rounds) for part, rounds in alike.values()]
+    whole = [figures(part, rounds)["changing_values"] or 0 for part, rounds in alike.values()]
+    changing = min(loss + sum(fresh) - own for loss, own in zip(whole, fresh))
+    forever = losses["one_value_forever"] or 0
+    same = min(logarithm(same_ratio(strand)), forever)
+    return {**losses, "same_value": same, "changing_values": changing}
+
+
+def fresh_loss(part: Mechanism, reports: int) -> int:
+    """What so many reports give away beside what is kept."""
+    assert isinstance(part, Repeated)
+    second = part.rounds.second
+    if isinstance(second, Direct):
+        return reports * logarithm(second.ratio())
+    return reports * second.k * logarithm(max(up(second.one, second.zero), down(second.one, second.zero)))
+
+
+def same_ratio(strand: list[tuple[Mechanism, int]]) -> Fraction:
+    """How much all reports of one value give away, which all speak for it."""
+    chain = [(part.rounds, rounds) for part, rounds in strand if isinstance(part, Repeated)]
+    rise = fall = Fraction(1)
+    for place in range(len(chain) - 1, -1, -1):
+        part, rounds = chain[place]
+        more, less = part.powers(rounds)
+        rise, fall = rise * more, fall * less
+        if place and turns(chain[place - 1][0], part):
+            first = chain[place - 1][0].first
+            assert isinstance(first, Direct)
+            chance = Fraction(turn(first.k, first.keep, part.k), FULL)
+            rise = (1 - chance) * rise + chance
+    return chain[0][0].after_powers(rise, fall, sum(rounds for _, rounds in strand))

@@ -1,0 +1,267 @@
+/**
+ * Finds what a plan carries on from those that it continues, and what reports to all of them give away.
+ *
+ * A question is carried on where its first answers are made as before. They then come from the words of the first
+ * plan that has it. What is carried on follows from the documents alone, so that a device trusts nobody.
+ */
+
+import type { Attribute } from "../domains/attribute.js";
+import { must } from "../errors.js";
+import { FULL, type Loss, logUp, plus, type Ratio, times } from "../exact.js";
+import { type FigureRow as Figures, recordLosses, type Together } from "../losses/together.js";
+import { findTurn, grownKeep } from "../mechanisms/grown.js";
+import type { Mechanism } from "../mechanisms/mechanism.js";
+import { FIGURES, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
+import type { Strand } from "../randomness/words.js";
+import { byNumber, type RecordMechanism } from "../records/records.js";
+import { canonical, type Fields } from "../strict.js";
+
+/** How many plans a plan can continue. */
+export const MOST_BEFORE = 15;
+const MOST_ROUNDS = 10_000; // of all plans that continue each other
+
+/** What is needed of a plan that continues others, or is continued. */
+export interface Link {
+  readonly id: string;
+  readonly attributes: readonly Attribute[];
+  readonly mechanism: RecordMechanism;
+  readonly rounds: number | null;
+  /** How many reports one device makes; null where people are asked once. */
+  readonly reports: number | null;
+  /** The document. */
+  readonly data: Fields;
+}
+
+/** The plans whose words are kept, by their ids. */
+export type Origin = Omit<Strand, "memories"> & { readonly plans: readonly string[] };
+
+/** What is looked at in attributes and mechanisms of a document. */
+interface Json {
+  readonly kind?: string;
+  readonly parts?: readonly Json[];
+  readonly fakes?: readonly Json[];
+  readonly reported?: number;
+  readonly weights?: readonly number[];
+  readonly first?: Json;
+  readonly buckets?: Json;
+  readonly bit?: Json;
+  readonly k?: number;
+  readonly keep?: string;
+  readonly domain?: Json;
+  readonly labels?: readonly string[];
+}
+type Asked = readonly [part: Repeated, rounds: number];
+
+/** Refuses a last plan that carries on nothing of the one before, or rounds that are too many. */
+export const checkChain = (plans: readonly Link[]): void => {
+  const rounds = plans.map((plan) => plan.rounds ?? 0);
+  const total = rounds.reduce((sum, number) => sum + number, 0);
+  must(
+    rounds.every(Boolean) && total <= MOST_ROUNDS,
+    "continues",
+    () => `plans that continue each other have 1 to ${MOST_ROUNDS} rounds`,
+  );
+  const isCarried = carried(plans.at(-2) as Link, plans.at(-1) as Link).some(Boolean);
+  must(isCarried, "continues", () => "nothing of the plan before is carried on");
+};
+
+/** Whether the later plan carries on each of its questions. */
+const carried = (before: Link, after: Link): readonly boolean[] => {
+  const [old, now] = [before, after].map(({ data }) => data.mechanism as Json) as [Json, Json];
+  const names = ({ attributes }: Link): string => canonical(attributes.map(({ name }) => name));
+  if (names(before) !== names(after) || layout(before) !== layout(after))
+    return after.attributes.map(() => false);
+  const [parts, later] = [partsOf(old), partsOf(now)];
+  const each = after.attributes.map(
+    (_, j) => asksAlike(before, after, j) && keepsAlike(parts[j] as Json, later[j] as Json),
+  );
+  const hasFakes = [old, ...(old.parts ?? [])].some(({ kind }) => kind === "faked");
+  return hasFakes ? each.map(() => isEqual(old, now) && each.every(Boolean)) : each;
+};
+
+const isEqual = (one: unknown, other: unknown): boolean => canonical([one]) === canonical([other]);
+
+/** What says which attributes are drawn, and in which columns the words of each are. */
+const layout = ({ data, mechanism: { mechanisms } }: Link): string => {
+  let next = 0;
+  const words = (): number => (mechanisms[next++] as Mechanism).words;
+  const of = (record: Json): unknown => {
+    const { kind, reported = null, weights = null } = record;
+    if (kind === "single") return kind;
+    if (kind === "split")
+      return record.parts?.map((part) => ("parts" in part || "fakes" in part ? of(part) : words()));
+    return [kind, reported, weights, partsOf(record).map(words)];
+  };
+  return canonical([of(data.mechanism as Json)]);
+};
+
+/** The mechanism of each attribute, or its fake, as the document has it. */
+const partsOf = (record: Json): readonly Json[] =>
+  record.kind === "split"
+    ? (record.parts as Json[]).flatMap(partsOf)
+    : ((record.fakes ?? record.parts ?? [record]) as Json[]);
+
+/** Whether a question has the same answers and conditions, or more answers behind the others. */
+const asksAlike = (before: Link, after: Link, j: number): boolean => {
+  const [old, now] = [before, after].map(({ data }) => (data.attributes as Json[])[j]) as [Json, Json];
+  const plain = (attribute: Json): Json =>
+    ({ ...attribute, domain: null, missing: null, answered: null }) as never;
+  const [{ missing }, { missing: later, extras }] = [before, after].map((plan) => plan.attributes[j]) as [
+    Attribute,
+    Attribute,
+  ];
+  if (!isEqual(plain(old), plain(now)) || missing !== later) return false;
+  if (isEqual(old.domain, now.domain)) return true;
+  const [labels, more] = [old.domain?.labels, now.domain?.labels];
+  if (!labels || !more || later !== "refuse" || extras.length) return false;
+  return isEqual(labels, more.slice(0, labels.length));
+};
+
+/** Whether two mechanisms keep the same for every value that both have. */
+const keepsAlike = (old: Json, now: Json): boolean => {
+  if (isEqual(old, now) || old.kind !== now.kind) return isEqual(old, now);
+  const [inside, within] = [old.buckets ?? old.bit, now.buckets ?? now.bit];
+  if (inside) return isEqual(inside.first, within?.first);
+  const [first, later] = [old.first, now.first];
+  if (old.kind !== "memoized" || !first || !later || first.kind !== later.kind) return false;
+  const [k, more] = [first.k as number, later.k as number];
+  if (first.kind === "direct" && k < more)
+    return grownKeep(k, BigInt(first.keep as string), more) === BigInt(later.keep as string);
+  return k <= more && isEqual({ ...first, k: 0 }, { ...later, k: 0 });
+};
+
+/** For each attribute, the plans whose words it takes, and its kept values where these may turn. */
+const listPlaces = (plans: readonly Link[]): readonly (readonly number[])[] => {
+  const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
+  return (plans.at(-1) as Link).attributes.map((_, j) => {
+    let places = [0];
+    for (const [i, step] of steps.entries()) {
+      if (!step[j]) places = [i + 1];
+      else if (turns(partOf(plans[i] as Link, j), partOf(plans[i + 1] as Link, j)))
+        places = [...places, i + 1];
+    }
+    return places;
+  });
+};
+
+const partOf = ({ mechanism }: Link, j: number): Repeated => mechanism.mechanisms[j] as Repeated;
+
+/** Whether a kept value may turn into a new one. */
+const turns = (old: Repeated, now: Repeated): boolean =>
+  now.k > old.k && "first" in old && old.rounds?.keep !== undefined;
+
+/** The plans whose words are kept: for the record, then for each attribute. */
+export const listOrigins = (plans: readonly Link[]): readonly Origin[] => [
+  { plans: [(plans[0] as Link).id], firsts: [] },
+  ...listPlaces(plans).map((places, j): Origin => {
+    const used = places.map((place) => plans[place] as Link);
+    const firsts = used
+      .map((plan) => partOf(plan, j))
+      .map(({ k, rounds }) => [k, rounds?.keep] as [number, bigint]);
+    return { plans: used.map(({ id }) => id), firsts: used.length > 1 ? firsts : [] };
+  }),
+];
+
+/** What reports to plans that continue each other give away. */
+export const addTogether = (plans: readonly Link[]): Together => {
+  const last = plans.at(-1) as Link;
+  const hasTurned = listPlaces(plans).some((places) => places.length > 1);
+  const bias = hasTurned ? BigInt(plans.length * last.attributes.length) : 0n;
+  return { bias, losses: plans.length > 1 ? chainLosses(plans) : null };
+};
+
+const chainLosses = (plans: readonly Link[]): Figures => {
+  const { mechanism, data, attributes } = plans.at(-1) as Link;
+  const rounds = sumOf(plans.map((plan) => plan.reports as number));
+  const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
+  const isOne =
+    steps.flat().every(Boolean) && plans.every((plan) => isEqual(plan.data.mechanism, data.mechanism));
+  const ofPart = (part: Repeated, j: number): Figures =>
+    isOne ? part.losses(rounds) : questionLosses(plans, steps, j);
+  const losses = recordLosses(
+    mechanism,
+    attributes.map((_, j) => ofPart(partOf(plans.at(-1) as Link, j), j)),
+    rounds,
+  );
+  if (isOne) return losses;
+  const alone = plans.map((plan) =>
+    recordLosses(
+      plan.mechanism,
+      plan.attributes.map((_, j) => partOf(plan, j).losses(1)),
+      1,
+    ),
+  );
+  return [
+    alone
+      .map(([oneReport]) => oneReport as Loss)
+      .sort(byNumber)
+      .at(-1) as Loss,
+    ...losses.slice(1),
+  ];
+};
+
+/** The losses of one question: those of all that was carried on, added up over its breaks. */
+const questionLosses = (
+  plans: readonly Link[],
+  steps: readonly (readonly boolean[])[],
+  j: number,
+): Figures => {
+  const strands: Asked[][] = [];
+  for (const [i, plan] of plans.entries()) {
+    if (!steps[i - 1]?.[j]) strands.push([]);
+    strands.at(-1)?.push([partOf(plan, j), plan.reports as number]);
+  }
+  const each = strands.map(strandLosses);
+  return FIGURES.map((_, i) => {
+    const figures = each.map((losses) => losses[i] as Loss | null);
+    return figures.includes(null) ? null : (figures as Loss[]).reduce((sum, loss) => sum + loss, 0n);
+  });
+};
+
+/** The losses of a question whose first answers are the same in all of these plans. */
+const strandLosses = (strand: readonly Asked[]): Figures => {
+  const [last] = strand.at(-1) as Asked;
+  const total = sumOf(strand.map(([, rounds]) => rounds));
+  const alike = new Map<string | undefined, Asked>();
+  for (const [part, rounds] of strand) {
+    const key = part.rounds?.second;
+    alike.set(key, [part, rounds + (alike.get(key)?.[1] ?? 0)]);
+  }
+  if (alike.size === 1) return last.losses(total);
+  const groups = [...alike.values()];
+  const fresh = groups.map(([{ rounds }, reports]) => {
+    const { fresh: ratio, parts } = rounds as TwoRounds;
+    return logUp(ratio) * BigInt(reports * parts);
+  });
+  const whole = fresh.reduce((sum, loss) => sum + loss, 0n);
+  const changing = groups.map(
+    ([part, reports], i) => (part.losses(reports)[3] as Loss) + whole - (fresh[i] as Loss),
+  );
+  const [oneReport, , forever] = last.losses(1) as [Loss, Loss, Loss];
+  const [same, least] = [[logUp(sameRatio(strand)), forever], changing].map(
+    (losses) => losses.sort(byNumber)[0] as Loss,
+  ) as [Loss, Loss];
+  return [oneReport, same, forever, least, last.losses(total)[4] as Loss];
+};
+
+/** How much all reports of one value give away, which all speak for it; once it has turned, they say nothing. */
+const sameRatio = (strand: readonly Asked[]): Ratio => {
+  let [rise, fall]: [Ratio, Ratio] = [
+    [1n, 1n],
+    [1n, 1n],
+  ];
+  for (let i = strand.length - 1; i >= 0; i--) {
+    const [part, reports] = strand[i] as Asked;
+    const [more, less] = (part.rounds as TwoRounds).speak(reports);
+    [rise, fall] = [times(rise, more), times(fall, less)];
+    const before = strand[i - 1]?.[0];
+    if (!before || !turns(before, part)) continue;
+    const turn = findTurn(before.k, before.rounds?.keep as bigint, part.k);
+    rise = plus(times([FULL - turn, FULL], rise), [turn, FULL]);
+  }
+  const total = sumOf(strand.map(([, rounds]) => rounds));
+  const [first] = strand[0] as Asked;
+  return (first.rounds as TwoRounds).given(rise, fall, total);
+};
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -1,0 +1,60 @@
+"""Says which reports wait on a device that is offline, for how long, and what becomes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+from deniable.formatting import Printed, format_count
+
+if TYPE_CHECKING:
+    from deniable.client.ledger import Entry
+
+MOST_WAITING = 32
+"""Reports that wait in one ledger: beyond that the oldest is dropped."""
+LONGEST_WAIT = 30
+"""Days that a report waits before it is dropped."""
+_DAY = 86_400
+
+Loss = Literal["", "age", "number", "closed"]
+_WHY = {
+    "age": f"its report waited for more than {LONGEST_WAIT} days",
+    "number": f"more than {MOST_WAITING} reports waited, and its report was the oldest",
+    "closed": "the collector takes no more reports of it",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Delivery(Printed):
+    """What became of the reports of a plan that waited on a device."""
+
+    arrived: int
+    waiting: int
+    lost: tuple[str, ...]
+    """A sentence for each round that was lost."""
+
+    def __str__(self) -> str:
+        counts = f"{format_count(self.arrived, 'report')} arrived, {self.waiting:,} still waiting."
+        return " ".join([counts, *self.lost])
+
+
+def today() -> int:
+    """The day, counted from 1970."""
+    return int(time.time() // _DAY)
+
+
+def find_dropped(entries: Sequence[Entry]) -> dict[int, Loss]:
+    """Which entries wait no longer, by their places: those that are too old, and the oldest of too many."""
+    ages = {i: today() - entry.since for i, entry in enumerate(entries) if entry.since is not None}
+    old: dict[int, Loss] = {i: "age" for i, age in ages.items() if age > LONGEST_WAIT}
+    rest = sorted((i for i in ages if i not in old), key=lambda i: (-ages[i], i))
+    return old | dict.fromkeys(rest[: max(0, len(rest) - MOST_WAITING)], "number")
+
+
+def explain_lost(entry: Entry) -> str:
+    """A sentence on a round that is lost."""
+    title = f" of {entry.title!r}" if entry.title else ""
+    return f"Round {entry.round}{title} is lost: {_WHY[entry.lost]}."

@@ -1,0 +1,203 @@
+"""Finds what a plan carries on from those that it continues, and what reports to all of them lose together.
+
+All that a device keeps for a value comes from one first answer. A question whose first round stays as it was
+takes the words that the first plan of it keeps. So many plans lose no more of a value that never changes than
+one does. What is carried on follows from the documents alone: a device finds it, and trusts nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, cast
+
+from deniable.domain import Categories
+from deniable.exact import log_up, round_up
+from deniable.mechanisms import Direct, Losses, Mechanism, Unary
+from deniable.mechanisms.losses import add_losses
+from deniable.randomness import FULL
+from deniable.randomness.words import Strand
+from deniable.records import Faked, RecordMechanism
+from deniable.rounds import HashedMemoized, Memoized, MemoizedMean
+from deniable.rounds.grown import BIAS, find_turn, grow
+
+if TYPE_CHECKING:
+    from deniable.plan.document import PlanDocument
+
+MOST_CONTINUED = 15
+"""Plans that a plan can continue: a device reads all of them."""
+
+_Asked = tuple[Mechanism, int]  # the mechanism of a question in a plan, and how many rounds the plan has
+
+
+def list_breaks(before: PlanDocument, after: PlanDocument) -> tuple[str, ...]:
+    """Why the later plan asks each of its questions anew, in words; empty where it carries it on."""
+    if before.names != after.names:
+        return ("the questions are others, or in another order",) * len(after.names)
+    if _lay_out(before.mechanism) != _lay_out(after.mechanism):
+        return ("reports hold other questions, or hide them in another way",) * len(after.names)
+    breaks = tuple(_find_break(before, after, j) for j in range(len(after.names)))
+    if not any(isinstance(member, Faked) for member, _, _ in after.mechanism.members):
+        return breaks
+    # fakes hide which answer is real, so that all of them are carried on or none is
+    changed = "" if before.mechanism == after.mechanism else "fakes of another form hide which answer is real"
+    return (max([*breaks, changed]),) * len(breaks)
+
+
+def _lay_out(mechanism: RecordMechanism) -> object:
+    """What must be equal: it decides which questions are drawn, and in which columns their words are."""
+    numbers = tuple(getattr(mechanism, name) for name in (*mechanism.numbers, *mechanism.lists))
+    parts = tuple(
+        _lay_out(part) if isinstance(part, RecordMechanism) else part.words for part in mechanism.parts
+    )
+    return (mechanism.kind, numbers, parts if mechanism.d > 1 else ())
+
+
+def _find_break(before: PlanDocument, after: PlanDocument, j: int) -> str:
+    (old, old_part), (new, new_part) = before.pairs[j], after.pairs[j]
+    policies = before.missing_of(old), after.missing_of(new)
+    alike = [replace(each, domain=new.domain, missing=None, answered=None) for each in (old, new)]
+    if policies[0] != policies[1] or alike[0] != alike[1]:
+        return "other people are asked, or a missing answer means something else"
+    if old.domain != new.domain:
+        if not (isinstance(old.domain, Categories) and isinstance(new.domain, Categories)):
+            return "its answers are others"
+        if new.domain.labels[: old.domain.k] != old.domain.labels:
+            return "its answers are others, and not only more at the end"
+        if after.extras(new) or policies[0] != "refuse":
+            return "answers were added, and no answer is a value or random"
+    if type(old_part) is not type(new_part):
+        return "its protocol is another"
+    return "" if is_carried(old_part, new_part) else "its first answers have another loss or form"
+
+
+def is_carried(old: Mechanism, new: Mechanism) -> bool:
+    """Whether two mechanisms of one kind keep the same for every value that both have."""
+    if old == new:
+        return True
+    before, after = find_rounds(old), find_rounds(new)
+    if before is None or after is None:
+        return False
+    if isinstance(before.first, Direct) and after.k > before.k:
+        return grow(before.first, after.k) == after.first
+    return replace(before.first, k=after.k) == after.first
+
+
+def find_rounds(part: Mechanism) -> Memoized | None:
+    """The two rounds of a mechanism, of its buckets or of its bit; None where nothing is fresh."""
+    if isinstance(part, HashedMemoized):
+        return part.buckets
+    if isinstance(part, MemoizedMean):
+        return part.bit
+    return part if isinstance(part, Memoized) else None
+
+
+def list_places(plans: Sequence[PlanDocument]) -> list[list[int]]:
+    """For each attribute, the numbers of the plans whose kept words are used: the first that has the question
+    as it is, then each at which a kept value may become an answer that was added.
+    """
+    places = []
+    for j, _ in enumerate(plans[-1].names):
+        used = [0]
+        for i in range(1, len(plans)):
+            if list_breaks(plans[i - 1], plans[i])[j]:
+                used = [i]
+            elif _turns(plans[i - 1].parts[j], plans[i].parts[j]):
+                used.append(i)
+        places.append(used)
+    return places
+
+
+def list_strands(plans: Sequence[PlanDocument]) -> tuple[Strand, ...]:
+    """The plans whose words are kept: for the record, and for each attribute of the last plan."""
+    strands = [Strand(((0, plans[0].id),))]
+    for j, places in enumerate(list_places(plans)):
+        ids = tuple((place, plans[place].id) for place in places)
+        rounds = [cast(Memoized, plans[place].parts[j]).first for place in places if len(places) > 1]
+        strands.append(Strand(ids, tuple((first.k, cast(Direct, first).keep) for first in rounds)))
+    return tuple(strands)
+
+
+def _turns(old: Mechanism, new: Mechanism) -> bool:
+    """Whether a kept value may become an answer that was added."""
+    return isinstance(old, Memoized) and isinstance(old.first, Direct) and new.k > old.k
+
+
+def count_bias(plans: Sequence[PlanDocument]) -> int:
+    """Billionths of a nat that every figure of the last plan is more, where a kept value may have turned."""
+    turned = any(len(places) > 1 for places in list_places(plans))
+    return BIAS * len(plans) * len(plans[-1].names) if turned else 0
+
+
+def bound_chain(plans: Sequence[PlanDocument]) -> Losses:
+    """What all reports of a person to plans that continue each other lose together, rounded up."""
+    mechanism, rounds = plans[-1].mechanism, sum(plan.most_reports for plan in plans)
+    breaks = (list_breaks(before, after) for before, after in pairwise(plans))
+    if all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks)):
+        return mechanism.losses(rounds, rounds)
+    losses = [_bound_question(plans, j) for j in range(mechanism.d)]
+    one_report = max(plan.mechanism.losses(1, 1).one_report for plan in plans)
+    together = add_losses(losses, mechanism.select_largest)
+    return replace(together, one_report=one_report, reports=rounds, rounds=rounds)
+
+
+def _bound_question(plans: Sequence[PlanDocument], j: int) -> Losses:
+    """The losses of one question: those of everything that was carried on, added up over its breaks."""
+    strands: list[list[_Asked]] = []
+    for i, plan in enumerate(plans):
+        if i == 0 or list_breaks(plans[i - 1], plan)[j]:
+            strands.append([])
+        strands[-1].append((plan.mechanism.mechanisms[j], plan.most_reports))
+    return add_losses(list(map(_bound_strand, strands)))
+
+
+def _bound_strand(strand: Sequence[_Asked]) -> Losses:
+    """The losses of a question whose first answer is the same in all of these plans.
+
+    Reports that are made alike are those of one plan. What others add is bounded by what a fresh report of
+    the kept answer loses, since whatever is kept is the same for all of them.
+    """
+    last, total = strand[-1][0], sum(rounds for _, rounds in strand)
+    alike: dict[object, _Asked] = {}
+    for part, rounds in strand:
+        second = None if (found := find_rounds(part)) is None else found.second
+        key = replace(second, k=2) if isinstance(second, Unary) else second
+        alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
+    if len(alike) == 1:
+        return last.losses(total, total)
+    groups = [(part.losses(rounds, rounds), _bound_fresh(part, rounds)) for part, rounds in alike.values()]
+    whole = sum((fresh for _, fresh in groups), Fraction(0))
+    changing = min(Fraction(losses.changing_values) + whole - fresh for losses, fresh in groups)
+    losses = last.losses(1, total)
+    return replace(
+        losses,
+        same_value=min(log_up(_compose_ratio(strand)), losses.one_value_forever),
+        changing_values=round_up(changing),
+        changing_values_exact=False,
+        reports=total,
+    )
+
+
+def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
+    """The largest ratio after all reports of a value that never changed, rounded up.
+
+    The worst are reports that all speak for one value. Once the kept answer has turned, they say nothing.
+    """
+    chain = [(cast(Memoized, find_rounds(part)), rounds) for part, rounds in strand]
+    set_ratio = clear = Fraction(1)
+    for i, (part, rounds) in reversed(list(enumerate(chain))):
+        speaks_set, speaks_clear = part.second.speak(rounds)
+        set_ratio, clear = set_ratio * speaks_set, clear * speaks_clear
+        if i and _turns(chain[i - 1][0], part):
+            turn = Fraction(find_turn(cast(Direct, chain[i - 1][0].first), part.k), FULL)
+            set_ratio = (1 - turn) * set_ratio + turn
+    return chain[0][0].first.ratio_given(set_ratio, clear, sum(rounds for _, rounds in strand))
+
+
+def _bound_fresh(part: Mechanism, reports: int) -> Fraction:
+    """What so many reports lose beside what is kept."""
+    rounds = find_rounds(part)
+    assert rounds is not None, "a mechanism without a second round is equal in all plans"
+    return reports * rounds.second.kept_parts * Fraction(log_up(rounds.second.part_ratio))

@@ -1,0 +1,171 @@
+"""Joins the shares of plans that continue each other: those of all people who reported to any of them.
+
+The number of people is what counts, not the precision: people who move to a new plan early are not like
+others. Where devices report to one plan a day, the plans of a day have other people. Over days the same
+people may be in both, with the same kept noise: then their errors add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, cast, final
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.errors import InvalidParameter, not_among
+from deniable.estimate import Estimate
+from deniable.estimate.intervals import Ends, mover, normal_quantile
+from deniable.formatting import Printed, format_count, format_percent, format_percent_range, format_table
+from deniable.frames import Backend, frame_of_rows
+from deniable.plan.chain import list_places
+from deniable.results.estimates import Estimates
+
+if TYPE_CHECKING:
+    from deniable.plan.document import PlanDocument
+
+Joining = Literal["same", "others"]
+_WHOSE: Mapping[Joining, str] = {"same": "who may be the same", "others": "other people in each plan"}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JoinedShares(Printed):
+    """The shares of one question, of all people who reported to plans that continue each other."""
+
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+    """How many people reported to each plan that has the question as it is."""
+    plans: tuple[Floats, ...]
+    """The unbiased shares of each of these plans; 0 of an answer that it did not have."""
+    frequencies: Floats
+    """The unbiased shares of all people together."""
+    stderr: Floats
+    low: Floats
+    high: Floats
+
+    def rows(self) -> list[dict[str, Any]]:
+        columns = {"share": self.frequencies, "stderr": self.stderr, "low": self.low, "high": self.high}
+        return [
+            {"value": label} | {name: float(column[v]) for name, column in columns.items()}
+            for v, label in enumerate(self.labels)
+        ]
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """A row for each value, as a dataframe of the library you already have."""
+        return frame_of_rows(self.rows(), backend)
+
+    def __str__(self) -> str:
+        possible = [np.clip(column, 0.0, 1.0) for column in (self.frequencies, self.low, self.high)]
+        table = [
+            [label, format_percent(share), format_percent_range(low, high)]
+            for label, share, low, high in zip(
+                self.labels, *(each.tolist() for each in possible), strict=True
+            )
+        ]
+        return "\n".join(format_table(["value", "share", "interval"], table, left=["interval"]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Joined(Printed, Mapping[str, JoinedShares]):
+    """The shares of every question that plans have carried on."""
+
+    shares: Mapping[str, JoinedShares]
+    people: Joining
+
+    def __getitem__(self, name: str) -> JoinedShares:
+        return self.shares[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.shares)
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def __str__(self) -> str:
+        return "\n\n".join(
+            f"{name!r} of {format_count(sum(shares.counts), 'report')} to "
+            f"{format_count(len(shares.counts), 'plan')} ({_WHOSE[self.people]})\n{shares}"
+            for name, shares in self.shares.items()
+        )
+
+
+def join_plans(results: Sequence[Estimates], people: Joining = "same", level: float = 0.95) -> Joined:
+    """The shares of all people who reported to plans that continue each other.
+
+    Of a question that has begun anew, only plans since then are joined. An answer that a plan did not have
+    was given by nobody there.
+    """
+    if people not in _WHOSE:
+        raise InvalidParameter(not_among(str(people), "whose errors these are", [*_WHOSE]))
+    by_id = {estimates.plan_id: estimates for estimates in results}
+    documents = [estimates.document for estimates in results if estimates.document is not None]
+    last = max(documents, key=lambda document: len(document.continues), default=None)
+    chain = () if last is None else (*last.continues, last)
+    used = [(place, by_id[plan.id]) for place, plan in enumerate(chain) if plan.id in by_id]
+    if last is None or len(by_id) < 2 or len(used) < len(results):
+        raise InvalidParameter(
+            "what is joined are results of two plans or more, each once, of which the last continues all "
+            "others; study.plan(people, continues=plan) makes such a plan"
+        )
+    shares = {}
+    for j, (name, places) in enumerate(zip(last.names, list_places(chain), strict=True)):
+        of_plans = [
+            (chain[place], estimates.shares[name])
+            for place, estimates in used
+            if place >= places[0] and name in estimates.shares
+        ]
+        if of_plans:
+            labels = last.labels_of(last.attributes[j])
+            shares[name] = _join_shares(labels, of_plans, j, people, level)
+    return Joined(shares, people)
+
+
+def _join_shares(
+    labels: tuple[str, ...],
+    of_plans: Sequence[tuple[PlanDocument, Estimate]],
+    j: int,
+    people: Joining,
+    level: float,
+) -> JoinedShares:
+    def complete(column: Floats) -> Floats:
+        return np.pad(np.asarray(column, dtype=np.float64), (0, len(labels) - len(column)))
+
+    counts = np.array([estimate.n for _, estimate in of_plans], dtype=np.float64)
+    weights = counts / counts.sum()
+    values = np.array([complete(estimate.frequencies) for _, estimate in of_plans])
+    variances = np.array([complete(estimate.stderr**2) for _, estimate in of_plans])
+    share = weights @ values
+    shared = np.zeros(len(labels))
+    if people == "same":
+        kept = [complete(_find_kept(document, j, share[: estimate.k])) for document, estimate in of_plans]
+        for a, b in combinations(range(len(of_plans)), 2):
+            in_both = np.maximum(kept[a], kept[b]) * (complete(np.ones(of_plans[min(a, b)][1].k)) > 0)
+            shared += 2 * weights[a] * weights[b] * in_both / max(counts[a], counts[b])
+    intervals = [estimate.interval(level) for _, estimate in of_plans]
+    ends = cast(
+        Ends, tuple(np.array([complete(end) for end in side]) for side in zip(*intervals, strict=True))
+    )
+    low, high = mover(weights, values, ends)
+    more = normal_quantile(level) ** 2 * shared
+    return JoinedShares(
+        labels,
+        tuple(map(int, counts)),
+        tuple(values),
+        share,
+        np.sqrt((weights**2) @ variances + shared),
+        share - np.sqrt((share - low) ** 2 + more),
+        share + np.sqrt((high - share) ** 2 + more),
+    )
+
+
+def _find_kept(document: PlanDocument, j: int, share: Floats) -> Floats:
+    """What two reports of one person have in common, at most: who was drawn, and noise that is kept."""
+    possible = np.clip(share, 0.0, 1.0)
+    part, fake = document.parts[j], document.mechanism.fake(j)
+    if fake is not None:  # which are kept as well: as much as a report errs
+        return np.asarray(document.mechanism.marginal(j).variance(1, possible))
+    return np.asarray(part.permanent.law.variance(1, possible, "fixed")) + possible * (1 - possible)

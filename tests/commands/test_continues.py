@@ -1,0 +1,42 @@
+"""Plans that continue others on the command line: made, verified and read together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import deniable as dn
+from deniable.study import Plan
+from tests.running import Run
+
+BUDGETS = "repeat.epsilon_first = 1.0\nrepeat.epsilon_forever = 2.0\nrepeat.rounds = 3\n"
+
+
+def write_study(name: str, *values: str) -> None:
+    text = f"{BUDGETS}[attributes.crash]\nvalues = {json.dumps(values)}\n"
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def write_reports(name: str, answer: str) -> None:
+    plan = Plan.read(f"{name}.json")
+    reports = plan.privatize({"crash": ["no"] * 300 + [answer] * 100}, dn.remembering(1, round=1))
+    plan.write_reports(f"{name}.parquet", [reports])
+
+
+def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
+    write_study("old.toml", "no", "app")
+    write_study("new.toml", "no", "app", "driver")
+    write_study("other.toml", "none", "app")
+    run("plan", "old.toml", "--people", "1000", "-o", "old.json")
+    told = run("plan", "new.toml", "--people", "1000", "--continues", "old.json", "-o", "new.json").out
+    assert "'crash': carried on, with more answers: driver." in told
+    assert "with the 1 plan that it continues" in run("verify", "new.json").out
+    refused = run("plan", "other.toml", "--people", "1000", "--continues", "old.json").err
+    assert "carries on nothing" in refused
+    write_reports("old", "app")
+    write_reports("new", "driver")
+    both = ("estimate", "new.json", "new.parquet", "--continues", "old.json", "old.parquet")
+    assert "800 reports to 2 plans (who may be the same)" in run(*both).out
+    rows = json.loads(run(*both, "--people", "others", "--json").out)["rows"]
+    assert [row["value"] for row in rows] == ["no", "app", "driver"]
+    assert "is about a change" in run(*both, "--people", "linked").err

@@ -1,0 +1,314 @@
+"""Plans that continue each other: what they carry on and lose, by enumeration, and what devices do."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import Client, InvalidPlan, Ledger
+from deniable.mechanisms import Direct, Unary
+from deniable.plan.chain import list_breaks
+from deniable.plan.losses import NANO
+from deniable.randomness.simulated import remembering
+from deniable.rounds import Memoized, l_grr, l_osue, l_rsfd, loloha
+from deniable.rounds.grown import find_turn, keep_first
+from deniable.study import Plan
+from deniable.study.continued import follow_document
+from spec.make.chains import chains, plan_chain
+from tests.enumeration import Law, again, bits_law, cells, direct_law
+from tests.statistics import LAW_REPORTS, goodness_of_fit
+
+Kept = tuple[Any, ...]
+Chain = Sequence[tuple[Memoized, int]]
+
+
+def changing(plan: Plan, chained: bool = False) -> int:
+    """What all reports to a plan, or to its chain, lose if values change."""
+    counted = plan.stated.chained.counted if chained else plan.stated.counted
+    assert counted is not None
+    return counted
+
+
+def loss_forever(plan: Plan) -> float:
+    """What any number of reports of one value to a chain lose."""
+    assert plan.loss.chain is not None
+    return plan.loss.chain.one_value_forever
+
+
+def rounds_of(plans: Sequence[Plan]) -> list[tuple[Memoized, int]]:
+    """The rounds of the only question of each plan, and how often it is asked."""
+    parts = [(plan.document.parts[0], plan.document.rounds or 1) for plan in plans]
+    return [(part, rounds) for part, rounds in parts if isinstance(part, Memoized)]
+
+
+def list_kept(chain: Chain, value: int) -> Iterator[tuple[Kept, Fraction]]:
+    """What a device keeps for a value in each plan that has it, with its chance."""
+    start = next(i for i, (part, _) in enumerate(chain) if value < part.k)
+    first = chain[start][0].first
+    if isinstance(first, Unary):  # all bits are there from the start
+        most = chain[-1][0].first
+        truth = [bit == value for bit in range(most.k)]
+        for bits, chance in bits_law(first.one, first.zero, truth).items():
+            yield tuple(bits[: part.k] for part, _ in chain), chance
+        return
+    paths: list[tuple[Kept, Fraction]] = [
+        ((None,) * start + (kept,), chance) for kept, chance in direct_law(first.k, first.keep, value).items()
+    ]
+    for (before, _), (part, _) in itertools.pairwise(chain[start:]):
+        assert isinstance(before.first, Direct)
+        turn = Fraction(find_turn(before.first, part.k) if part.k > before.k else 0, 1 << 64)
+        added = cells(part.k - before.k) if part.k > before.k else []
+        paths = [
+            ((*path, kept), chance * share)
+            for path, chance in paths
+            for kept, share in [
+                (path[-1], 1 - turn),
+                *((before.k + new, turn * cell) for new, cell in enumerate(added)),
+            ]
+        ]
+    yield from paths
+
+
+def likelihood(chain: Chain) -> Callable[[Sequence[int], Sequence[object]], float]:
+    """The probability of reports of a person who has these values, one for each report, in order."""
+    which = [i for i, (_, rounds) in enumerate(chain) for _ in range(rounds)]
+    laws: list[dict[object, Law]] = [{} for _ in chain]
+    most = chain[-1][0].k
+    kept = {value: list(list_kept(chain, value)) for value in range(most)}
+
+    def chance_of(plan: int, answer: object, report: object) -> float:
+        if answer not in laws[plan]:
+            laws[plan][answer] = again(chain[plan][0].second, answer)
+        return float(laws[plan][answer][report])
+
+    def of(values: Sequence[int], reports: Sequence[object]) -> float:
+        together = 1.0
+        for value in set(values):
+            mine = [(which[i], report) for i, report in enumerate(reports) if values[i] == value]
+            together *= sum(
+                float(chance) * math.prod(chance_of(plan, path[plan], report) for plan, report in mine)
+                for path, chance in kept[value]
+            )
+        return together
+
+    return of
+
+
+def worst_losses(chain: Chain) -> tuple[float, float]:
+    """The losses of one value, and of any sequence of values against any other."""
+    of = likelihood(chain)
+    sizes = [part.k for part, rounds in chain for _ in range(rounds)]
+    are_bits = isinstance(chain[0][0].first, Unary)
+    outputs = [list(bits_law(1, 1, [False] * k)) if are_bits else list(range(k)) for k in sizes]
+    same = most = 1.0
+    constant = [(value,) * len(sizes) for value in range(sizes[0])]
+    sequences = list(itertools.product(*map(range, sizes)))
+    for reports in itertools.product(*outputs):
+        alike, unlike = ([of(values, reports) for values in group] for group in (constant, sequences))
+        same, most = max(same, max(alike) / min(alike)), max(most, max(unlike) / min(unlike))
+    return math.log(same), math.log(most)
+
+
+GROWN = {
+    "3 to 4": (((l_grr(3, 1, 2), 1), (l_grr(4, 1, 2), 1)), 1.660877),
+    "5 to 6": (((l_grr(5, 1, 3), 1), (l_grr(6, 1, 3), 1)), 1.912932),
+    "2 to 3, twice": (((l_grr(2, 1, 2), 2), (l_grr(3, 1, 2), 2)), None),
+    "2 to 3 to 4": (((l_grr(2, 1, 2), 1), (l_grr(3, 1, 2), 1), (l_grr(4, 1, 2), 1)), None),
+    "other second rounds": (((l_grr(3, 1, 2), 1), (l_grr(3, 1.5, 2), 1), (l_grr(3, 1, 2), 1)), None),
+    "bits": (((l_osue(2, 1, 2), 1), (l_osue(3, 1, 2), 1)), None),
+    "bits, other second rounds": (((l_osue(2, 1, 2), 1), (l_osue(3, 1.5, 2), 1)), None),
+}
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_a_chain_states_its_losses(name: str) -> None:
+    """An unchanged value loses just what is stated, and no sequences of values lose more than the bound."""
+    steps, published = GROWN[name]
+    plans = plan_chain(*steps)
+    chain = rounds_of(plans)
+    same, forever = (figure or 0 for figure in (plans[-1].stated.chain or ())[1:3])
+    truth, worst = worst_losses(chain)
+    assert truth <= same / NANO < truth + 1e-7
+    assert published is None or truth == pytest.approx(published, abs=1e-6)
+    most = max(part.first.loss() for part, _ in chain)
+    assert forever / NANO == pytest.approx(most, abs=1e-7)
+    assert worst <= changing(plans[-1], chained=True) / NANO < 1.5 * worst + 1
+
+
+def test_changing_values_lose_more_than_the_sum_of_both_plans() -> None:
+    """So the sum is no bound of carried answers, and is not stated as one."""
+    plans = plan_chain((l_grr(2, 1, 2), 1), (l_grr(3, 1, 2), 1))
+    alone = sum(map(changing, plans))
+    _, worst = worst_losses(rounds_of(plans))
+    assert worst == pytest.approx(2.0698, abs=1e-4)
+    assert alone < worst * NANO <= changing(plans[-1], chained=True)
+
+
+def test_every_later_plan_keeps_its_own_law() -> None:
+    """People of a long list answer as if there had been no other plan."""
+    chain = rounds_of(chains()["more values"])
+    for place, (part, _) in enumerate(chain):
+        for value in range(part.k):
+            law: dict[object, Fraction] = {}
+            for path, chance in list_kept(chain[: place + 1], value):
+                law[path[-1]] = law.get(path[-1], Fraction(0)) + chance
+            assert isinstance(part.first, Direct)
+            stated = direct_law(part.k, part.first.keep, value)
+            ratios = [law[kept] / chance for kept, chance in stated.items()]
+            assert max(abs(ratio - 1) for ratio in ratios) < Fraction(place + 1, 1 << 45)
+
+
+def test_people_keep_their_answers_by_this_law() -> None:
+    plans = chains()["more values"]
+    chain = rounds_of(plans)
+    n = LAW_REPORTS // 4
+    for value in (0, 1, 4):
+        has = [i for i, (part, _) in enumerate(chain) if value < part.k]
+        kept = []
+        for i in has:
+            rows = remembering(5).rows(n, 4).carry(plans[i].document.strands).key_noise(0)
+            first = chain[i][0].first
+            kept.append(keep_first(first, np.full(n, value), rows.columns(0, 2)))
+        paths = {path[has[0] :]: float(chance) for path, chance in list_kept(chain, value) if chance}
+        seen = dict.fromkeys(paths, 0)
+        for path in zip(*(column.tolist() for column in kept), strict=True):
+            seen[path] += 1
+        expected = n * np.array([*paths.values()])
+        goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of {value}")
+
+
+@pytest.mark.parametrize("name", ["more bits", "more values of a hash", "a random answer"])
+def test_a_device_keeps_its_answers(name: str) -> None:
+    """Second rounds that hide nothing show what is kept: the same in every plan of the chain."""
+    last = chains()[name][-1].document
+    bare = [replace(plan, claimed=None) for plan in (*last.continues, last)]
+    for seed in range(20):
+        words = [dn.randomness.device(bytes([seed]) * 32, plan.id, round=1) for plan in bare]
+        rows = [
+            device.rows(1, plan.words).carry(plan.strands) for device, plan in zip(words, bare, strict=True)
+        ]
+        kept = [each.columns(0, 2).recall().array().tolist() for each in rows]
+        parts = [each.columns(0, 4).key_noise(0) for each in rows]
+        of_value = [part.recall(np.array([1])).array().tolist() for part in parts]
+        assert kept == kept[:1] * len(kept)
+        assert of_value == of_value[:1] * len(of_value)
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "other answers": ({"asked": ["a", "c"]}, "more at the end"),
+    "another order": ({"asked": ["b", "a"]}, "more at the end"),
+    "another protocol": ({"mechanism": l_osue(2, 1.0, 2.0)}, "loss or form"),
+    "another epsilon_forever": ({"mechanism": l_grr(2, 1.0, 3.0)}, "loss or form"),
+    "a hash": ({"mechanism": loloha(2, 1.0, 2.0)}, "protocol is another"),
+    "a missing answer": ({"missing": "random"}, "missing answer"),
+    "another question": ({"name": "y"}, "questions are others"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_another_question_is_not_carried_on(name: str) -> None:
+    changes, why = BROKEN[name]
+    options = {"name": "x", "asked": ["a", "b"], "mechanism": l_grr(2, 1.0, 2.0), "missing": "refuse"}
+
+    def make(**given: Any) -> Plan:
+        part: dict[str, Any] = {**options, **given}
+        asked = {str(part["name"]): part["asked"]}
+        return Plan.of(asked, part["mechanism"], 1000, rounds=2, missing=part["missing"])
+
+    before, after = make().document, make(**changes).document
+    [reason] = list_breaks(before, after)
+    assert why in reason
+    with pytest.raises(dn.InvalidParameter, match="plan of its own"):
+        replace(after, continues=(before,))
+
+
+def test_fakes_are_carried_on_together_or_not_at_all() -> None:
+    fakes = l_rsfd([2, 3], 1.0, 2.0)
+    [before, after] = plan_chain((fakes, 2), (fakes, 3))
+    assert after.stated.chain == plan_chain((fakes, 5))[0].stated.repeated
+    longer = replace(before.document.attributes[1], name="other")
+    changed = replace(after.document, attributes=(after.document.attributes[0], longer), continues=())
+    assert all(list_breaks(before.document, changed))
+
+
+@pytest.fixture(scope="module")
+def plans() -> list[Plan]:
+    return plan_chain(*((l_grr(k, 1.0, 2.0), 2) for k in (3, 4, 5)))
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3)), (0,), (1,), (2,), (0, 2), (2, 1)])
+def test_a_ledger_counts_a_chain_once(plans: list[Plan], order: Sequence[int]) -> None:
+    ledger = Ledger(secret=bytes(32))
+    ledger.cap = 50.0
+    for place in order:
+        Client(plans[place], ledger=ledger).report({"city": "city 0"}, round=1)
+    last = plans[max(order)].stated
+    counted = last.chained if len(order) > 1 else last
+    assert (ledger.lifetime().changing, ledger.lifetime().unchanged) == (counted.counted, counted.unchanged)
+
+
+def test_a_ledger_keeps_a_chain_in_its_file(plans: list[Plan], tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    for plan in plans[:2]:
+        Ledger(path).cap = 20.0
+        Client(plan, ledger=Ledger(path)).report({"city": "city 0"}, round=1)
+    assert Ledger(path).lifetime().changing == changing(plans[1], chained=True)
+
+
+def test_a_ledger_refuses_a_branch(plans: list[Plan]) -> None:
+    other = Plan.of({"city": [f"city {value}" for value in range(6)]}, l_grr(6, 1.0, 2.0), 1000, rounds=1)
+    branch = Plan(follow_document(other.document, plans[0].document))
+    for first, second in ((plans[1], branch), (branch, plans[2])):
+        ledger = Ledger(secret=bytes(32))
+        ledger.cap = math.inf
+        Client(first, ledger=ledger).report({"city": "city 0"}, round=1)
+        with pytest.raises(InvalidPlan, match="continues the same plan") as refusal:
+            Client(second, ledger=ledger)
+        assert refusal.value.reason == "continues"
+        Client(plans[0], ledger=ledger).report({"city": "city 0"}, round=1)
+
+
+def test_a_plan_before_is_verified_with_its_own_id(plans: list[Plan]) -> None:
+    """The words that a device shares are those of the document that is there, whatever it is called."""
+    data = json.loads(plans[1].to_json())
+    [before] = data["continues"]
+    again_read = Plan.from_json(plans[1].to_json())
+    assert again_read == plans[1]
+    assert again_read.document.strands[0].plans == ((0, plans[0].id),)
+    before["title"] = "Another title"
+    moved = follow_document(plans[1].document, replace(plans[0].document, title="Another title"))
+    assert moved.strands[0].plans[0][1] != plans[0].id
+
+
+STUDY = {"crash": ["no", "app", "system"], "country": [f"country {number}" for number in range(14)]}
+
+
+def test_a_study_continues_a_plan() -> None:
+    """Answers are added, and one report loses more: what is kept goes on."""
+    budgets: Any = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 3}
+    before = dn.Study(STUDY, **budgets).plan(people=5_000)
+    more = STUDY | {"crash": [*STUDY["crash"], "driver"], "country": [*STUDY["country"], "another"]}
+    study = dn.Study(more, **budgets | {"epsilon_first": 1.3})
+    after = study.plan(people=80_000, continues=before)
+    assert list_breaks(before.document, after.document) == ("", "")
+    assert after.loss.record <= 1.3 < after.loss.record + 1e-6
+    assert loss_forever(after) == pytest.approx(2.0)
+    told = after.explain()
+    for text in ("continues plan", "with more answers: driver", "loses 1.3 in place of 1", "these 2 plans"):
+        assert text in " ".join(told.split())
+    renamed = dn.Study(STUDY | {"crash": ["none", "app", "system"]}, **budgets)
+    partly = renamed.plan(people=5_000, continues=before)
+    assert "a new question, since its answers are others" in " ".join(partly.explain().split())
+    assert loss_forever(partly) == pytest.approx(4.0)
+    with pytest.raises(dn.InvalidParameter, match="the questions are others"):
+        dn.Study({"crash": STUDY["crash"]}, **budgets).plan(people=5_000, continues=before)
