@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -161,17 +161,14 @@ class Series(Printed):
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """A row for each number on each day with reports."""
-        return [row for line in self.lines for row in self.list_days(line, level)]
-
-    def list_days(self, line: Line, level: float) -> Iterator[dict[str, Any]]:
-        """A row for each day of a line."""
-        low, high = line.interval(level)
-        about = {"attribute": line.attribute, "value": line.value, "kind": line.kind}
-        for t in np.flatnonzero(line.n).tolist():
-            numbers = {"number": line.numbers[t], "low": low[t], "high": high[t]}
-            yield {"day": str(self.dates[t]), **about, "n": int(line.n[t])} | {
-                name: float(end) for name, end in numbers.items()
-            }
+        rows = []
+        for line in self.lines:
+            low, high = line.interval(level)
+            about = {"attribute": line.attribute, "value": line.value, "kind": line.kind}
+            for t in np.flatnonzero(line.n).tolist():
+                ends = {"number": float(line.numbers[t]), "low": float(low[t]), "high": float(high[t])}
+                rows.append({"day": str(self.dates[t]), **about, "n": int(line.n[t]), **ends})
+        return rows
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A row for each number on each day, as a dataframe of the library you already have."""
