@@ -76,6 +76,8 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
     axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_label_coords(0.5, 0.0)  # there is no label; room for it would be looked for
     ticks, labels = list_ticks(series.dates)
     axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
 
