@@ -47,11 +47,11 @@ def mebibytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def best_of_three(work: Callable[[], object]) -> float:
-    """The seconds, by the clock, of the fastest of three runs."""
+def best_of_three(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """The seconds of the fastest of three runs."""
     took = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = clock()
         work()
-        took.append(time.perf_counter() - start)
+        took.append(clock() - start)
     return min(took)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ ASKED = {f"q{j}": ["yes", "no"] if j < 10 else ["a", "b", "c", "d", "e"] for j i
 WORK = {
     "read": (f"{DAYS} days of 20 attributes from kept tallies: 60 numbers a day, and their alarms", 1.0),
     "kept": ("the same where people keep their answers: alarms", 1.0),
-    "drawn": ("ten of the attributes as a picture", 2.0),
+    "drawn": ("ten of the attributes from kept tallies to a picture: processor time", 1.0),
 }
 
 
@@ -73,10 +74,13 @@ def kept() -> Found:
 
 
 def drawn() -> Found:
-    series = _read()
+    from deniable.series import Series
+
     names = [f"q{j}" for j in range(10)]
-    with tempfile.TemporaryFile() as file:
-        return {"seconds": best_of_three(lambda: series.plot(*names).savefig(file))}
+    with tempfile.TemporaryDirectory() as folder:
+        files, picture = _write(Path(folder)), Path(folder) / "picture.png"
+        draw = lambda: Series.read(*files).plot(*names).savefig(picture)  # noqa: E731
+        return {"seconds": best_of_three(draw, time.process_time)}
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ Without the ties of a pool it is off by 10 to 30 % where most people have one va
 QUIET_HISTORIES, QUIET_DAYS, QUIET_RATE = 150, 120, 0.1
 """Histories of a series over days without any change, their days, and how many may have an alarm, by a rate
 that is so much over all of their days: by binomial tails 36 of 150 may then pass. Where kept noise is taken
-for fresh, or days vary and that is not learned, more than half have one.
+for fresh, or days vary and that is not learned, more than half have one, and a third of the histories tell.
 """
 QUIET_LONG, QUIET_LINES = 10_000, 20
 """Days and series of the night's histories: one false alarm in 1,000 days is allowed, and 27 may pass."""

@@ -46,7 +46,7 @@ def listening(status: int, wait: float = 0.0) -> Iterator[tuple[str, list[Any]]]
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/hook", received
@@ -140,7 +140,15 @@ def test_watching_tells_a_job_what_moved(daily_lake: Path, run: Run) -> None:
         (("2026-11-30",), 1, "there are no reports of 2026-11-30, the day that is watched; the last"),
         (("Monday",), 2, "--day is a day such as 2026-11-17, got 'Monday'"),
         (("2026-10-01", "--alarm", "1.5"), 2, "--alarm is the chance of a false alarm on a day"),
-        (("2026-10-01", "--webhook", "ftp://x"), 2, "a webhook is an address such as https://"),
+        *(
+            (("2026-10-01", "--webhook", address), 2, "a webhook is an address such as https://")
+            for address in (
+                "ftp://secret",
+                "https://me:secret@x",
+                "https://x:port/secret",
+                "https://x/a secret",
+            )
+        ),
         (("2026-10-01", "--by", "region"), 2, "'region' is not a column that these tallies are kept by"),
     ],
 )
@@ -152,7 +160,7 @@ def test_what_cannot_be_watched_is_an_error_in_words(
     text: str,
 ) -> None:
     outcome = watch(run, daily_lake, *arguments)
-    assert (outcome.code, text in outcome.err) == (code, True), outcome.err
+    assert (outcome.code, text in outcome.err, "secret" in outcome.err) == (code, True, False), outcome.err
 
 
 @pytest.mark.parametrize(
@@ -160,6 +168,7 @@ def test_what_cannot_be_watched_is_an_error_in_words(
     [
         (500, 0.0, "answered 500"),
         (302, 0.0, "answered 302"),
+        (99, 0.0, "the address or its answer is not that of HTTP"),
         (204, 30.0, "did not answer within 0.5 seconds"),
     ],
 )

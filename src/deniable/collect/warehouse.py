@@ -107,9 +107,10 @@ class Warehouse:
         if time.monotonic() - self._looked > SECONDS and self._counting.acquire(blocking=False):
             try:
                 for known, counted in list(self._counted.items()):
-                    self._counted[known] = self._count(counted.kept, before=counted)
-            except (DeniableError, OSError) as problem:  # such as a file that is being written
-                _log.warning("the tables could not be counted again: %s", problem)
+                    try:
+                        self._counted[known] = self._count(counted.kept, before=counted)
+                    except (DeniableError, OSError) as problem:  # such as a file that is being written
+                        _log.warning("a table could not be counted again: %s", problem)
             finally:
                 self._looked = time.monotonic()
                 self._counting.release()

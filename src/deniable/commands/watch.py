@@ -63,7 +63,9 @@ class WatchRequest:
         help="The least change, as a part of the share before; of one over a half, of the rest.",
     )
     webhook: str | None = option(
-        "--webhook", metavar="ADDRESS", help="Tell this address of alarms, by a POST of JSON."
+        "--webhook",
+        metavar="ADDRESS",
+        help="Tell this address of alarms, by a POST of JSON; each run for a day tells it again.",
     )
     metrics: Path | None = option(
         "--metrics",

@@ -29,7 +29,7 @@ _MOST_VALUES = 100  # of an attribute, of which each is followed
 _FEW_STEPS = 12  # of a range: of more, single values are known far less well than the mean
 
 
-class Spread(NamedTuple):
+class Moments(NamedTuple):
     """The variance of one report in two, and its third moment: what is drawn anew, and what people keep."""
 
     fresh: Floats
@@ -49,17 +49,17 @@ class Chances:
     is_kept: bool = False
     """Whether the same people may answer on several days."""
 
-    def spread(self, share: Floats) -> Spread:
+    def moments(self, share: Floats) -> Moments:
         """The variance of one report where this share of people has the value."""
-        noise, skewness = _find_moments(self.p, self.q, share)
+        noise, skewness = _find_noise(self.p, self.q, share)
         sampling = share * (1 - share)
         if not self.is_kept:
-            return Spread(noise + sampling, np.zeros_like(share), skewness)
-        kept = 0.0 if self.first is None else np.minimum(_find_moments(*self.first, share)[0], noise)
-        return Spread(noise - kept, kept + sampling, skewness)
+            return Moments(noise + sampling, np.zeros_like(share), skewness)
+        kept = 0.0 if self.first is None else np.minimum(_find_noise(*self.first, share)[0], noise)
+        return Moments(noise - kept, kept + sampling, skewness)
 
 
-def _find_moments(p: float, q: float, share: Floats) -> tuple[Floats, Floats]:
+def _find_noise(p: float, q: float, share: Floats) -> tuple[Floats, Floats]:
     """The variance of one report about fixed people, and the third moment of one about drawn people."""
     supported = q + (p - q) * share
     variance = supported * (1 - supported) / (p - q) ** 2
@@ -106,12 +106,12 @@ class Line:
         low, high = (np.where(self.n > 0, np.clip((end - q) / (p - q), 0.0, 1.0), np.nan) for end in ends)
         return Interval(low, high)
 
-    def spread(self, number: Floats, square: Floats) -> Spread:
+    def moments(self, number: Floats, square: Floats) -> Moments:
         """The variance of one report where the number is this one, or of a mean, where it was this one."""
         if self.chances is not None:
-            return self.chances.spread(np.clip(number, 0.0, 1.0))
+            return self.chances.moments(np.clip(number, 0.0, 1.0))
         nothing = np.zeros_like(square)
-        return Spread(nothing, square, nothing) if self.is_kept else Spread(square, nothing, nothing)
+        return Moments(nothing, square, nothing) if self.is_kept else Moments(square, nothing, nothing)
 
 
 def read_lines(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from deniable.series.series import Series
 
-_PANELS = 24
+_PANELS, _COLUMNS = 24, 3
+_SIZE = 4.6, 2.2  # inches, of a panel
+_LEFT, _RIGHT, _BELOW, _BETWEEN = 0.7, 0.3, 0.4, 0.4  # inches around panels; a part of one between them
 _TICKS, _FEW_MONTHS = 5, 3
 _ROOM = 0.15  # of what is drawn, above and below it
 _WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
@@ -30,18 +32,29 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
 
     by_title: dict[str, list[Alarm]] = {line.title: [] for line in lines}
     for alarm in alarms:
-        by_title.get(f"{alarm.attribute}: {alarm.value}", []).append(alarm)
+        by_title[f"{alarm.attribute}: {alarm.value}"].append(alarm)
     chosen = sorted(lines, key=lambda line: not by_title[line.title])[:_PANELS]
     which = "" if len(chosen) == len(lines) else f"; {len(chosen)} of {len(lines):,} series, alarms first"
-    return panels(
+    columns = min(_COLUMNS, len(chosen))
+    figure = panels(
         {line.title: line for line in chosen},
         lambda axes, line: _draw(axes, series, line, by_title[line.title], level),
         f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false "
         f"alarm in {alarms.rule.days:,.0f} days{which}",
-        columns=min(3, len(chosen)),
+        columns=columns,
         most=_PANELS,
-        size=(4.6, 2.2),
+        size=_SIZE,
     )
+    figure.set_layout_engine(None)  # to measure all ticks takes longer than to draw them
+    wide, tall = figure.get_size_inches()
+    figure.subplots_adjust(
+        left=_LEFT / wide,
+        right=1 - _RIGHT / wide,
+        bottom=_BELOW / tall,
+        top=_SIZE[1] * -(-len(chosen) // columns) / tall,
+        hspace=_BETWEEN,
+    )
+    return figure
 
 
 def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level: float) -> None:
@@ -63,6 +76,8 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
     axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_label_coords(0.5, 0.0)  # there is no label; room for it would be looked for
     ticks, labels = list_ticks(series.dates)
     axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
 

@@ -187,7 +187,7 @@ def score(line: Line, days: Days, spread: bool) -> Scores:
     usual = days.usual & (np.arange(REACH) >= BASELINE)
     many = np.maximum(usual.sum(axis=1), 1)
     means = [(usual * look_back(column)).sum(axis=1) / many for column in (numbers, squares)]
-    fresh, kept, skewness = line.spread(*means)
+    fresh, kept, skewness = line.moments(*means)
     extra, degrees = (
         _learn_spread(numbers, days, fresh) if spread else (np.zeros_like(fresh), np.zeros_like(fresh))
     )
@@ -223,23 +223,20 @@ def _learn_spread(numbers: Floats, days: Days, fresh: Floats) -> tuple[Floats, F
 
 
 def find_alarms(
-    line: Line, dates: Sequence[date], bursts: Floats, rule: Rule, lines: int, days: Days | None = None
+    line: Line, days: Days, dates: Sequence[date], bursts: Floats, rule: Rule, lines: int
 ) -> Iterator[Alarm]:
     """The alarms of one line. After one, it is silent for two weeks, and its baseline begins anew.
 
-    A day with a burst raises an alarm of its own, and nothing begins anew.
+    The day of an alarm is in no later baseline and spread: it was chosen for being far off. A day with a
+    burst raises an alarm of its own, and nothing begins anew.
     """
-    quiet, era = bursts <= BURST, np.zeros(len(dates), dtype=np.int64)
     seen = np.flatnonzero(line.n)
-    if not seen.size:
-        return
-    first, after = int(seen[0]) + FIRST, -1
-    days = Days(line.n, quiet, era) if days is None else days
-    while True:
+    first = int(seen[0]) + FIRST if seen.size else len(dates)
+    while first < len(dates):
         scores = score(line, days, rule.spread)
         limits = rule.find_limits(lines, scores.degrees)
         exceeding = _exceed(line, scores, limits, rule)
-        exceeding[: max(first, after + 1)] = False
+        exceeding[:first] = False
         if not exceeding.any():
             return
         t = int(np.argmax(exceeding.any(axis=1)))
@@ -255,14 +252,12 @@ def find_alarms(
             before + float(scores.change[t, best]),
             float(scores.z[t, best]),
             float(limits[t]),
-            None if quiet[t] else float(bursts[t]),
+            None if days.quiet[t] else float(bursts[t]),
         )
-        if quiet[t]:
-            era = era + (np.arange(len(era)) >= t)
-            first, days = t + BASELINE, Days(line.n, quiet, era)
-        after = t
-        if max(first, after + 1) >= len(dates):
-            return
+        first = t + 1
+        if days.quiet[t]:
+            first += BASELINE
+            days = replace(days, era=days.era + np.sign(np.arange(len(dates)) - t))
 
 
 def _exceed(line: Line, scores: Scores, limits: Floats, rule: Rule) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deniable.rounds.differences import People
 
 _MOST_DAYS = 20_000
-_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
+_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 
 
 class _Documented(Protocol):
@@ -119,14 +119,17 @@ class Series(Printed):
         alone, which finds less and sooner. A change is at least this part of the share before, or of the
         rest where that is smaller. There is no alarm in the first five weeks.
         """
-        rule = Rule(days, spread, least)
+        return self._find_alarms(self.lines, Rule(days, spread, least))
+
+    def _find_alarms(self, lines: Sequence[Line], rule: Rule) -> Alarms:
+        """The alarms of some lines, at the rate of all."""
         quiet = self.bursts <= BURST
         shared: dict[bytes, Days] = {}
         alarms: list[Alarm] = []
-        for line in self.lines:
+        for line in lines:
             nothing = Days(line.n, quiet, np.zeros(len(self.dates), dtype=np.int64))
             same_days = shared.setdefault(line.n.tobytes(), nothing)
-            alarms += find_alarms(line, self.dates, self.bursts, rule, len(self.lines), same_days)
+            alarms += find_alarms(line, same_days, self.dates, self.bursts, rule, len(self.lines))
         left_out = {day: float(self.bursts[t]) for t, day in enumerate(self.dates) if not quiet[t]}
         return Alarms(tuple(sorted(alarms, key=lambda alarm: alarm.day)), left_out, len(self.lines), rule)
 
@@ -152,21 +155,20 @@ class Series(Printed):
         """
         from deniable.series.plot import plot_lines
 
-        return plot_lines(self, self.choose(names), self.alarms(days), number("level", level, 0.0, 1.0))
+        lines = self.choose(names)
+        alarms = self._find_alarms(lines, Rule(days))
+        return plot_lines(self, lines, alarms, number("level", level, 0.0, 1.0))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """A row for each number on each day with reports."""
-        return [row for line in self.lines for row in self.list_days(line, level)]
-
-    def list_days(self, line: Line, level: float) -> Iterator[dict[str, Any]]:
-        """A row for each day of a line."""
-        low, high = line.interval(level)
-        about = {"attribute": line.attribute, "value": line.value, "kind": line.kind}
-        for t in np.flatnonzero(line.n).tolist():
-            numbers = {"number": line.numbers[t], "low": low[t], "high": high[t]}
-            yield {"day": str(self.dates[t]), **about, "n": int(line.n[t])} | {
-                name: float(end) for name, end in numbers.items()
-            }
+        rows = []
+        for line in self.lines:
+            low, high = line.interval(level)
+            about = {"attribute": line.attribute, "value": line.value, "kind": line.kind}
+            for t in np.flatnonzero(line.n).tolist():
+                ends = {"number": float(line.numbers[t]), "low": float(low[t]), "high": float(high[t])}
+                rows.append({"day": str(self.dates[t]), **about, "n": int(line.n[t]), **ends})
+        return rows
 
     def frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """A row for each number on each day, as a dataframe of the library you already have."""
@@ -216,7 +218,7 @@ def read_day(window: Hashable) -> date | None:
 
     >>> read_day("2026-11-17") == read_day(20261117) == date(2026, 11, 17)
     True
-    >>> read_day("Tuesday") is None
+    >>> read_day("Tuesday") is read_day(1712121234) is None
     True
     """
     if isinstance(window, datetime):

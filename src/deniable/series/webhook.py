@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -25,10 +27,17 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def check_webhook(url: str) -> str:
     """Refuse an address that is none, before any work is done."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise InvalidParameter(
-            f"a webhook is an address such as https://example.org/hook, without a password, got {url!r}"
+    try:
+        parts = urlsplit(url)
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_plain = "@" not in parts.netloc and re.fullmatch("[!-~]+", url) is not None
+        is_address = is_http and is_plain
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise InvalidParameter(  # without the address, which may be secret
+            "a webhook is an address such as https://example.org/hook, without a password, spaces and "
+            "letters beyond ASCII; this one is not"
         )
     return url
 
@@ -43,11 +52,10 @@ def post(url: str, message: Mapping[str, Any], seconds: float = SECONDS) -> None
             return
     except urllib.error.HTTPError as refusal:
         refusal.close()
-        why = f"it answered {refusal.code} ({refusal.reason})"
-    except TimeoutError:
-        why = f"it did not answer within {seconds:g} seconds"
-    except (OSError, ValueError) as problem:
+        why = f"it answered {refusal.code}"
+    except (OSError, ValueError, http.client.HTTPException) as problem:
         reason = getattr(problem, "reason", problem)
-        timed_out = isinstance(reason, TimeoutError)
-        why = f"it did not answer within {seconds:g} seconds" if timed_out else str(reason)
+        why = str(reason) if isinstance(reason, OSError) else "the address or its answer is not that of HTTP"
+        if isinstance(reason, TimeoutError):
+            why = f"it did not answer within {seconds:g} seconds"
     raise DeniableError(f"the webhook at {host} was not told: {why}")
