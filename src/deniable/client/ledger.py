@@ -160,7 +160,9 @@ class Ledger:
     @property
     def lost(self) -> tuple[str, ...]:
         """A sentence for each report that waited here and was dropped."""
-        return tuple(explain_lost(entry) for entry in self._entries if entry.lost)
+        return tuple(
+            explain_lost(entry.round, entry.title, entry.lost) for entry in self._entries if entry.lost
+        )
 
     def postpone(self, report: bytes) -> None:
         """Let a report of this ledger wait to be sent."""
@@ -182,7 +184,7 @@ class Ledger:
     def list_waiting(self, plan: str | None = None) -> tuple[bytes, ...]:
         """The reports that wait, of all plans or of one; what is too old or too many is dropped first."""
         with self._lock_entries():
-            for place, reason in find_dropped(self._entries).items():
+            for place, reason in find_dropped([entry.since for entry in self._entries]).items():
                 self._change(self._entries[place].report, since=None, lost=reason)
             waiting = (entry for entry in self._entries if entry.since is not None)
             return tuple(entry.report for entry in waiting if plan in (None, entry.plan))

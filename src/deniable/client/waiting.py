@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import Literal, final
 
 from deniable.formatting import Printed, format_count
-
-if TYPE_CHECKING:
-    from deniable.client.ledger import Entry
 
 MOST_WAITING = 32
 """Reports that wait in one ledger: beyond that the oldest is dropped."""
@@ -46,15 +43,18 @@ def today() -> int:
     return int(time.time() // _DAY)
 
 
-def find_dropped(entries: Sequence[Entry]) -> dict[int, Loss]:
-    """Which entries wait no longer, by their places: those that are too old, and the oldest of too many."""
-    ages = {i: today() - entry.since for i, entry in enumerate(entries) if entry.since is not None}
+def find_dropped(since: Sequence[int | None]) -> dict[int, Loss]:
+    """Which reports wait no longer, by their places: those that are too old, and the oldest of too many.
+
+    `since` has the day from which on each waits, None where it does not.
+    """
+    ages = {i: today() - day for i, day in enumerate(since) if day is not None}
     old: dict[int, Loss] = {i: "age" for i, age in ages.items() if age > LONGEST_WAIT}
     rest = sorted((i for i in ages if i not in old), key=lambda i: (-ages[i], i))
     return old | dict.fromkeys(rest[: max(0, len(rest) - MOST_WAITING)], "number")
 
 
-def explain_lost(entry: Entry) -> str:
+def explain_lost(number: int, title: str, reason: Loss) -> str:
     """A sentence on a round that is lost."""
-    title = f" of {entry.title!r}" if entry.title else ""
-    return f"Round {entry.round}{title} is lost: {_WHY[entry.lost]}."
+    of = f" of {title!r}" if title else ""
+    return f"Round {number}{of} is lost: {_WHY[reason]}."

@@ -11,28 +11,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from deniable.domain import Categories
 from deniable.exact import log_up, round_up
 from deniable.mechanisms import Direct, Losses, Mechanism, Unary
 from deniable.mechanisms.losses import add_losses
+from deniable.plan.attribute import Attribute
 from deniable.randomness import FULL
 from deniable.randomness.words import Strand
 from deniable.records import Faked, RecordMechanism
 from deniable.rounds import HashedMemoized, Memoized, MemoizedMean
 from deniable.rounds.grown import BIAS, find_turn, grow
 
-if TYPE_CHECKING:
-    from deniable.plan.document import PlanDocument
-
 MOST_CONTINUED = 15
 """Plans that a plan can continue: a device reads all of them."""
+
+
+class Linkable(Protocol):
+    """What a plan has by which it is compared with those that it continues."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def mechanism(self) -> RecordMechanism: ...
+    @property
+    def parts(self) -> tuple[Mechanism, ...]: ...
+    @property
+    def pairs(self) -> tuple[tuple[Attribute, Mechanism], ...]: ...
+    @property
+    def most_reports(self) -> int: ...
+    def missing_of(self, attribute: Attribute) -> str: ...
+    def extras(self, attribute: Attribute) -> tuple[str, ...]: ...
+
 
 _Asked = tuple[Mechanism, int]  # the mechanism of a question in a plan, and how many rounds the plan has
 
 
-def list_breaks(before: PlanDocument, after: PlanDocument) -> tuple[str, ...]:
+def list_breaks(before: Linkable, after: Linkable) -> tuple[str, ...]:
     """Why the later plan asks each of its questions anew, in words; empty where it carries it on."""
     if before.names != after.names:
         return ("the questions are others, or in another order",) * len(after.names)
@@ -55,7 +73,7 @@ def _lay_out(mechanism: RecordMechanism) -> object:
     return (mechanism.kind, numbers, parts if mechanism.d > 1 else ())
 
 
-def _find_break(before: PlanDocument, after: PlanDocument, j: int) -> str:
+def _find_break(before: Linkable, after: Linkable, j: int) -> str:
     (old, old_part), (new, new_part) = before.pairs[j], after.pairs[j]
     policies = before.missing_of(old), after.missing_of(new)
     alike = [replace(each, domain=new.domain, missing=None, answered=None) for each in (old, new)]
@@ -94,7 +112,7 @@ def find_rounds(part: Mechanism) -> Memoized | None:
     return part if isinstance(part, Memoized) else None
 
 
-def list_places(plans: Sequence[PlanDocument]) -> list[list[int]]:
+def list_places(plans: Sequence[Linkable]) -> list[list[int]]:
     """For each attribute, the numbers of the plans whose kept words are used: the first that has the question
     as it is, then each at which a kept value may become an answer that was added.
     """
@@ -110,7 +128,7 @@ def list_places(plans: Sequence[PlanDocument]) -> list[list[int]]:
     return places
 
 
-def list_strands(plans: Sequence[PlanDocument]) -> tuple[Strand, ...]:
+def list_strands(plans: Sequence[Linkable]) -> tuple[Strand, ...]:
     """The plans whose words are kept: for the record, and for each attribute of the last plan."""
     strands = [Strand(((0, plans[0].id),))]
     for j, places in enumerate(list_places(plans)):
@@ -125,13 +143,13 @@ def _turns(old: Mechanism, new: Mechanism) -> bool:
     return isinstance(old, Memoized) and isinstance(old.first, Direct) and new.k > old.k
 
 
-def count_bias(plans: Sequence[PlanDocument]) -> int:
+def count_bias(plans: Sequence[Linkable]) -> int:
     """Billionths of a nat that every figure of the last plan is more, where a kept value may have turned."""
     turned = any(len(places) > 1 for places in list_places(plans))
     return BIAS * len(plans) * len(plans[-1].names) if turned else 0
 
 
-def bound_chain(plans: Sequence[PlanDocument]) -> Losses:
+def bound_chain(plans: Sequence[Linkable]) -> Losses:
     """What all reports of a person to plans that continue each other lose together, rounded up."""
     mechanism, rounds = plans[-1].mechanism, sum(plan.most_reports for plan in plans)
     breaks = (list_breaks(before, after) for before, after in pairwise(plans))
@@ -143,7 +161,7 @@ def bound_chain(plans: Sequence[PlanDocument]) -> Losses:
     return replace(together, one_report=one_report, reports=rounds, rounds=rounds)
 
 
-def _bound_question(plans: Sequence[PlanDocument], j: int) -> Losses:
+def _bound_question(plans: Sequence[Linkable], j: int) -> Losses:
     """The losses of one question: those of everything that was carried on, added up over its breaks."""
     strands: list[list[_Asked]] = []
     for i, plan in enumerate(plans):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from deniable.series.series import Series
-
 _PANELS, _COLUMNS = 24, 3
 _SIZE = 4.6, 2.2  # inches, of a panel
 _LEFT, _RIGHT, _BELOW, _BETWEEN = 0.7, 0.3, 0.4, 0.4  # inches around panels; a part of one between them
@@ -26,7 +25,16 @@ _ROOM = 0.15  # of what is drawn, above and below it
 _WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
 
 
-def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: float) -> Figure:
+@final
+@dataclass(frozen=True)
+class Days:
+    """The days of a series: their dates, and how many times the usual reports each has."""
+
+    dates: tuple[date, ...]
+    bursts: Floats
+
+
+def plot_lines(title: str, days: Days, lines: Sequence[Line], alarms: Alarms, level: float) -> Figure:
     """A panel for each line; of too many, those with alarms first."""
     from deniable.plot.charts import panels
 
@@ -38,8 +46,8 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
     columns = min(_COLUMNS, len(chosen))
     figure = panels(
         {line.title: line for line in chosen},
-        lambda axes, line: _draw(axes, series, line, by_title[line.title], level),
-        f"{series.document.title or 'Series'} by day, {100 * level:g} % intervals; at most one false "
+        lambda axes, line: _draw(axes, days, line, by_title[line.title], level),
+        f"{title or 'Series'} by day, {100 * level:g} % intervals; at most one false "
         f"alarm in {alarms.rule.days:,.0f} days{which}",
         columns=columns,
         most=_PANELS,
@@ -57,19 +65,19 @@ def plot_lines(series: Series, lines: Sequence[Line], alarms: Alarms, level: flo
     return figure
 
 
-def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level: float) -> None:
+def _draw(axes: Axes, days: Days, line: Line, alarms: Sequence[Alarm], level: float) -> None:
     from deniable.plot.charts import draw_band
     from deniable.plot.figure import ESTIMATE, NOISE, format_tick
     from deniable.plot.looks import BLUE
 
-    quiet = series.bursts <= BURST
+    quiet = days.bursts <= BURST
     numbers = np.where(line.n > 0, line.numbers, np.nan)
     low, high = line.interval(level)
-    dates = np.array(series.dates, dtype="datetime64[D]")
+    dates = np.array(days.dates, dtype="datetime64[D]")
     look = {"color": BLUE, "linewidth": 1.1}
     draw_band(axes, (dates, np.where(quiet, numbers, np.nan), low, high), line.title, look)  # type: ignore[arg-type]  # matplotlib takes arrays
     axes.plot(dates[~quiet], numbers[~quiet], linestyle="none", marker="x", color=NOISE, markersize=5)
-    places = dict(zip(series.dates, numbers.tolist(), strict=True))
+    places = dict(zip(days.dates, numbers.tolist(), strict=True))
     for alarm in alarms:
         axes.axvline(np.datetime64(alarm.day), color=ESTIMATE, linewidth=0.8, linestyle="--")  # type: ignore[arg-type]
         axes.plot(np.datetime64(alarm.day), places[alarm.day], marker="o", color=ESTIMATE, markersize=5)
@@ -78,7 +86,7 @@ def _draw(axes: Axes, series: Series, line: Line, alarms: Sequence[Alarm], level
         axes.yaxis.set_major_formatter(format_tick)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_label_coords(0.5, 0.0)  # there is no label; room for it would be looked for
-    ticks, labels = list_ticks(series.dates)
+    ticks, labels = list_ticks(days.dates)
     axes.set_xticks(np.array(ticks, dtype="datetime64[D]"), labels)
 
 

@@ -128,7 +128,7 @@ class Alarms(Sequence[Alarm], Printed):
         return len(self.alarms)
 
     def since(self, day: date) -> Alarms:
-        """Those from a day on."""
+        """The alarms and bursts from a day on."""
         return replace(
             self,
             alarms=tuple(alarm for alarm in self if alarm.day >= day),

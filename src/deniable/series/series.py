@@ -153,11 +153,12 @@ class Series(Printed):
 
         Each has an axis of its own, on which a share that doubles is seen.
         """
-        from deniable.series.plot import plot_lines
+        from deniable.series.plot import Days, plot_lines
 
         lines = self.choose(names)
         alarms = self._find_alarms(lines, Rule(days))
-        return plot_lines(self, lines, alarms, number("level", level, 0.0, 1.0))
+        days_shown = Days(tuple(self.dates), self.bursts)
+        return plot_lines(self.document.title, days_shown, lines, alarms, number("level", level, 0.0, 1.0))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """A row for each number on each day with reports."""

@@ -281,7 +281,7 @@ class Store:
         return (bodies for _, _, bodies in self._rows(plan_id, number, block))
 
     def reports(self, plan_id: str, number: int, block: int = recount.BLOCK) -> Iterator[Reports]:
-        """The same, ready to be read; in a linked plan with whose they are."""
+        """The reports that are not scrubbed, ready to be read; in a linked plan with whose they are."""
         for known, ids, bodies in self._rows(plan_id, number, block):
             yield known.wire.reports(bodies, number, ids)
 

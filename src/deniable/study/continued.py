@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from deniable.explain.references import name_protocol
 from deniable.mechanisms import Direct, Mechanism
@@ -14,11 +14,8 @@ from deniable.rounds import HashedMemoized, Memoized
 from deniable.rounds.grown import grow
 from deniable.rounds.named import solve_second
 
-if TYPE_CHECKING:
-    from deniable.study.study import Study
 
-
-def follow_study(study: Study, before: PlanDocument) -> Study:
+def follow_study(study: Any, before: PlanDocument) -> Any:
     """The study with the choices of the plan before, where it has none of its own and asks the same."""
     if set(study.inquiry.attributes) != set(before.names):
         return study

@@ -325,7 +325,7 @@ class Study(Printed):
         people = checked_people(people)
         self._refuse_divided("plans(people) makes both plans, and divide() gives the study of each")
         if continues is not None:
-            followed = follow_study(self, continues.document).plan(people)
+            followed: Plan = follow_study(self, continues.document).plan(people)
             return replace(followed, document=follow_document(followed.document, continues.document))
         rows = _exclude_unasked(self._consider(people), self.ask)
         best = rows[0]
