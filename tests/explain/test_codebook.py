@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyreadstat
 import pytest
 
 import deniable as dn
@@ -93,3 +94,30 @@ def test_the_shell_writes_what_python_has(
     assert run("export", "plan.json", "--codebook").out == f"{plan.codebook()}\n"
     assert "a codebook is of a plan" in run("export", "--codebook").err
     assert "--json is for --codebook" in run("export", "plan.json", "--json").err
+
+
+@pytest.mark.parametrize(("ending", "most"), [("sav", 120), ("dta", 80)])
+def test_spss_and_stata_read_labels(run: Run, tmp_path: Path, ending: str, most: int) -> None:
+    """Names are those that both allow, no two alike, and long texts are cut between letters."""
+    texts = dn.Texts(questions={"9 Größe": "ü" * 100, "drugs": "Which?"})
+    asked: dict[str, Any] = {
+        "9 Größe": ["s", "m"],
+        "9_Groe": ["a", "b"],
+        "drugs": dn.Several(["x", "y", "z"]),
+    }
+    dn.Study({**asked, "age": dn.Range(0, 500)}, 1.0, survey=texts).plan(100).write(tmp_path / "plan.json")
+    file = tmp_path / f"labels.{ending}"
+    told = run("export", str(tmp_path / "plan.json"), "--codebook", "-o", str(file))
+    assert (told.code, told.out) == (0, "")
+    rows, about = getattr(pyreadstat, f"read_{ending}")(file)
+    assert len(rows) == 0
+    assert about.column_names_to_labels == {
+        "q_9_Groe": "ü" * (most // 2),
+        "q_9_Groe_2": "9_Groe",
+        **{f"drugs_{option}": "Which?" for option in "xyz"},
+        "age": "age",
+    }
+    assert about.variable_value_labels["q_9_Groe"] == {0: "s", 1: "m"}
+    assert about.variable_value_labels["drugs_y"] == {0: "y", 1: "no"}
+    assert "age" not in about.variable_value_labels, "so many values have no labels"
+    assert "exists" in run("export", str(tmp_path / "plan.json"), "--codebook", "-o", str(file)).err

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniable.store.store import Store
     from deniable.study import Plan
 
+LABELS = (".sav", ".dta")
 _AT_ONCE = 100_000  # reports of a group of rows
 _BYTES = 32 << 20  # or as many as have so many bytes
 
@@ -39,8 +40,8 @@ _BYTES = 32 << 20  # or as many as have so many bytes
 @click.option(
     "--codebook",
     is_flag=True,
-    help="In place of reports, what the values of PLAN mean: to a file ending in .csv, .json or .parquet, or "
-    "to the shell.",
+    help="In place of reports, what the values of PLAN mean: to the shell, or to a file: .csv, .json, "
+    ".parquet, or only labels for SPSS (.sav) or Stata (.dta).",
 )
 @console.as_json
 @console.force
@@ -110,10 +111,15 @@ def _export_codebook(
         raise InvalidParameter(
             "a codebook is of a plan: deniable export plan.json --codebook -o codebook.csv"
         )
-    files = [] if out is None else [out]
-    writing.check(files, [], force)
     codebook = reading.read_plan(plan_file).codebook()
-    writing.write_tables(files, codebook.rows, codebook.about())
+    if out is not None and out.suffix.lower() in LABELS:
+        console.refuse_existing([out], force)
+        with console.writing(out) as temporary:
+            codebook.write_labels(temporary)
+    else:
+        files = [] if out is None else [out]
+        writing.check(files, [], force)
+        writing.write_tables(files, codebook.rows, codebook.about())
     if as_json:
         console.print_json(codebook.about())
     elif out is None:

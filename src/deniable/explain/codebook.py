@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
+from itertools import chain, count
+from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 from deniable.domain import Domain, Range
+from deniable.errors import InvalidParameter
 from deniable.formatting import Printed, format_table, shorten_text
 from deniable.frames import Backend, frame_of_rows
+from deniable.frames.frames import frame_of
 from deniable.plan.attribute import Attribute, list_several
 from deniable.plan.document import PlanDocument
 from deniable.plan.domain_json import domain_to_dict
@@ -75,6 +84,31 @@ class Codebook(Printed):
         """The rows as a dataframe of the library you already have: pandas, polars or pyarrow."""
         return frame_of_rows(self.rows, backend)
 
+    def write_labels(self, path: str | Path) -> None:
+        """Write a file of SPSS (.sav) or Stata (.dta) without rows, from which these and R take labels.
+
+        It has a variable for each question with the question's text, and the label of each code.
+        """
+        if not find_spec("pyreadstat"):
+            raise InvalidParameter("files of SPSS and Stata need pyreadstat; pip install 'deniable[frames]'")
+        import pyreadstat
+
+        is_stata = Path(path).suffix.lower() == ".dta"
+        most = 80 if is_stata else 120  # bytes of a label
+        questions: dict[str, str | None] = {}
+        values: dict[str, dict[int | float, str]] = {}
+        variables: dict[str, str] = {}
+        for row in self.rows:
+            name = variables.setdefault(
+                row["attribute"], _name_variable(row["attribute"], variables.values())
+            )
+            questions[name] = _cut(row["question"] or row["attribute"], most)
+            if row["code"] is not None:
+                values.setdefault(name, {})[row["code"]] = _cut(row["label"], most)
+        frame = frame_of({name: np.zeros(0) for name in questions}, None)
+        write = pyreadstat.write_dta if is_stata else pyreadstat.write_sav
+        write(frame, path, column_labels=questions, variable_value_labels=values)
+
     def __str__(self) -> str:
         columns = ("attribute", "kind", "code", "value", "label", "asked_of", "question")
         rows = [
@@ -125,6 +159,23 @@ class Codebook(Printed):
 
 
 _OF_VALUE = ("code", "value", "label")
+_LONGEST_NAME = 32  # letters of a variable of Stata
+
+
+def _name_variable(name: str, taken: Collection[str]) -> str:
+    """A name that SPSS and Stata allow, and that no other question has."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r"\W+", "_", letters).strip("_")
+    plain = plain if plain[:1].isalpha() else f"q_{plain}"
+    numbered = (f"{plain[: _LONGEST_NAME - 5]}_{number}" for number in count(2))
+    names = chain([plain[:_LONGEST_NAME]], numbered)
+    used = {each.lower() for each in taken}
+    return next(each for each in names if each.lower() not in used)
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a label as a file takes, in bytes."""
+    return text.encode()[:most].decode(errors="ignore")
 
 
 def _labels_in(texts: Texts, name: str, language: str) -> Sequence[str]:
