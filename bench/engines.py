@@ -263,8 +263,11 @@ def stream(folder: Path) -> Measured:
     messages.mkdir()
     for i, batch in enumerate(read_column(write_messages(plan, folder / "five.bin"))):
         times = np.full(batch.num_rows, np.datetime64("2026-11-17T12:00", "us"))
-        table = pa.Table.from_batches([batch]).append_column("timestamp", pa.array(times))
+        table = pa.Table.from_batches([batch]).append_column(
+            "timestamp", pa.array(times, pa.timestamp("us", "UTC"))
+        )
         parquet.write_table(table, messages / f"{i}.parquet")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -277,7 +280,7 @@ def stream(folder: Path) -> Measured:
     try:
 
         def read() -> Any:
-            return session.readStream.schema("value BINARY, timestamp TIMESTAMP_NTZ").parquet(str(messages))
+            return session.readStream.schema("value BINARY, timestamp TIMESTAMP").parquet(str(messages))
 
         def ours() -> None:
             turn = next(turns)
