@@ -441,6 +441,7 @@ def test_one_form_of_a_ledger_entry(tmp_path: Path) -> None:
         "changing",
         "since",
         "lost",
+        "token",
     }
 
 

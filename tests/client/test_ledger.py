@@ -314,7 +314,7 @@ def test_a_ledger_of_the_first_version_is_read_on(tmp_path: Path) -> None:
     assert ledger.secret == bytes(32)
     assert Client(plan, ledger=ledger).report(CHANGED).to_bytes() == report
     Client(plan_of(2.0), ledger=ledger).report(ANSWER)
-    assert json.loads(path.read_text())["version"] == 4
+    assert json.loads(path.read_text())["version"] == 5
     assert len(Ledger(path).entries) == 2
     path.write_text(json.dumps({"version": 1, "secret": "00" * 32, "entries": []}))
     with pytest.raises(CopiedLedger, match="an older state, from a backup"):

@@ -24,10 +24,11 @@ from deniable.client.delivery import (
     Response,
     deliver,
     is_address,
+    read_outcomes,
     read_reply,
 )
 from deniable.client.ledger import Ledger, checked_cap
-from deniable.client.waiting import Delivery
+from deniable.client.waiting import SETTLED, Delivery
 from deniable.domain import is_missing
 from deniable.errors import InvalidParameter, InvalidValue, not_among
 from deniable.exact import whole_number
@@ -39,7 +40,7 @@ from deniable.randomness.words import report_id
 from deniable.reports.privatize import draw_turns
 from deniable.study import Plan
 from deniable.tickets import Blinding, Ticket, derive_invitation, is_code
-from deniable.wire import Report, Wire
+from deniable.wire import Report, Wire, to_batch
 
 __all__ = ["Client", "NotSent"]
 
@@ -283,11 +284,10 @@ class Client:
         _check_address(url)
         invitation = _read_invitation(invitation, self.plan.id)
         blinding = Blinding.of(key, self.plan.id, self._ledger.secret, invitation)
-        headers = {"Content-Type": BINARY, "Authorization": f"Invitation {invitation}"}
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
         return deliver(
             "invitation",
-            Message(address, blinding.blinded, headers, timeout),
+            Message.of(address, blinding.blinded, timeout, f"Invitation {invitation}"),
             attempts,
             lambda response: _unblind(blinding, response),
         )
@@ -317,77 +317,126 @@ class Client:
                 f"what is sent is a report, client.report(answers), got {type(report).__name__}"
             )
         _check_address(url)
-        if ticket is not None and invitation is not None:
-            raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
-        if invitation is not None:
+        if self.plan.ticket_key is None and wait is not None:
+            raise InvalidParameter("wait is for plans with tickets, and this one has none")
+        if self.plan.ticket_key is not None and invitation is not None and ticket is None:
             invitation = _read_invitation(invitation, self.plan.id)
-        if self.plan.ticket_key is None and (ticket, wait) != (None, None):
-            raise InvalidParameter("ticket and wait are for plans with tickets, and this one has none")
-        ticket = None if ticket is None else _read_ticket(ticket)
-        if self.plan.ticket_key is not None and invitation is not None:
             pause = _draw_pause() if wait is None else _checked_wait(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
-        headers = {"Content-Type": BINARY}
-        if invitation is not None:
-            headers["Authorization"] = f"Invitation {invitation}"
-        elif ticket is not None:
-            headers["Authorization"] = f"Ticket {ticket.to_text()}"
-        address = f"{url.rstrip('/')}/reports"
+        return self._post(url, report.to_bytes(), self._write_token(invitation, ticket), attempts, timeout)
+
+    def _write_token(self, invitation: str | None, ticket: Ticket | str | None) -> str:
+        """What lets a report in, as a header says it; empty where there is nothing."""
+        if ticket is not None and invitation is not None:
+            raise InvalidParameter("a ticket was exchanged for its invitation; send the ticket alone")
+        if self.plan.ticket_key is None and ticket is not None:
+            raise InvalidParameter("a ticket is for plans with tickets, and this one has none")
+        if ticket is not None:
+            return f"Ticket {_read_ticket(ticket).to_text()}"
+        return "" if invitation is None else f"Invitation {_read_invitation(invitation, self.plan.id)}"
+
+    def _post(self, url: str, report: bytes, token: str, attempts: int, timeout: float) -> Receipt:
+        """Post a report, which waits no more once it has arrived."""
         receipt: Receipt = deliver(
             "report",
-            Message(address, report.to_bytes(), headers, timeout),
+            Message.of(f"{url.rstrip('/')}/reports", report, timeout, token),
             attempts,
             lambda response: read_reply(response.body).outcome,
         )
-        self._ledger.settle(report.to_bytes())
+        self._ledger.settle({report: ""})
         return receipt
 
-    def postpone(self, report: Report) -> None:
+    def _post_together(self, url: str, reports: Sequence[bytes], attempts: int, timeout: float) -> int:
+        """Post reports in one request, and count those that have arrived.
+
+        They are in the order of their bytes, so that it tells no more than they do. Where the collector takes
+        no batches, or not so long ones, all wait on.
+        """
+        batch = sorted(reports)
+        body = to_batch(map(Report.from_bytes, batch))
+        try:
+            outcomes = deliver(
+                "reports",
+                Message.of(f"{url.rstrip('/')}/reports/batch", body, timeout),
+                attempts,
+                lambda response: read_outcomes(response.body, len(batch)),
+            )
+        except NotSent as problem:
+            if problem.is_final:
+                return 0
+            raise
+        words = zip(batch, outcomes, strict=True)
+        settled = {report: SETTLED[word] for report, word in words if word in SETTLED}
+        self._ledger.settle(settled)
+        return sum(not lost for lost in settled.values())
+
+    def postpone(
+        self, report: Report, *, invitation: str | None = None, ticket: Ticket | str | None = None
+    ) -> None:
         """Let a report wait in the ledger until `send_waiting` sends it, on a device that may be offline.
 
-        At most 32 reports wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so.
+        At most 32 reports wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so. A report
+        waits with its invitation, or with a ticket that was exchanged for it while there was a network.
         """
-        if self.plan.ticket_key is not None:
-            raise InvalidParameter("this plan takes tickets: send(url, report, invitation) waits by itself")
-        self._ledger.postpone(report.to_bytes())
+        if self.plan.ticket_key is not None and ticket is None:
+            raise InvalidParameter(
+                "this plan takes tickets, so that a report waits with one: exchange its invitation while "
+                "there is a network, client.postpone(report, ticket=client.exchange(url, invitation)); a "
+                "ticket is good in every round"
+            )
+        self._ledger.postpone(report.to_bytes(), self._write_token(invitation, ticket))
 
     def send_waiting(
         self,
         url: str,
         *,
         most: int | None = None,
+        apart: bool = False,
         wait: float | None = None,
         attempts: int = 2,
         timeout: float = 10.0,
     ) -> Delivery:
         """Send the plan's reports that wait, or at most some of them, until the collector cannot be reached.
 
-        They leave in a random order, each by itself, and each after a random pause of 1 to 10 minutes, or
-        after `wait` seconds. So neither size nor time tells what they hold. A report of a round that the
-        collector has closed is lost. One that it refuses otherwise waits on, and the refusal is raised.
+        They leave together, in one request, after a random pause of 1 to 10 minutes, or after `wait` seconds.
+        Its size tells how many there are, and nothing else. With `apart`, each leaves by itself, in a random
+        order and after a pause of its own, so that nothing links them; so does each that has an invitation
+        or a ticket, and all of them where the collector takes no batches. A report of a round that the
+        collector has closed is lost. One that it refuses otherwise waits on, and the refusal is raised once
+        all others were sent.
         """
         _check_address(url)
         before = self._ledger.lost
         pause = None if wait is None else _checked_wait(wait)
-        reports = list(self._ledger.list_waiting(self.plan.id))
-        secrets.SystemRandom().shuffle(reports)
-        arrived = 0
-        for report in reports[: None if most is None else whole_number("most", most, 1)]:
-            time.sleep(_draw_pause() if pause is None else pause)
-            try:
-                self.send(url, Report.from_bytes(report), attempts=attempts, timeout=timeout)
-                arrived += 1
-            except NotSent as problem:
-                if problem.reason == "closed":
-                    self._ledger.settle(report, "closed")
-                elif problem.is_final:
-                    raise
-                else:
-                    break
-        waiting = len(self._ledger.list_waiting(self.plan.id))
+        waiting = self._ledger.list_waiting(self.plan.id)
+        count = len(waiting) if most is None else min(len(waiting), whole_number("most", most, 1))
+        chosen = secrets.SystemRandom().sample(waiting, count)
+        together = [] if apart else [entry.report for entry in chosen if not entry.token]
+        arrived, refusal = 0, None
+        try:
+            if len(together) > 1:
+                time.sleep(_draw_pause() if pause is None else pause)
+                arrived = self._post_together(url, together, attempts, timeout)
+            still = self._ledger.list_waiting(self.plan.id)
+            for entry in (entry for entry in chosen if entry in still):
+                time.sleep(_draw_pause() if pause is None else pause)
+                try:
+                    self._post(url, entry.report, entry.token, attempts, timeout)
+                    arrived += 1
+                except NotSent as problem:
+                    if not problem.is_final:
+                        raise
+                    if problem.reason == "closed":
+                        self._ledger.settle({entry.report: "closed"})
+                    else:
+                        refusal = problem
+        except NotSent:  # nobody answers, so that everything else waits on
+            pass
+        if refusal is not None:
+            raise refusal
         lost = tuple(sentence for sentence in self._ledger.lost if sentence not in before)
-        return Delivery(arrived, waiting, lost)
+        return Delivery(arrived, len(self._ledger.list_waiting(self.plan.id)), lost)
 
 
 def _unblind(blinding: Blinding, response: Response) -> Ticket | None:

@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from deniable.errors import DeniableError
 
@@ -57,6 +57,12 @@ class Message(NamedTuple):
     body: bytes
     headers: Mapping[str, str]
     timeout: float
+
+    @staticmethod
+    def of(url: str, body: bytes, timeout: float, token: str = "") -> Message:
+        """A message of bytes, with the invitation or the ticket that lets it in."""
+        authorization = {"Authorization": token} if token else {}
+        return Message(url, body, {"Content-Type": BINARY, **authorization}, timeout)
 
 
 def deliver(
@@ -175,14 +181,26 @@ class Reply(NamedTuple):
 
 def read_reply(answer: bytes) -> Reply:
     """Read a reply; anything else, such as a portal's or a proxy's page, is no receipt."""
-    try:
-        said = json.loads(answer)
-    except (ValueError, RecursionError):
-        return Reply()
-    if not isinstance(said, dict):
-        return Reply()
+    said = _read_object(answer)
     outcome = said.get("outcome")
     reason, detail = (
         text if isinstance(text, str) else "" for text in (said.get("reason"), said.get("detail"))
     )
     return Reply(outcome if outcome in ("counted", "counted before") else None, reason[:100], detail[:1000])
+
+
+def read_outcomes(answer: bytes, count: int) -> tuple[str, ...] | None:
+    """Read what became of each of so many reports of a batch; None for any other answer."""
+    outcomes = _read_object(answer).get("outcomes")
+    if not isinstance(outcomes, list) or len(outcomes) != count:
+        return None
+    return tuple(map(str, outcomes))
+
+
+def _read_object(answer: bytes) -> dict[str, Any]:
+    """Read a JSON object; an empty one for anything else."""
+    try:
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}

@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, final
 
-from deniable.client.waiting import Loss, explain_lost, find_dropped, today
+from deniable.client.waiting import Loss, Waiting, explain_lost, find_dropped, today
 from deniable.errors import DeniableError, InvalidParameter
 from deniable.exact import log_up
 from deniable.explain.device_limit import DEFAULT_CAP, round_limit
@@ -33,7 +33,7 @@ try:
 except ImportError:  # there is none on Windows: there, one program at a time must use a ledger
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-VERSION = 4
+VERSION = 5
 _ADVICE = (
     "go on with the newest one; if there is none, take this one over on purpose: "
     "dn.Ledger(path, take_over=True). What was sent since is not counted then"
@@ -61,6 +61,8 @@ class Entry:
     """The day, counted from 1970, from which on it waits to be sent; None where it does not wait."""
     lost: Loss = ""
     """Why it waits no more though it has not arrived; empty where it was not lost."""
+    token: str = ""
+    """The invitation or the ticket that it waits with, or has arrived with; empty where there is none."""
 
     def __post_init__(self) -> None:
         for name in ("continues", "chain"):
@@ -68,6 +70,10 @@ class Entry:
         for loss in (self.unchanged, self.changing, *self.chain):
             if loss is not None and (type(loss) is not int or loss < 0):
                 raise ValueError(f"a loss is a whole number of billionths from 0 on, got {loss!r}")
+
+    def settle(self, lost: Loss) -> Entry:
+        """The same report, which waits no more: what let it in is free again where it is lost."""
+        return replace(self, since=None, lost=lost, token="" if lost else self.token)
 
     def to_dict(self) -> dict[str, object]:
         """What a file has of it."""
@@ -164,37 +170,46 @@ class Ledger:
             explain_lost(entry.round, entry.title, entry.lost) for entry in self._entries if entry.lost
         )
 
-    def postpone(self, report: bytes) -> None:
-        """Let a report of this ledger wait to be sent."""
+    def postpone(self, report: bytes, token: str = "") -> None:
+        """Let a report of this ledger wait to be sent, with what lets it in and no other report."""
         with self._lock_entries():
             if not any(entry.report == report for entry in self._entries):
                 raise InvalidParameter(
                     "only a report that was made with this ledger can wait in it; make it with "
                     "Client(plan, ledger=ledger).report(answers)"
                 )
-            self._change(report, since=today(), lost="")
-            self.list_waiting()
+            if token and any(entry.token == token and entry.report != report for entry in self._entries):
+                kind = token.partition(" ")[0].lower()
+                raise InvalidParameter(
+                    f"another report of this ledger has this {kind}, which lets in one; give each its own"
+                )
+            self._entries = tuple(
+                replace(entry, since=today(), lost="", token=token) if entry.report == report else entry
+                for entry in self._entries
+            )
+            self._write()
+            self.list_waiting("")
 
-    def settle(self, report: bytes, lost: Loss = "") -> None:
-        """Let a report wait no more: it has arrived, or it is lost."""
+    def settle(self, outcomes: Mapping[bytes, Loss]) -> None:
+        """Let reports wait no more: each has arrived, or it is lost."""
         with self._lock_entries():
-            if any(entry.report == report and entry.since is not None for entry in self._entries):
-                self._change(report, since=None, lost=lost)
+            entries = tuple(
+                entry.settle(outcomes[entry.report])
+                if entry.since is not None and entry.report in outcomes
+                else entry
+                for entry in self._entries
+            )
+            if entries != self._entries:
+                self._entries = entries
+                self._write()
 
-    def list_waiting(self, plan: str | None = None) -> tuple[bytes, ...]:
-        """The reports that wait, of all plans or of one; what is too old or too many is dropped first."""
+    def list_waiting(self, plan: str) -> tuple[Waiting, ...]:
+        """The reports of a plan that wait; what is too old or too many, of any plan, is dropped first."""
         with self._lock_entries():
-            for place, reason in find_dropped([entry.since for entry in self._entries]).items():
-                self._change(self._entries[place].report, since=None, lost=reason)
-            waiting = (entry for entry in self._entries if entry.since is not None)
-            return tuple(entry.report for entry in waiting if plan in (None, entry.plan))
-
-    def _change(self, report: bytes, since: int | None, lost: Loss) -> None:
-        self._entries = tuple(
-            replace(entry, since=since, lost=lost) if entry.report == report else entry
-            for entry in self._entries
-        )
-        self._write()
+            dropped = find_dropped([entry.since for entry in self._entries])
+            self.settle({self._entries[place].report: reason for place, reason in dropped.items()})
+            waiting = (entry for entry in self._entries if entry.since is not None and entry.plan == plan)
+            return tuple(Waiting(entry.report, entry.token) for entry in waiting)
 
     def once(
         self, plan: Plan, number: int, draw: Callable[[bytes], bytes], cap: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 from deniable.formatting import Printed, format_count
 
@@ -16,11 +16,21 @@ LONGEST_WAIT = 30
 _DAY = 86_400
 
 Loss = Literal["", "age", "number", "closed"]
+SETTLED: dict[str, Loss] = {"counted": "", "counted before": "", "closed": "closed"}
+"""What a collector says of a report that waits no more, and why it is lost, where it is."""
 _WHY = {
     "age": f"its report waited for more than {LONGEST_WAIT} days",
     "number": f"more than {MOST_WAITING} reports waited, and its report was the oldest",
     "closed": "the collector takes no more reports of it",
 }
+
+
+class Waiting(NamedTuple):
+    """A report that waits on a device."""
+
+    report: bytes
+    token: str
+    """The invitation or the ticket that is sent with it, as in a header; empty where there is none."""
 
 
 @final
