@@ -89,3 +89,80 @@ it("drops what is too old or too many, and says so", async () => {
     `Round 8 of '${TITLE}' is lost: more than 32 reports waited, and its report was the oldest.`,
   ]);
 });
+
+/** A network: what is asked, and what `answer` gives; null where the answer is lost. */
+function network(answer: (url: string, body: Uint8Array) => Response | null): [string, string, string][] {
+  const asked: [string, string, string][] = [];
+  vi.stubGlobal("fetch", async (url: string, { body, headers }: RequestInit) => {
+    const bytes = body as Uint8Array;
+    const { authorization = "" } = headers as Record<string, string>;
+    asked.push([url, Buffer.from(bytes).toString("hex"), authorization]);
+    const response = answer(url, bytes);
+    if (!response) throw new TypeError("the answer was lost");
+    return response;
+  });
+  return asked;
+}
+
+const said = (body: object, status = 200): Response => new Response(JSON.stringify(body), { status });
+const URL_OF_NOBODY = "http://127.0.0.1:9";
+const quickly = { wait: 0, attempts: 1 };
+
+async function waiting(store = memoryStore(), text = plan): Promise<Client> {
+  const client = await Client.open(text, { ledger: new Ledger(store), cap: 1000 });
+  for (const round of [3, 1, 2]) await client.postpone(await client.report(ANSWERS, { round }));
+  return client;
+}
+
+it("leave together in one order, and a lost answer neither loses nor doubles one", async () => {
+  const store = memoryStore();
+  const client = await waiting(store);
+  const lost = network(() => null);
+  expect(await client.sendWaiting(URL_OF_NOBODY, quickly)).toEqual({ arrived: 0, waiting: 3, lost: [] });
+  const again = network(() => said({ outcomes: ["counted before", "closed", "invitation"] }));
+  const later = await Client.open(plan, { ledger: new Ledger(store), cap: 1000 });
+  expect((await later.sendWaiting(URL_OF_NOBODY, quickly)).arrived).toBe(1);
+  expect(again[0]).toEqual(lost[0]);
+  expect(again.map(([url]) => url.split("/").at(-1))).toEqual(["batch", "reports"]);
+  expect(later.ledger.lost).toEqual([
+    `Round 2 of '${TITLE}' is lost: the collector takes no more reports of it.`,
+  ]);
+  expect(later.ledger.listWaiting(later.plan)).toHaveLength(1);
+  const body = Buffer.from(lost[0]?.[1] as string, "hex");
+  const size = 4 + body.readUInt32LE(0);
+  const reports = [0, 1, 2].map((i) => body.subarray(i * size + 4, (i + 1) * size));
+  expect(body.length).toBe(3 * size);
+  expect(reports.map((report) => report[9])).toEqual([1, 2, 3]); // in the order of their bytes
+});
+
+it("leave one by one where that is asked, and where no batch is taken", async () => {
+  const client = await waiting();
+  const apart = network(() => said({ outcome: "counted" }, 201));
+  expect((await client.sendWaiting(URL_OF_NOBODY, { ...quickly, apart: true })).arrived).toBe(3);
+  expect(apart.map(([url]) => url)).toEqual(Array(3).fill(`${URL_OF_NOBODY}/reports`));
+  const other = await waiting();
+  const gateway = network((url) =>
+    url.endsWith("batch") ? new Response("", { status: 404 }) : said({ outcome: "counted" }, 201),
+  );
+  expect((await other.sendWaiting(URL_OF_NOBODY, quickly)).arrived).toBe(3);
+  expect(gateway).toHaveLength(4);
+});
+
+it("wait with an invitation or a ticket, which lets in no other", async () => {
+  const client = await waiting();
+  const [first, second] = [
+    await client.report(ANSWERS, { round: 1 }),
+    await client.report(ANSWERS, { round: 2 }),
+  ];
+  await client.postpone(first, { invitation: "first" });
+  await expect(client.postpone(second, { invitation: "first" })).rejects.toThrow("which lets in one");
+  const asked = network((url) =>
+    said(url.endsWith("batch") ? { outcomes: ["counted", "counted"] } : { outcome: "counted" }),
+  );
+  expect((await client.sendWaiting(URL_OF_NOBODY, quickly)).arrived).toBe(3);
+  expect(asked.map(([url, , token]) => [url.split("/").at(-1), token])).toEqual([
+    ["batch", ""],
+    ["reports", "Invitation first"],
+  ]);
+  vi.unstubAllGlobals();
+});

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from deniable_device.answers import Answers
 from deniable_device.document import Json
 from deniable_device.errors import InvalidParameter, NotSent
-from deniable_device.ledger import USUAL_CAP, Ledger, allow, check_cap, counted
+from deniable_device.ledger import SETTLED, USUAL_CAP, Ledger, Waiting, allow, check_cap, counted
 from deniable_device.plan import Plan
 from deniable_device.wire import Report, from_bytes, pack
 from deniable_device.words import Device
@@ -150,7 +150,11 @@ class Client:
             raise InvalidParameter("this plan takes invitations, and no tickets")
         hidden = tickets.blinding(int(self.plan.ticket_key, 16), self.plan.id, self.secret, invitation)
         address = f"{url.rstrip('/')}/plans/{self.plan.id}/signatures"
-        return hidden.ticket(sending.exchange(address, hidden.message(), invitation, attempts))
+        return hidden.ticket(
+            sending.deliver(
+                address, hidden.message(), f"Invitation {invitation}", attempts, lambda answer: answer.body
+            )
+        )
 
     def send(
         self,
@@ -169,51 +173,106 @@ class Client:
         from deniable_device import sending
 
         if invitation is not None and self.plan.ticket_key is not None:
-            ticket = self.exchange(url, invitation, attempts=attempts)
-            invitation = None
+            ticket, invitation = self.exchange(url, invitation, attempts=attempts), None
             sending.pause(wait)
-        authorization = f"Invitation {invitation}" if invitation is not None else None
-        authorization = f"Ticket {ticket}" if ticket is not None else authorization
-        outcome = sending.send(f"{url.rstrip('/')}/reports", report.to_bytes(), authorization, attempts)
-        if self.ledger is not None and self.ledger.sent(self.plan, report.round) == report.to_bytes():
-            self.ledger.settle(self.plan, report.round)
+        return self.post(url, report.to_bytes(), report.round, token_of(invitation, ticket), attempts)
+
+    def post(self, url: str, report: bytes, round: int, token: str, attempts: int) -> str:
+        """Posts the report of a round, which waits no more once it has arrived."""
+        from deniable_device import sending
+
+        outcome = sending.send(f"{url.rstrip('/')}/reports", report, token, attempts)
+        if self.ledger is not None and self.ledger.sent(self.plan, round) == report:
+            self.ledger.settle(self.plan, {round: ""})
         return outcome
 
-    def postpone(self, report: Report) -> None:
+    def post_together(self, url: str, waiting: Sequence[Waiting], attempts: int) -> int:
+        """Posts reports in one request, and counts those that have arrived.
+
+        They are in the order of their bytes, so that it tells no more than they do. Where the collector takes
+        no batches, or not so long ones, all wait on."""
+        from deniable_device import sending
+
+        batch = sorted(waiting, key=lambda each: each.report)
+        try:
+            address = f"{url.rstrip('/')}/reports/batch"
+            outcomes = sending.send_batch(address, [each.report for each in batch], attempts)
+        except NotSent as problem:
+            if problem.status in sending.AGAIN:
+                raise
+            return 0
+        settled = {each.round: SETTLED[word] for each, word in zip(batch, outcomes) if word in SETTLED}
+        if self.ledger is not None:
+            self.ledger.settle(self.plan, settled)
+        return sum(not lost for lost in settled.values())
+
+    def postpone(self, report: Report, *, invitation: str | None = None, ticket: str | None = None) -> None:
         """Lets a report wait in the ledger until `send_waiting` sends it, on a device that may be offline. At
-        most 32 reports wait, for at most 30 days; what is dropped is lost."""
-        if self.ledger is None or self.plan.ticket_key is not None:
-            raise InvalidParameter("reports wait in a ledger, and those that need no ticket")
-        self.ledger.postpone(self.plan, report.round)
+        most 32 reports wait, for at most 30 days; what is dropped is lost. A report waits with its
+        invitation, or with a ticket that was exchanged for it while there was a network."""
+        if self.ledger is None:
+            raise InvalidParameter("reports wait in a ledger")
+        if self.plan.ticket_key is not None and ticket is None:
+            raise InvalidParameter(
+                "this plan takes tickets, so that a report waits with one: exchange its invitation while "
+                "there is a network, client.postpone(report, ticket=client.exchange(url, invitation))"
+            )
+        self.ledger.postpone(self.plan, report.round, token_of(invitation, ticket))
 
     def send_waiting(
-        self, url: str, *, most: int | None = None, wait: float | None = None, attempts: int = 2
+        self,
+        url: str,
+        *,
+        most: int | None = None,
+        apart: bool = False,
+        wait: float | None = None,
+        attempts: int = 2,
     ) -> Delivery:
         """Sends the plan's reports that wait, or at most some of them, until the collector cannot be reached.
 
-        They leave in a random order, each by itself, each after 1 to 10 minutes at random, or after `wait`
-        seconds. A report of a round that the collector has closed is lost. One that it refuses otherwise
-        waits on, and is `NotSent`."""
+        They leave together, in one request, after 1 to 10 minutes at random, or after `wait` seconds. Its
+        size tells how many there are, and nothing else. With `apart`, each leaves by itself, in a random
+        order and after a pause of its own, so that nothing links them; so does each that has an invitation or
+        a ticket, and all of them where the collector takes no batches. A report of a round that the collector
+        has closed is lost. One that it refuses otherwise waits on, and is `NotSent` once all others were
+        sent."""
         from deniable_device import sending
 
         if self.ledger is None:
             raise InvalidParameter("reports wait in a ledger")
-        before, arrived = self.ledger.lost(self.plan), 0
-        reports = [from_bytes(self.plan, report) for report in self.ledger.list_waiting(self.plan)]
-        secrets.SystemRandom().shuffle(reports)
-        for report in reports[:most]:
-            sending.pause(wait)
-            try:
-                self.send(url, report, attempts=attempts)
-                arrived += 1
-            except NotSent as problem:
-                if problem.reason == "closed":
-                    self.ledger.settle(self.plan, report.round, "closed")
-                elif problem.status not in sending.AGAIN:
-                    raise
-                else:
-                    break
-        waiting = len(self.ledger.list_waiting(self.plan))
-        return Delivery(
-            arrived, waiting, [each for each in self.ledger.lost(self.plan) if each not in before]
-        )
+        before = self.ledger.lost(self.plan)
+        waiting = self.ledger.list_waiting(self.plan)
+        count = len(waiting) if most is None else min(len(waiting), most)
+        chosen = secrets.SystemRandom().sample(waiting, count)
+        together = [] if apart else [each for each in chosen if not each.token]
+        arrived, refused = 0, None
+        try:
+            if len(together) > 1:
+                sending.pause(wait)
+                arrived = self.post_together(url, together, attempts)
+            still = self.ledger.list_waiting(self.plan)
+            for each in [each for each in chosen if each in still]:
+                sending.pause(wait)
+                try:
+                    self.post(url, each.report, each.round, each.token, attempts)
+                    arrived += 1
+                except NotSent as problem:
+                    if problem.status in sending.AGAIN:
+                        raise
+                    if problem.reason == "closed":
+                        self.ledger.settle(self.plan, {each.round: "closed"})
+                    else:
+                        refused = problem
+        except NotSent:  # nobody answers, so that everything else waits on
+            pass
+        if refused is not None:
+            raise refused
+        lost = [each for each in self.ledger.lost(self.plan) if each not in before]
+        return Delivery(arrived, len(self.ledger.list_waiting(self.plan)), lost)
+
+
+def token_of(invitation: str | None, ticket: str | None) -> str:
+    """What lets a report in, as a header says it; empty where there is nothing."""
+    if ticket is not None:
+        return f"Ticket {ticket}"
+    return "" if invitation is None else f"Invitation {invitation}"

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deniable_device.changes import logarithm
 from deniable_device.document import Json
@@ -29,6 +29,8 @@ MOST_WAITING = 32
 """Reports that wait in one ledger: beyond that the oldest is dropped."""
 LONGEST_WAIT = 30
 """Days that a report waits before it is dropped."""
+SETTLED = {"counted": "", "counted before": "", "closed": "closed"}
+"""What a collector says of a report that waits no more, and why it is lost, where it is."""
 WHY_LOST = {
     "age": f"its report waited for more than {LONGEST_WAIT} days",
     "number": f"more than {MOST_WAITING} reports waited, and its report was the oldest",
@@ -39,6 +41,14 @@ WHY_LOST = {
 def today() -> int:
     """The day, counted from 1970."""
     return int(time.time() // 86_400)
+
+
+class Waiting(NamedTuple):
+    """A report that waits, of which round it is, and the ticket or the invitation that is sent with it."""
+
+    round: int
+    report: bytes
+    token: str
 
 
 class CopiedLedger(DeviceError):
@@ -85,7 +95,8 @@ def allow(total: int | None, cap: float) -> None:
 class Entry:
     """What a device remembers of a plan: what it counts, the last report of each round, and all names.
 
-    `waiting` has the days from which on reports wait to be sent, `lost` why others were dropped, by round.
+    `waiting` has the days from which on reports wait to be sent, `tokens` what lets them in, and `lost` why
+    others were dropped, by round.
     `before` are the plans that it continues, and `chain` is what all of them count together."""
 
     def __init__(
@@ -99,7 +110,14 @@ class Entry:
         self.counted, self.reports, self.names = counted, reports, names
         self.before, self.chain = list(before), chain
         self.waiting: dict[int, int] = {}
+        self.tokens: dict[int, str] = {}
         self.lost: dict[int, str] = {}
+
+    def settle(self, round: int, lost: str) -> None:
+        """Lets a report wait no more: it has arrived, or it is lost, and what let it in is free again."""
+        if self.waiting.pop(round, None) is not None and lost:
+            self.tokens.pop(round, None)
+            self.lost[round] = lost
 
     @staticmethod
     def of(plan: Plan, counts: int | None) -> Entry:
@@ -197,31 +215,35 @@ class Ledger:
         self.plans[plan.id] = entry
         self.save()
 
-    def postpone(self, plan: Plan, round: int) -> None:
-        """Lets the report of a round wait to be sent."""
+    def postpone(self, plan: Plan, round: int, token: str = "") -> None:
+        """Lets the report of a round wait to be sent, with what lets it in and no other report."""
         with self.locked():
             if self.sent(plan, round) is None:
                 raise InvalidParameter("only a report that was made with this ledger can wait in it")
-            self.plans[plan.id].lost.pop(round, None)
-            self.plans[plan.id].waiting[round] = today()
+            entry = self.plans[plan.id]
+            if token and token in [each for other, each in entry.tokens.items() if other != round]:
+                raise InvalidParameter("another report has this ticket or invitation, which lets in one")
+            entry.lost.pop(round, None)
+            entry.waiting[round], entry.tokens[round] = today(), token
             self.drop()
             self.save()
 
-    def settle(self, plan: Plan, round: int, lost: str = "") -> None:
-        """Lets the report of a round wait no more: it has arrived, or is lost."""
+    def settle(self, plan: Plan, outcomes: dict[int, str]) -> None:
+        """Lets reports wait no more, by round: each has arrived, or is lost for a reason."""
         with self.locked():
-            if self.plans[plan.id].waiting.pop(round, None) is not None:
-                if lost:
-                    self.plans[plan.id].lost[round] = lost
-                self.save()
+            for round, lost in outcomes.items():
+                self.plans[plan.id].settle(round, lost)
+            self.save()
 
-    def list_waiting(self, plan: Plan) -> list[bytes]:
+    def list_waiting(self, plan: Plan) -> list[Waiting]:
         """The reports of a plan that wait; what is too old or too many, of any plan, is dropped first."""
         with self.locked():
             if self.drop():
                 self.save()
             entry = self.plans.get(plan.id)
-            return [] if entry is None else [entry.reports[round] for round in entry.waiting]
+            if entry is None:
+                return []
+            return [Waiting(each, entry.reports[each], entry.tokens.get(each, "")) for each in entry.waiting]
 
     def drop(self) -> bool:
         """Lets reports wait no more that are too old, or the oldest of too many."""
@@ -230,14 +252,13 @@ class Ledger:
             for place, entry in enumerate(self.plans.values())
             for round, day in entry.waiting.items()
         )
-        entries, dropped = list(self.plans.values()), False
-        for number, (day, place, round) in enumerate(waiting):
-            is_old, is_many = today() - day > LONGEST_WAIT, len(waiting) - number > MOST_WAITING
-            if is_old or is_many:
-                del entries[place].waiting[round]
-                entries[place].lost[round] = "age" if is_old else "number"
-                dropped = True
-        return dropped
+        old = [each for each in waiting if today() - each[0] > LONGEST_WAIT]
+        many = waiting[len(old) :][: max(0, len(waiting) - len(old) - MOST_WAITING)]
+        entries = list(self.plans.values())
+        for reason, dropped in (("age", old), ("number", many)):
+            for _, place, round in dropped:
+                entries[place].settle(round, reason)
+        return bool(old or many)
 
     def lost(self, plan: Plan) -> list[str]:
         """A sentence for each round of a plan whose report waited here and was dropped."""
@@ -296,7 +317,9 @@ class Ledger:
             chain, before = entry.get("chain"), list(map(str, entry.get("before", [])))
             plans[str(name)] = Entry(counts, reports, names, before, None if chain is None else int(chain))
             plans[str(name)].waiting = {int(each): int(day) for each, day in entry.get("waiting", {}).items()}
-            plans[str(name)].lost = {int(each): str(why) for each, why in entry.get("lost", {}).items()}
+            for field in ("tokens", "lost"):
+                texts = {int(each): str(text) for each, text in entry.get(field, {}).items()}
+                setattr(plans[str(name)], field, texts)
         person_cap = None if tree["cap"] is None else check_cap(float(tree["cap"]))
         secret = bytes.fromhex(tree["secret"])
         if len(secret) < 16 or type(tree["written"]) is not int:
@@ -314,6 +337,7 @@ class Ledger:
                 "names": entry.names,
                 "reports": {str(round): report.hex() for round, report in entry.reports.items()},
                 "waiting": entry.waiting,
+                "tokens": entry.tokens,
                 "lost": entry.lost,
                 **({"before": entry.before, "chain": entry.chain} if entry.before else {}),
             }

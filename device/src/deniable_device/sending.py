@@ -8,8 +8,10 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Callable, NamedTuple, TypeVar
 
+from deniable_device.document import Json
 from deniable_device.errors import NotSent
 
 AGAIN = (0, 408, 425, 429, 500, 502, 503, 504)
@@ -17,6 +19,7 @@ LONGEST_WAIT = 60.0
 TIMEOUT = 30.0
 LONGEST_ANSWER = 1 << 16
 TYPE = "application/octet-stream"
+T = TypeVar("T")
 
 
 class Answer(NamedTuple):
@@ -37,10 +40,10 @@ class Stay(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(Stay)
 
 
-def post(address: str, body: bytes, authorization: str | None) -> Answer:
+def post(address: str, body: bytes, authorization: str) -> Answer:
     """One request, by a connection of its own."""
     request = urllib.request.Request(address, body, {"Content-Type": TYPE}, method="POST")
-    if authorization is not None:
+    if authorization:
         request.add_header("Authorization", authorization)
     try:
         with OPENER.open(request, timeout=TIMEOUT) as answer:
@@ -61,14 +64,16 @@ def delay(answer: Answer, attempt: int) -> float:
     return min(LONGEST_WAIT, float(2**attempt)) * (0.5 + secrets.randbelow(1000) / 2000)
 
 
-def send(address: str, body: bytes, authorization: str | None, attempts: int) -> str:
-    """Sends a report, and returns its outcome."""
+def deliver(
+    address: str, body: bytes, authorization: str, attempts: int, read: Callable[[Answer], T | None]
+) -> T:
+    """Posts a message until a collector has answered it; `read` gives None for any other answer."""
     answer = Answer(0, b"")
     for attempt in range(attempts):
         answer = post(address, body, authorization)
-        outcome = field(answer, "outcome") if answer.status in (200, 201) else ""
-        if outcome:
-            return outcome
+        content = read(answer) if answer.status in (200, 201) else None
+        if content is not None:
+            return content
         if answer.status >= 300 and answer.status not in AGAIN:
             break
         if attempt + 1 < attempts:
@@ -76,27 +81,36 @@ def send(address: str, body: bytes, authorization: str | None, attempts: int) ->
     raise refusal(answer)
 
 
-def exchange(address: str, message: bytes, invitation: str, attempts: int) -> bytes:
-    """The blind signature of a message, for an invitation."""
-    answer = Answer(0, b"")
-    for attempt in range(attempts):
-        answer = post(address, message, f"Invitation {invitation}")
-        if answer.status == 200:
-            return answer.body
-        if answer.status not in AGAIN:
-            break
-        if attempt + 1 < attempts:
-            time.sleep(delay(answer, attempt))
-    raise refusal(answer)
+def send(address: str, body: bytes, authorization: str, attempts: int) -> str:
+    """Sends a report, and returns its outcome."""
+    return deliver(address, body, authorization, attempts, lambda answer: field(answer, "outcome") or None)
+
+
+def send_batch(address: str, reports: Sequence[bytes], attempts: int) -> list[str]:
+    """Sends reports in one request, each after its length, and returns their outcomes."""
+
+    def read(answer: Answer) -> list[str] | None:
+        outcomes = members(answer).get("outcomes")
+        if not isinstance(outcomes, list) or len(outcomes) != len(reports):
+            return None
+        return list(map(str, outcomes))
+
+    body = b"".join(len(report).to_bytes(4, "little") + report for report in reports)
+    return deliver(address, body, "", attempts, read)
+
+
+def members(answer: Answer) -> dict[str, Json]:
+    """The object that a collector answered; empty where it is none."""
+    try:
+        tree = json.loads(answer.body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
 
 
 def field(answer: Answer, name: str) -> str:
     """A text of the object that a collector answered; empty where there is none."""
-    try:
-        tree = json.loads(answer.body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return ""
-    value = tree.get(name) if isinstance(tree, dict) else None
+    value = members(answer).get(name)
     return value if isinstance(value, str) else ""
 
 

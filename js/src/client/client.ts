@@ -9,7 +9,7 @@
 import type { Answers } from "../domains/attribute.js";
 import { InvalidParameter, NotSent } from "../errors.js";
 import { isWhole } from "../exact.js";
-import { fromHexadecimal } from "../hexadecimal.js";
+import { fromHexadecimal, hexadecimal } from "../hexadecimal.js";
 import { Plan } from "../plan/plan.js";
 import {
   type Bytes,
@@ -24,8 +24,8 @@ import {
   system,
 } from "../randomness/words.js";
 import { type Fields, parseJson } from "../strict.js";
-import { WAIT } from "./kept_tickets.js";
-import { checkedCap, Ledger, refuseAboveCap } from "./ledger.js";
+import { drop, find, WAIT } from "./kept_tickets.js";
+import { checkedCap, Ledger, refuseAboveCap, type Waiting } from "./ledger.js";
 import { fromBytes, Report } from "./report.js";
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
@@ -72,9 +72,13 @@ export interface SendOptions {
 export interface WaitingOptions extends Pick<SendOptions, "attempts" | "timeout" | "signal"> {
   /** How many of the reports are sent; all unless given. */
   readonly most?: number;
-  /** Milliseconds before each report; from 1 to 10 minutes at random unless given. */
+  /** Whether each report leaves by itself, so that nothing links them. */
+  readonly apart?: boolean;
+  /** Milliseconds before each request; from 1 to 10 minutes at random unless given. */
   readonly wait?: number;
 }
+
+export type PostponeOptions = Pick<SendOptions, "invitation" | "ticket">;
 
 /** What became of the reports of a plan that waited on a device. */
 export interface Delivery {
@@ -86,6 +90,8 @@ export interface Delivery {
 
 const RECEIPTS = ["counted", "counted before"] as const;
 export type Receipt = (typeof RECEIPTS)[number];
+/** What a collector says of a report that waits no more, and why it is lost, where it is. */
+const SETTLED = { counted: "", "counted before": "", closed: "closed" } as const;
 
 /** One person's device and one plan. */
 export class Client {
@@ -222,55 +228,116 @@ export class Client {
 
   /** Send a report until it has arrived; however often that is, it is counted once. */
   async send(url: string, report: Report, options: SendOptions = {}): Promise<Receipt> {
-    const { invitation, ticket } = options;
+    return this.post(url, report.bytes, this.token(options), options);
+  }
+
+  /** What lets a report in, as a header says it; empty where there is nothing. */
+  private token({ invitation, ticket }: PostponeOptions): string {
     if (invitation !== undefined && this.plan.ticketKey)
       throw new InvalidParameter("this plan takes tickets: exchange the invitation for one");
-    const token = ticket === undefined ? invitation && `Invitation ${invitation}` : `Ticket ${ticket}`;
+    if (ticket !== undefined) return `Ticket ${ticket}`;
+    return invitation === undefined ? "" : `Invitation ${invitation}`;
+  }
+
+  /** Post a report, which waits no more once it has arrived. */
+  private async post(url: string, report: Bytes, token: string, options: SendOptions): Promise<Receipt> {
     const address = `${trimmed(url)}/reports`;
-    const receipt = await deliver(address, "report", report.bytes, token, options, (_, { outcome }) =>
+    const receipt = await deliver(address, "report", report, token, options, (_, { outcome }) =>
       RECEIPTS.includes(outcome as Receipt) ? (outcome as Receipt) : null,
     );
-    await this.ledger.alone(async () => this.ledger.settle(report.bytes));
+    await this.ledger.alone(async () => this.ledger.settle({ [hexadecimal(report)]: "" }));
     return receipt;
   }
 
   /**
-   * Let a report wait in the ledger until `sendWaiting` sends it, on a device that may be offline. At most 32 reports
-   * wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so.
+   * Post reports in one request, and count those that have arrived.
+   *
+   * They are in the order of their bytes, so that it tells no more than they do. Where the collector takes no
+   * batches, or not so long ones, all wait on.
    */
-  async postpone(report: Report): Promise<void> {
-    if (this.plan.ticketKey) throw new InvalidParameter("this plan takes tickets: send its report with one");
-    await this.ledger.alone(async () => this.ledger.postpone(this.plan, report.bytes));
+  private async postTogether(url: string, reports: readonly string[], options: SendOptions): Promise<number> {
+    const batch = reports.toSorted();
+    const body = joined(batch.map(fromHexadecimal));
+    const answer = deliver(`${trimmed(url)}/reports/batch`, "reports", body, "", options, (_, said) => {
+      const outcomes = said.outcomes as readonly string[] | undefined;
+      return Array.isArray(outcomes) && outcomes.length === batch.length ? (outcomes as string[]) : null;
+    });
+    const outcomes = await answer.catch((problem) => {
+      if (isRefusal(problem)) return [];
+      throw problem;
+    });
+    const settled = Object.fromEntries(
+      batch.flatMap((report, i) => {
+        const lost = SETTLED[outcomes[i] as keyof typeof SETTLED];
+        return lost === undefined ? [] : [[report, lost]];
+      }),
+    );
+    await this.ledger.alone(async () => this.ledger.settle(settled));
+    return Object.values(settled).filter((lost) => !lost).length;
+  }
+
+  /**
+   * Let a report wait in the ledger until `sendWaiting` sends it, on a device that may be offline. At most 32 reports
+   * wait, for at most 30 days. What is dropped is lost: `ledger.lost` says so. A report waits with its invitation, or
+   * with a ticket that was exchanged for it while there was a network, and that is kept for no other report.
+   */
+  async postpone(report: Report, options: PostponeOptions = {}): Promise<void> {
+    if (this.plan.ticketKey && options.ticket === undefined)
+      throw new InvalidParameter(
+        "this plan takes tickets, so that a report waits with one: exchange its invitation while there is a network, and give { ticket }",
+      );
+    const { ledger, plan } = this;
+    const token = this.token(options);
+    await ledger.alone(async () => {
+      ledger.postpone(plan, report.bytes, token);
+      if (options.ticket !== undefined && find(ledger, plan)?.ticket === options.ticket) drop(ledger, plan);
+    });
   }
 
   /**
    * Send the plan's reports that wait, or at most some of them, until the collector cannot be reached.
    *
-   * They leave in a random order, each by itself, and each after a random pause of 1 to 10 minutes, or after `wait`
-   * milliseconds. So neither size nor time tells what they hold. A report of a round that the collector has closed is
-   * lost. One that it refuses otherwise waits on, and the refusal is thrown.
+   * They leave together, in one request, after a random pause of 1 to 10 minutes, or after `wait` milliseconds. Its
+   * size tells how many there are, and nothing else. With `apart`, each leaves by itself, in a random order and after a
+   * pause of its own, so that nothing links them; so does each that has an invitation or a ticket, and all of them
+   * where the collector takes no batches. A report of a round that the collector has closed is lost. One that it
+   * refuses otherwise waits on, and the refusal is thrown once all others were sent.
    */
   async sendWaiting(url: string, options: WaitingOptions = {}): Promise<Delivery> {
     const { ledger, plan } = this;
-    const { most = Infinity, wait, ...sending } = { attempts: 2, ...options };
+    const { most = Infinity, apart, wait, ...sending } = { attempts: 2, ...options };
     const before = ledger.lost;
-    const list = (): Promise<Bytes[]> => ledger.alone(async () => ledger.listWaiting(plan));
-    const reports = shuffled(await list());
-    let arrived = 0;
-    for (const report of reports.slice(0, most)) {
-      const pause = wait ?? WAIT[0] + below(system(1), 0, WAIT[1] - WAIT[0] + 1);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+    const list = (): Promise<Waiting[]> => ledger.alone(async () => ledger.listWaiting(plan));
+    const chosen = shuffled(await list()).slice(0, most);
+    const pause = async (): Promise<void> => {
+      const time = wait ?? WAIT[0] + below(system(1), 0, WAIT[1] - WAIT[0] + 1);
+      await new Promise((resolve) => setTimeout(resolve, time));
       options.signal?.throwIfAborted();
-      try {
-        await this.send(url, fromBytes(plan, report), sending);
-        arrived++;
-      } catch (problem) {
-        if (!(problem instanceof NotSent)) throw problem;
-        if (problem.reason === "closed") await ledger.alone(async () => ledger.settle(report, "closed"));
-        else if (problem.status && !RETRIED.includes(problem.status)) throw problem;
-        else break;
+    };
+    const together = apart ? [] : chosen.filter(({ token }) => !token).map(({ report }) => report);
+    let [arrived, refusal] = [0, null as NotSent | null];
+    try {
+      if (together.length > 1) {
+        await pause();
+        arrived = await this.postTogether(url, together, sending);
       }
+      const still = (await list()).map(({ report }) => report);
+      for (const { report, token } of chosen.filter(({ report }) => still.includes(report))) {
+        await pause();
+        try {
+          await this.post(url, fromHexadecimal(report), token, sending);
+          arrived++;
+        } catch (problem) {
+          if (!isRefusal(problem)) throw problem;
+          if (problem.reason === "closed")
+            await ledger.alone(async () => ledger.settle({ [report]: "closed" }));
+          else refusal = problem;
+        }
+      }
+    } catch (problem) {
+      if (!(problem instanceof NotSent)) throw problem; // else nobody answers, so that everything else waits on
     }
+    if (refusal) throw refusal;
     const waiting = (await list()).length;
     return { arrived, waiting, lost: ledger.lost.filter((sentence) => !before.includes(sentence)) };
   }
@@ -283,6 +350,14 @@ export class Client {
     );
   }
 }
+
+/** Whether the collector refused a message, so that sending it again does not help. */
+const isRefusal = (problem: unknown): problem is NotSent =>
+  problem instanceof NotSent && problem.status > 0 && !RETRIED.includes(problem.status);
+
+/** Reports in one message, each after its length in 4 bytes. */
+const joined = (reports: readonly Bytes[]): Bytes =>
+  new Uint8Array(reports.flatMap((each) => [...new Uint8Array(Uint32Array.of(each.length).buffer), ...each]));
 
 /** In a random order. */
 function shuffled<T>(items: readonly T[]): T[] {
@@ -301,12 +376,12 @@ async function deliver<T>(
   address: string,
   what: string,
   body: Bytes,
-  token: string | undefined,
+  token: string,
   { attempts = 8, timeout = 10_000, signal }: SendOptions,
   read: (answer: Bytes, said: Fields) => T | null,
 ): Promise<T> {
   const headers: Record<string, string> = { "content-type": "application/octet-stream" };
-  if (token !== undefined) headers.authorization = token;
+  if (token) headers.authorization = token;
   let [problem, status, said] = ["it was not tried", 0, {} as Fields];
   for (let attempt = 0; attempt < attempts; attempt++) {
     let pause = 100 * 2 ** attempt;

@@ -57,6 +57,14 @@ export interface Entry {
   readonly since?: number | undefined;
   /** Why it waits no more though it has not arrived; absent where it was not lost. */
   readonly lost?: Lost | undefined;
+  /** The invitation or the ticket that it waits with, or has arrived with, as in a header. */
+  readonly token?: string | undefined;
+}
+
+/** A report that waits, in hexadecimal, and the invitation or the ticket that is sent with it; empty where there is none. */
+export interface Waiting {
+  readonly report: string;
+  readonly token: string;
 }
 
 /** Too old, the oldest of too many, or of a round that the collector has closed. */
@@ -154,41 +162,50 @@ export class Ledger {
     );
   }
 
-  /** @internal Let a report of this ledger wait to be sent. */
-  postpone(plan: Plan, report: Uint8Array): void {
-    if (!this.has(plan, report))
+  /** @internal Let a report of this ledger wait to be sent, with what lets it in and no other report. */
+  postpone(plan: Plan, bytes: Uint8Array, token: string): void {
+    const report = hexadecimal(bytes);
+    if (!this.has(plan, bytes))
       throw new InvalidParameter("only a report that was made with this ledger can wait in it");
-    this.change(hexadecimal(report), { since: today(), lost: undefined });
+    if (token && this.entries.some((entry) => entry.token === token && entry.report !== report))
+      throw new InvalidParameter("another report has this ticket or invitation, which lets in one");
+    this.change((entry) =>
+      entry.report === report
+        ? { ...entry, since: today(), lost: undefined, token: token || undefined }
+        : entry,
+    );
     this.listWaiting(plan);
   }
 
-  /** @internal Let a report wait no more: it has arrived, or it is lost. */
-  settle(report: Uint8Array, lost?: Lost): void {
-    const isWaiting = ({ report: other, since }: Entry): boolean =>
-      other === hexadecimal(report) && since !== undefined;
-    if (this.entries.some(isWaiting)) this.change(hexadecimal(report), { since: undefined, lost });
+  /** @internal Let reports wait no more, by their hexadecimal: each has arrived, or it is lost for a reason. */
+  settle(outcomes: Readonly<Record<string, Lost | "">>): void {
+    this.change((entry) => {
+      const lost = outcomes[entry.report];
+      if (entry.since === undefined || lost === undefined) return entry;
+      return lost ? { ...entry, since: undefined, lost, token: undefined } : { ...entry, since: undefined };
+    });
   }
 
   /** @internal The reports of a plan that wait; what is too old or too many, of any plan, is dropped first. */
-  listWaiting(plan: Plan): Bytes[] {
+  listWaiting(plan: Plan): Waiting[] {
     const age = ({ since }: Entry): number => today() - (since as number);
     const waiting = this.entries.filter(({ since }) => since !== undefined);
-    for (const { report } of waiting.filter((entry) => age(entry) > LONGEST_WAIT))
-      this.change(report, { since: undefined, lost: "age" });
-    const rest = waiting.filter((entry) => age(entry) <= LONGEST_WAIT).sort((a, b) => age(b) - age(a));
-    for (const { report } of rest.slice(0, Math.max(0, rest.length - MOST_WAITING)))
-      this.change(report, { since: undefined, lost: "number" });
+    const old = waiting.filter((entry) => age(entry) > LONGEST_WAIT);
+    const rest = waiting.filter((entry) => !old.includes(entry)).sort((a, b) => age(b) - age(a));
+    const many = rest.slice(0, Math.max(0, rest.length - MOST_WAITING));
+    this.settle({
+      ...Object.fromEntries(old.map(({ report }) => [report, "age" as const])),
+      ...Object.fromEntries(many.map(({ report }) => [report, "number" as const])),
+    });
     return this.of(plan)
       .filter(({ since }) => since !== undefined)
-      .map(({ report }) => fromHexadecimal(report));
+      .map(({ report, token = "" }) => ({ report, token }));
   }
 
-  private change(report: string, state: Pick<Entry, "since" | "lost">): void {
+  private change(changed: (entry: Entry) => Entry): void {
     const { secret, entries } = this.read();
-    this.write(
-      secret,
-      entries.map((entry) => (entry.report === report ? { ...entry, ...state } : entry)),
-    );
+    const after = entries.map(changed);
+    if (after.some((entry, i) => entry !== entries[i])) this.write(secret, after);
   }
 
   /**
