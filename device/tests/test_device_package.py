@@ -18,6 +18,7 @@ SOURCE = ROOT / "device" / "src" / "deniable_device"
 OF_PYTHON = {
     *(
         "__future__",
+        "abc",
         "base64",
         "collections",
         "contextlib",

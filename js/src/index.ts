@@ -4,6 +4,7 @@ export {
   Client,
   type ClientOptions,
   type Delivery,
+  type PostponeOptions,
   type Receipt,
   type ReportOptions,
   type SendOptions,

@@ -198,6 +198,21 @@ describe("a ticket", () => {
     );
   });
 
+  it("waits with its report, and is kept for no other", async () => {
+    const [seen, store] = [collector(), memoryStore()];
+    const client = await device(store);
+    const report = await client.report({ color: "red" });
+    await expect(client.postpone(report)).rejects.toThrow("exchange its invitation while there is a network");
+    const { ticket } = await exchange(client, "https://collector.example", "first");
+    await client.postpone(report, { ticket });
+    expect(find(client.ledger, client.plan)).toBe(null);
+    const later = await device(store); // the page was closed, and opened again
+    expect((await later.sendWaiting("https://collector.example", { wait: 0 })).arrived).toBe(1);
+    expect(seen[1]).toMatchObject({ url: "https://collector.example/reports", token: `Ticket ${ticket}` });
+    const changed = await later.report({ color: "blue" }, { change: true });
+    await expect(later.postpone(changed, { ticket })).rejects.toThrow("which lets in one");
+  });
+
   it("is forgotten with everything else", async () => {
     collector();
     const [store, texts] = [memoryStore(), ["deniable", "deniable.tickets"]];

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deniable_device.document import Json
-from deniable_device.domains import SPACES, Coarse, Product, is_missing, label_of
+from deniable_device.domains import SPACES, Coarse, is_missing, label_of
 from deniable_device.errors import InvalidAnswer
 from deniable_device.plan import Attribute, Plan
 from deniable_device.words import Device, below
@@ -38,12 +38,11 @@ class Answers:
             raise InvalidAnswer(f"{question!r} is answered in two ways")
         chosen: dict[str, bool | None]
         if is_missing(answer):
-            each = {option.name: self.answers.get(option.name) for option in options}
+            asked = dict(each for option in options for each in option.questions)
+            given = {name: self.answers.get(name) for name in asked}
             chosen = {
-                option.name: None
-                if is_missing(each[option.name])
-                else option.domain.code(each[option.name]) == YES
-                for option in options
+                name: None if is_missing(given[name]) else question.code(given[name]) == YES
+                for name, question in asked.items()
             }
         else:
             listed = self.listed(question, answer)
@@ -83,16 +82,8 @@ class Answers:
             return None
         if attribute.several is not None:
             return YES if self.chosen[attribute.name] else NO
-        domain = attribute.domain
         codes = [each.code(self.answers[name]) for name, each in attribute.questions]
-        if isinstance(domain, Coarse):
-            return codes[0] // domain.divisor
-        if isinstance(domain, Product):
-            value = 0
-            for code, factor in zip(codes, domain.factors):
-                value = value * factor.domain.k + code
-            return value
-        return codes[0]
+        return attribute.domain.join(codes)
 
     def applies(self, attribute: Attribute) -> bool:
         """Whether the condition of an attribute holds, and that of the attribute it is about."""

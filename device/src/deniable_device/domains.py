@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Callable
 
 from deniable_device.document import Json, fields, kind_of, typed, within
@@ -84,8 +86,8 @@ def is_visible(place: int, text: str) -> bool:
     return unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-class Domain:
-    """The answers to a question. `k` is how many values these have, `labels` what a condition can name."""
+class Domain(ABC):
+    """The values of an attribute, `k` of them. `labels` is what a condition can name."""
 
     kind: str
     k: int
@@ -93,16 +95,30 @@ class Domain:
     bits: int | None = None
     """How many binary digits a value has, where there are too many to count."""
 
+    factors: Sequence[Factor] = ()
+    """The questions whose answers its values are made of; none where it is one question itself."""
+
+    @abstractmethod
+    def join(self, codes: Sequence[int]) -> int:
+        """The value that the values of its questions make."""
+
+
+class Asked(Domain):
+    """The answers to a question."""
+
+    @abstractmethod
     def code(self, answer: Json) -> int:
         """The value of an answer that is not missing."""
-        raise NotImplementedError
+
+    def join(self, codes: Sequence[int]) -> int:
+        return codes[0]
 
     def is_missing(self, answer: Json) -> bool:
         """Whether there is no answer."""
         return is_missing(answer)
 
 
-class Categories(Domain):
+class Categories(Asked):
     """One of some labels."""
 
     kind = "categories"
@@ -129,7 +145,7 @@ class Categories(Domain):
         return code
 
 
-class Range(Domain):
+class Range(Asked):
     """A number in bins of equal width, or one of the whole numbers, months or years of a range."""
 
     kind = "range"
@@ -217,7 +233,7 @@ def date(answer: Json) -> tuple[int, int | None]:
 UNITS: dict[str, Callable[[Json], int]] = {"whole": whole_number, "year": year, "month": month}
 
 
-class Number(Domain):
+class Number(Asked):
     """A number whose mean is estimated; its value is a position from 0 to 2^32."""
 
     kind = "number"
@@ -242,7 +258,7 @@ class Number(Domain):
         return math.floor((value - self.low) / (self.high - self.low) * POSITIONS + 0.5)
 
 
-class Grid(Domain):
+class Grid(Asked):
     """A location, as the cell of a grid."""
 
     kind = "grid"
@@ -287,7 +303,7 @@ def turn(degrees: float) -> float:
     return rest + 360 if rest < 0 else rest
 
 
-class Text(Domain):
+class Text(Asked):
     """A text of some letters, which nobody listed; its value holds the numbers of its letters."""
 
     kind = "text"
@@ -318,7 +334,7 @@ class Text(Domain):
         return value << self.width * max(0, self.longest - len(text))
 
 
-class Code(Domain):
+class Code(Asked):
     """A whole number of so many bits, which nobody listed."""
 
     kind = "code"
@@ -347,7 +363,9 @@ class Factor:
     def __init__(self, tree: Json, kinds: tuple[str, ...]) -> None:
         tree = fields(tree, {"name": object, "domain": object})
         self.name = visible(tree["name"], "a name")
-        self.tree, self.domain = tree["domain"], read_domain(tree["domain"], kinds)
+        domain = read_domain(tree["domain"], kinds)
+        assert isinstance(domain, Asked)
+        self.tree, self.domain = tree["domain"], domain
 
 
 class Product(Domain):
@@ -362,6 +380,12 @@ class Product(Domain):
         self.k = math.prod(factor.domain.k for factor in self.factors)
         if len({factor.name for factor in self.factors}) < len(factors) or self.k > 1 << 16:
             raise Refused("product", "a table has each factor once, and at most 65,536 cells")
+
+    def join(self, codes: Sequence[int]) -> int:
+        value = 0
+        for code, factor in zip(codes, self.factors):
+            value = value * factor.domain.k + code
+        return value
 
 
 class Coarse(Domain):
@@ -382,6 +406,9 @@ class Coarse(Domain):
                 raise Refused("coarse", "a divisor of text or a code is a power of two")
             self.bits = base.bits - divisor.bit_length() + 1
         self.k = -(-base.k // divisor)
+
+    def join(self, codes: Sequence[int]) -> int:
+        return codes[0] // self.divisor
 
 
 ENDS: dict[str, type] = {"open_low": bool, "open_high": bool}

@@ -4,6 +4,7 @@ A fake has pairs (x, y): how much likelier a report is from a value, and from an
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -13,6 +14,7 @@ from deniable_device.errors import Refused
 from deniable_device.mechanisms import (
     BitFlip,
     Direct,
+    Drawn,
     Hadamard,
     Hashed,
     HashedMemoized,
@@ -37,7 +39,7 @@ LANE = 12
 SETS = ("unary", "subset", "packed-subset", "hashed", "pooled", "hadamard")
 
 
-class Fake:
+class Fake(ABC):
     """A report of nobody in the form of a part. `words` is how many columns it takes."""
 
     parts: ClassVar[tuple[str, ...]]
@@ -45,21 +47,21 @@ class Fake:
     part: Mechanism
     words: int
 
+    @abstractmethod
     def privatize(self, draws: Draws) -> Json:
         """The part that stands for no answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_round(self) -> Fake:
         """The same fake of what the device keeps for all rounds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fractions(self, p: Fraction, q: Fraction, g: int) -> list[Fraction]:
         """How likely a fake has a value that a report supports, at least and at most."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set_pairs(self, supported: Fraction, unsupported: Fraction) -> Pairs:
         """The pairs, from how much a report speaks for a value that it supports, and for another."""
-        raise NotImplementedError
 
     def pairs(self, reports: int) -> Pairs:
         """The pairs after so many reports of one value."""
@@ -242,6 +244,9 @@ class Guessed(Fake):
     def fractions(self, p: Fraction, q: Fraction, g: int) -> list[Fraction]:
         return self.prior.extremes(self.part)
 
+    def set_pairs(self, supported: Fraction, unsupported: Fraction) -> Pairs:
+        raise Refused("kind", "a guess is one value, and its part is a set of them")
+
 
 class Imitated(Fake):
     """A value from the prior, put through the part."""
@@ -256,6 +261,7 @@ class Imitated(Fake):
         if isinstance(self.part, Memoized):
             value = self.prior.value(draws.kept(0)(0))
             return self.part.twice(value, rest.kept(value + 1), rest.after(self.part.first.words).noise(0))
+        assert isinstance(self.part, Drawn)
         return self.part.randomize(self.prior.value(draws.noise(0)(0)), rest.noise(0))
 
     def first_round(self) -> Fake:

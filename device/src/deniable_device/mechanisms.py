@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, Callable, ClassVar
 
@@ -63,7 +64,7 @@ def likelier(holds: bool) -> None:
         raise Refused("likelier", "the truth is not likelier than the rest")
 
 
-class Mechanism:
+class Mechanism(ABC):
     """What makes the part of one attribute. `k` is its number of values, `words` its number of columns."""
 
     kind: ClassVar[str]
@@ -76,33 +77,40 @@ class Mechanism:
     size: int
     """How many bytes a part has."""
 
-    def randomize(self, value: int, row: Row) -> Json:
-        """The part that the words of a row make of a value."""
-        raise NotImplementedError
-
+    @abstractmethod
     def privatize(self, value: int, draws: Draws) -> Json:
         """The part of a value, from the words of a device."""
-        return self.randomize(value, draws.noise(value + 1))
 
+    @abstractmethod
     def ratio(self) -> Fraction:
         """How much one report gives away."""
-        raise NotImplementedError
 
     def pack(self, part: Json) -> bytes:
         """The bytes of a part."""
         return little(part, self.size)
 
+    @abstractmethod
     def unpack(self, cursor: Cursor) -> Json:
         """The part that bytes hold."""
-        raise NotImplementedError
 
     def is_typed(self, part: Json) -> bool:
         """Whether a part from JSON is of the right types."""
         return is_number(part)
 
+    @abstractmethod
     def check(self, part: Json) -> None:
         """Refuses a part from JSON that no value can give."""
-        raise NotImplementedError
+
+
+class Drawn(Mechanism):
+    """Mechanisms whose part comes from one row of words."""
+
+    @abstractmethod
+    def randomize(self, value: int, row: Row) -> Json:
+        """The part that the words of a row make of a value."""
+
+    def privatize(self, value: int, draws: Draws) -> Json:
+        return self.randomize(value, draws.noise(value + 1))
 
 
 class Numbered(Mechanism):
@@ -121,7 +129,7 @@ class Numbered(Mechanism):
         check(0 <= part < self.outputs)
 
 
-class Direct(Numbered):
+class Direct(Numbered, Drawn):
     """Sends the value with a chance, else one of the others."""
 
     kind = "direct"
@@ -152,7 +160,7 @@ def kept_ratio(keep: int, k: int) -> Fraction:
     return Fraction(keep * FULL, (FULL - keep) * fewest(k - 1))
 
 
-class Bits(Mechanism):
+class Bits(Drawn):
     """Mechanisms whose part is a set of values, one bit for each."""
 
     def pack(self, part: Json) -> bytes:
@@ -226,7 +234,7 @@ def down(one: int, zero: int) -> Fraction:
     return Fraction(FULL - zero, FULL - one)
 
 
-class Subset(Mechanism):
+class Subset(Drawn):
     """Sends a set of `size` values, in which the true one is likelier than the others; the set is listed."""
 
     kind = "subset"
@@ -301,7 +309,7 @@ def hashed_bucket(a: int, b: int, value: int, g: int) -> int:
     return (a * (value + 1) + b) % PRIME % g
 
 
-class Hashed(Mechanism):
+class Hashed(Drawn):
     """Sends a hash function, and its bucket of the value through `direct`."""
 
     kind = "hashed"
@@ -336,7 +344,7 @@ class Hashed(Mechanism):
         check(1 <= part["a"] < PRIME and 0 <= part["b"] < PRIME and 0 <= part["bucket"] < self.g)
 
 
-class Linear(Mechanism):
+class Linear(Drawn):
     """Sends a hash of a text or a code, whose bits are sums of those of the value, and its bucket."""
 
     kind = "linear"
@@ -397,7 +405,7 @@ def is_odd(bits: int) -> bool:
     return bin(bits).count("1") % 2 == 1
 
 
-class Pooled(Numbered):
+class Pooled(Numbered, Drawn):
     """Sends one of a small pool of hash functions with its bucket, in one number."""
 
     kind = "pooled"
@@ -430,7 +438,7 @@ class Pooled(Numbered):
         return kept_ratio(self.keep, self.g)
 
 
-class Hadamard(Numbered):
+class Hadamard(Numbered, Drawn):
     """Sends a column of a matrix of signs, which is likelier to agree with the row of the value."""
 
     kind = "hadamard"
@@ -451,7 +459,7 @@ class Hadamard(Numbered):
         return Fraction(self.keep, FULL - self.keep)
 
 
-class Kept(Numbered):
+class Kept(Numbered, Drawn):
     """Noise that grows with distance, drawn anew or kept for each value."""
 
     metric = True
@@ -555,7 +563,7 @@ def sums_from(table: list[list[int]]) -> list[list[int]]:
     return sums[::-1]
 
 
-class Mean(Numbered):
+class Mean(Numbered, Drawn):
     """Mechanisms for the mean of a number."""
 
     mean = True

@@ -9,7 +9,18 @@ from math import prod
 from deniable_device import document
 from deniable_device.chain import MOST_BEFORE, Chain, check_chain
 from deniable_device.document import LARGEST, Json, fields, typed, within
-from deniable_device.domains import Coarse, Domain, Factor, Grid, Number, Product, Range, read_domain, visible
+from deniable_device.domains import (
+    Asked,
+    Coarse,
+    Domain,
+    Factor,
+    Grid,
+    Number,
+    Product,
+    Range,
+    read_domain,
+    visible,
+)
 from deniable_device.errors import Refused
 from deniable_device.losses import Truth, check_stated, mechanisms_by_attribute
 from deniable_device.mechanisms import Geometric, Linear, Mechanism, Planar
@@ -70,11 +81,11 @@ class Attribute:
         """Whether `not applicable` is a value of it."""
 
     @property
-    def questions(self) -> list[tuple[str, Domain]]:
+    def questions(self) -> list[tuple[str, Asked]]:
         """The questions that it holds the answers to."""
-        if isinstance(self.domain, (Product, Coarse)):
-            return [(factor.name, factor.domain) for factor in self.domain.factors]
-        return [(self.name, self.domain)]
+        if isinstance(self.domain, Asked):
+            return [(self.name, self.domain)]
+        return [(factor.name, factor.domain) for factor in self.domain.factors]
 
     @property
     def k(self) -> int:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -36,7 +37,7 @@ class Losses:
         self.record, self.attribute = record, attribute
 
 
-class Record:
+class Record(ABC):
     """What makes a report of `width` attributes, the first of which is number `first` of the plan."""
 
     kind: str
@@ -53,13 +54,13 @@ class Record:
         """The attributes that a report of this device holds."""
         return list(range(self.first, self.first + self.width))
 
+    @abstractmethod
     def privatize(self, values: Sequence[int], device: Device, column: int) -> Parts:
         """The parts of a report, of values by attribute; the words begin at a column."""
-        raise NotImplementedError
 
+    @abstractmethod
     def losses(self, ratio: Ratio, reports: int) -> Losses:
         """What so many reports of one record give away, where `ratio` says it of each mechanism."""
-        raise NotImplementedError
 
     def pack(self, parts: Parts) -> bytes:
         """The body of a report."""
