@@ -25,7 +25,7 @@ Each line is another person: {"answers": {...}, "secret": "..."}, with the perso
 bytes), and "round" and "invitation" where they are needed; --round says the round of all lines. The same secret and
 answers give the same report again. With --fresh a line needs no secret, or is an object of answers: then every run draws
 anew, and the reports of several runs give away more. --plan-cap is the most that the plan may give away (4 unless given).
-Writes the bytes of each report in hexadecimal, a line each, in order.`;
+Writes the bytes of each report in hexadecimal, a line each, in order; an empty line in a round that is not the person's turn.`;
 
 interface Person {
   readonly answers: Answers;
@@ -63,8 +63,8 @@ async function main(): Promise<number> {
   const settle = async (most: number): Promise<void> => {
     while (waiting.length > most) {
       const report = await waiting.shift();
-      if (report) process.stdout.write(`${report}\n`);
-      else failed += 1;
+      if (report === null) failed += 1;
+      else process.stdout.write(`${report}\n`);
     }
   };
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -78,8 +78,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * One person's report and, where that is asked, sent; null, and the reason for people, where that cannot
- * be.
+ * One person's report and, where that is asked, sent; empty where it is not the person's turn; null, and the
+ * reason for people, where that cannot be.
  */
 async function answered(
   plan: Plan,
@@ -93,6 +93,8 @@ async function answered(
     const person = read(line, round);
     const { secret } = person;
     const client = new Client(plan, secret === undefined ? options : { ...options, secret });
+    const turns = await client.turns();
+    if (plan.turns !== null && !turns.includes(person.round ?? 1)) return "";
     const questions = await client.questions();
     const known = plan.attributes.flatMap(({ columns }) => columns);
     const record = Object.entries(person.answers); // a whole record, of which a device may ask only some

@@ -11,13 +11,14 @@ import select
 import signal
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, final
 
 import numpy as np
 
 from deniable.arrays import Integers
+from deniable.audit.turns import Answers, Side, Turns
 from deniable.client import Client
 from deniable.errors import InvalidParameter
 from deniable.randomness import Words, checked_source
@@ -25,11 +26,10 @@ from deniable.randomness.simulated import remembering
 from deniable.study import Plan
 from deniable.wire import Report, Wire
 
-Answers = Mapping[str, object]
-Side = tuple[Answers, ...]
-"""What one person answers, round after round."""
 Reporter = Callable[[Answers, bytes, int], bytes]
-"""A client as a function: answers, the device's secret and the round give the bytes of a report."""
+"""A client as a function: answers, the device's secret and the round give the bytes of a report; no bytes in
+a round that is not its turn, where the plan has turns.
+"""
 
 _NO_CAP = math.inf
 _END = b"\xff\xff\xff\xff"
@@ -56,15 +56,23 @@ class Devices(ABC):
         """The devices themselves, where other code than theirs makes the reports."""
         return None
 
+    def faults(self) -> Sequence[str]:
+        """What was wrong with when they answered, in words."""
+        return ()
+
 
 @final
 class InBulk(Devices):
-    """The devices of a plan, by the code that a `Client` runs, for many of them at once."""
+    """The devices of a plan, by the code that a `Client` runs, for many of them at once.
+
+    Where it has turns, reports are those of a device's turns, one after the other.
+    """
 
     headed = False
 
     def __init__(self, plan: Plan, words: Words | None = None) -> None:
         self._plan, self._wire = plan, Wire(plan.document)
+        self._answering = plan.with_turns(None)
         self._words = checked_source(words)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
@@ -75,17 +83,17 @@ class InBulk(Devices):
         reports = []
         for records in zip(*sides, strict=True):
             codes = np.ascontiguousarray(self._plan.encode(list(map(dict, records)))[:, who])
-            reports.append(self._wire.bodies(self._plan.privatize_codes(codes, words)))
+            reports.append(self._wire.bodies(self._answering.privatize_codes(codes, words)))
         return reports
 
     def start_twice(self, side: Side, count: int) -> Copies:
         """Makes the reports of clients, one by one, in two runs from the same start."""
         everybody = np.zeros(count, dtype=np.int64)
-        first, second = (OneByOne(client_of(self._plan)).answer([side[:1]], everybody)[0] for _ in range(2))
+        first, second = (self.itself().answer([side[:1]], everybody)[0] for _ in range(2))
         return Copies((first, second))
 
-    def itself(self) -> Devices | None:
-        return OneByOne(client_of(self._plan))
+    def itself(self) -> OneByOne:
+        return OneByOne(client_of(self._plan), self._plan)
 
 
 @final
@@ -94,7 +102,7 @@ class OneByOne(Devices):
 
     at_once = 1 << 13
 
-    def __init__(self, report: object) -> None:
+    def __init__(self, report: object, plan: Plan | None) -> None:
         if not callable(report):
             raise InvalidParameter(
                 "a client is a plan, a dn.Client, a mechanism, a command such as 'node client.js', or a "
@@ -102,20 +110,30 @@ class OneByOne(Devices):
                 f"{type(report).__name__}"
             )
         self._report = _pass_arguments(report)
+        self._turns = Turns(plan)
 
     def answer(self, sides: Sequence[Side], who: Integers) -> Sequence[Sequence[bytes]]:
         rounds: list[list[bytes]] = [[] for _ in sides[0]]
         for i in who.tolist():
             secret = secrets.token_bytes(32)
-            for number, answers in enumerate(sides[i], 1):
-                rounds[number - 1].append(_read_bytes(self._report(answers, secret, number)))
+            questions = self._turns.ask(sides[i], secret)
+            reports = [_read_bytes(self._report(each.answers, secret, each.round)) for each in questions]
+            for number, report in enumerate(self._turns.keep(questions, reports)):
+                rounds[number].append(report)
         return rounds
+
+    def faults(self) -> Sequence[str]:
+        return self._turns.faults()
 
     def start_twice(self, side: Side, count: int) -> Copies:
         """From two copies of this process as it is, each with secrets of its own."""
-        return _run_copies(
-            lambda: (_read_bytes(self._report(side[0], secrets.token_bytes(32), 1)) for _ in range(count))
-        )
+        return _run_copies(lambda: (self._begin(side) for _ in range(count)))
+
+    def _begin(self, side: Side) -> bytes:
+        """The first report of a new device."""
+        secret = secrets.token_bytes(32)
+        first = next(question for question in self._turns.ask(side[:1], secret) if question.is_turn)
+        return _read_bytes(self._report(first.answers, secret, first.round))
 
 
 def _pass_arguments(report: Callable[..., bytes]) -> Reporter:
@@ -150,6 +168,8 @@ def client_of(plan: Plan) -> Reporter:
 
     def report(answers: Answers, secret: bytes, number: int) -> bytes:
         client = Client(plan, secret=secret, plan_cap=_NO_CAP)
+        if number not in client.turns:
+            return b""
         known = {name: answers[name] for name in client.questions if name in answers}
         unknown = {name: answer for name, answer in answers.items() if name not in plan.names}
         return client.report(known | unknown, number).to_bytes()
@@ -165,8 +185,8 @@ def _read_bytes(report: object) -> bytes:
     return bytes(report)
 
 
-def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | None]:
-    """Devices like this client, and their plan where it is known."""
+def make_devices(client: object, plan: Plan | None, words: Words | None) -> tuple[Devices, Plan | None]:
+    """Devices like this client, and the plan that is given, or theirs where it is known."""
     if isinstance(client, type):
         raise InvalidParameter(
             f"a client is an object, not its class: give {client.__name__}(plan, secret=...), or the plan "
@@ -174,13 +194,13 @@ def make_devices(client: object, words: Words | None) -> tuple[Devices, Plan | N
         )
     if isinstance(client, Client):
         if type(client) is not Client or "report" in vars(client):  # not ours, whatever it is called
-            return OneByOne(_like(client)), client.plan
+            return OneByOne(_like(client), client.plan), client.plan if plan is None else plan
         client = client.plan
     if isinstance(client, Plan):
-        return InBulk(client, words), client
+        return InBulk(client, words), client if plan is None else plan
     if isinstance(client, Devices):
-        return client, getattr(client, "plan", None)
-    return OneByOne(client), None
+        return client, getattr(client, "plan", None) if plan is None else plan
+    return OneByOne(client, plan), plan
 
 
 def _like(client: Client) -> Reporter:
@@ -195,7 +215,12 @@ def _like(client: Client) -> Reporter:
             f"a new device is {kind.__name__}(plan, secret=...), but that is refused ({problem}); give a "
             "function of answers, the device's secret and the round that returns a report's bytes"
         ) from None
-    return lambda answers, secret, number: kind(plan, secret=secret).report(answers, number).to_bytes()
+
+    def report(answers: Answers, secret: bytes, number: int) -> bytes:
+        device = kind(plan, secret=secret)
+        return device.report(answers, number).to_bytes() if number in device.turns else b""
+
+    return report
 
 
 class Copies(NamedTuple):

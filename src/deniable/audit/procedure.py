@@ -13,13 +13,14 @@ import numpy as np
 
 from deniable.arrays import Integers
 from deniable.audit.bound import Event
-from deniable.audit.devices import Answers, Devices, Side, make_devices
+from deniable.audit.devices import Devices, make_devices
 from deniable.audit.independence import find_repetition
 from deniable.audit.observations import HEADER, Unreadable
 from deniable.audit.program import Program
 from deniable.audit.result import Audit
 from deniable.audit.run import Run
 from deniable.audit.setting import ROUNDS, VALUE, Claimed, Named, Setting, make_setting
+from deniable.audit.turns import Answers, Side
 from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.frames import Show
@@ -79,11 +80,6 @@ def lower_bound(
     """
     got = _resolve_client(client, plan, pairs, claim, rounds, words)
     devices, plan = got.devices, got.plan
-    if plan is not None and plan.document.turns is not None:
-        raise InvalidParameter(
-            "an audit asks every device in rounds 1, 2, and so on, and with turns each answers in others; "
-            "audit plan.with_turns(None), whose reports are made alike"
-        )
     count = int(trials) if isinstance(trials, float) and trials.is_integer() else trials
     trials = whole_number("trials, the number of devices for each answer,", count, _FEWEST)
     if not isinstance(level, float | int | Real) or not 0.5 <= level < 1:
@@ -109,7 +105,7 @@ def lower_bound(
         )
     if setting.rounds < setting.planned:
         notes.append(
-            f"{setting.rounds} of the plan's {setting.planned} rounds were looked at; "
+            f"{setting.rounds} of a device's {setting.planned} reports were looked at; "
             f"rounds={setting.planned} is all"
         )
     if claim is not None and plan is not None and plan.stated.metric is not None:
@@ -180,8 +176,8 @@ def _resolve_client(
     if isinstance(client, str):
         return AuditedClient(Program(client, plan), plan, pairs, claim)
     if not isinstance(client, RecordMechanism | Mechanism):
-        devices, known = make_devices(client, words)
-        return AuditedClient(devices, known if plan is None else plan, pairs, claim)
+        devices, known = make_devices(client, plan, words)
+        return AuditedClient(devices, known, pairs, claim)
     if plan is not None:
         raise InvalidParameter("a mechanism has a plan of its own; leave plan out, or audit the plan itself")
     if not isinstance(client, MetricMechanism):
@@ -191,7 +187,7 @@ def _resolve_client(
             if claim is None or isinstance(client, RecordMechanism):
                 raise
         else:
-            return AuditedClient(make_devices(own_plan, words)[0], own_plan, pairs, claim)
+            return AuditedClient(make_devices(own_plan, None, words)[0], own_plan, pairs, claim)
     chosen = _make_pairs(client, pairs) if isinstance(pairs, str) else pairs
     claimed = _loss_of(client) if claim is None and isinstance(client, MetricMechanism) else claim
     return AuditedClient(_InBytes(client, words), None, chosen, claimed)

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from deniable.arrays import Integers
 from deniable.audit.bound import Counts, Event, expected_range, lower_epsilon
-from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.devices import Devices, InBulk
 from deniable.audit.guessers import Chooser, Guesser, make_guessers
 from deniable.audit.independence import Candidates, DeviceOrder, IdBits, Ids
 from deniable.audit.observations import FIRST, SECOND, Observations, Reader, Votes, cut
 from deniable.audit.setting import Setting, encode_sides
+from deniable.audit.turns import Side
 from deniable.formatting import format_count
 from deniable.frames import Show
 from deniable.randomness import Words
@@ -145,7 +146,8 @@ class Run:
                 f"{format_count(again, 'report id')} of {total:,} came before: an id must be 16 random bytes"
             )
         depends = self._id_bits.fault()
-        return [*faults, *([] if depends is None else [depends]), *self._order.faults()]
+        answered = self._devices.faults()
+        return [*answered, *faults, *([] if depends is None else [depends]), *self._order.faults()]
 
     def count(self) -> list[dict[int, Counts]]:
         """All trials in pairs, by group and the fewest votes that are a guess, and nothing else."""
@@ -293,7 +295,7 @@ def _show_progress(show: Show | None, done: int, total: int) -> int:
 
 def _shorten(report: bytes) -> str:
     text = report.hex()
-    return text if len(text) <= 120 else f"{text[:120]}…"
+    return (text or "empty") if len(text) <= 120 else f"{text[:120]}…"
 
 
 @final

@@ -13,8 +13,8 @@ from typing import Literal, final
 import numpy as np
 
 from deniable.arrays import Integers
-from deniable.audit.devices import Answers, Side
 from deniable.audit.guessers import couples
+from deniable.audit.turns import Answers, Side
 from deniable.domain import Code, Domain, Range, Text, View
 from deniable.domain.grid import Grid
 from deniable.domain.number import Number
@@ -182,7 +182,7 @@ def make_setting(
             f"this plan sends {plan.document.known.name!r} as it is, which an audit would find at once; "
             "audit what it hides, by the same plan without known groups: plan.with_known({})"
         )
-    most = 1 if plan is None else plan.document.rounds or 1
+    most = 1 if plan is None else plan.document.most_reports
     asked_rounds = min(most, ROUNDS) if rounds is None else rounds
     if plan is not None and most == 1 and asked_rounds != 1:
         raise InvalidParameter(
@@ -268,8 +268,8 @@ def _find_claim(plan: Plan, pairs: Sequence[Pair], per: Per, rounds: int) -> flo
     else:
         stated = (
             plan.stated
-            if rounds == plan.document.rounds
-            else replace(plan.document, rounds=rounds, claimed=None).stated
+            if rounds == plan.document.most_reports
+            else replace(plan.document, rounds=rounds, turns=None, claimed=None).stated
         )
         assert stated.repeated is not None
         _, same, _, changing, _ = stated.repeated
