@@ -10,7 +10,8 @@ import numpy as np
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.devices import Devices, InBulk
+from deniable.audit.turns import Side
 from deniable.randomness.simulated import fixed
 from deniable.study import Plan
 from deniable.wire import Report, Wire

@@ -18,11 +18,12 @@ from scipy import stats
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.bound import Event, lower_epsilon, lower_epsilon_of_many
-from deniable.audit.devices import Devices, InBulk, Side
+from deniable.audit.devices import Devices, InBulk
 from deniable.audit.independence import Ids
 from deniable.audit.observations import HEADER, NEITHER
 from deniable.audit.run import Run
 from deniable.audit.setting import make_named_pairs, make_setting
+from deniable.audit.turns import Side
 from deniable.commands.audit import audit_client
 from deniable.mechanisms.base import Per
 from deniable.records.reports import cut_evenly

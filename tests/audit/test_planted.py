@@ -13,10 +13,10 @@ import pytest
 import deniable as dn
 from deniable.arrays import Integers
 from deniable.audit.bound import Counts, expected_range, lower_epsilon
-from deniable.audit.devices import Side
 from deniable.audit.guessers import couples
 from deniable.audit.independence import Candidates, IdBits
 from deniable.audit.setting import make_setting
+from deniable.audit.turns import Side
 from deniable.randomness.simulated import fixed
 from deniable.wire import Report, Wire
 from spec.make.subsets import listed

@@ -9,8 +9,8 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.audit.devices import Side
 from deniable.audit.setting import make_setting
+from deniable.audit.turns import Side
 from deniable.mechanisms.base import Per
 from deniable.study import Plan
 from deniable.wire import Wire

@@ -10,8 +10,9 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import Integers
-from deniable.audit.devices import Devices, Side
+from deniable.audit.devices import Devices
 from deniable.audit.setting import make_named_pairs
+from deniable.audit.turns import Side
 from deniable.wire import Wire
 from spec.make.products import SMOKING
 
