@@ -102,13 +102,14 @@ def test_our_client_in_node_passes(run: Run, plan: Plan) -> None:
 
 
 @pytest.mark.long
-def test_our_client_in_node_keeps_its_answers(run: Run) -> None:
+@pytest.mark.parametrize(("rounds", "turns"), [(4, None), (9, 4)])
+def test_our_client_in_node_keeps_its_answers(run: Run, rounds: int, turns: int | None) -> None:
     """It fails if it is held to less than it says: so the audit does see what it sends.
 
     300 devices give a bound of 1.1 with a standard deviation of 0.12, seven of which lie above 0.3.
     """
-    made = Plan.of({"x": ["a", "b", "c"]}, dn.rounds.l_grr(3, 1.0, 2.0), people=1000, rounds=4)
-    made.write("plan.json")
+    made = Plan.of({"x": ["a", "b", "c"]}, dn.rounds.l_grr(3, 1.0, 2.0), people=1000, rounds=rounds)
+    made.with_turns(turns).write("plan.json")
     asked = ("audit", "plan.json", "--command", f"{node()} --plan-cap 5", "--json")
     outcome = run(*asked, "--trials", "100", *SURE)
     assert outcome.code == 0, outcome.out + outcome.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,12 +13,15 @@ import numpy as np
 import pytest
 
 import deniable as dn
+import deniable_device
 from deniable.explain.change_precision import count_people_for_change
 from deniable.mechanisms import Direct, Unary
+from deniable.plan import InvalidPlan
 from deniable.randomness import FULL, device
 from deniable.reports.privatize import draw_turns
 from deniable.rounds import Memoized, l_grr
 from deniable.study import Plan
+from deniable_device.document import seal
 from tests.running import Run
 from tests.statistics import Array, at_least, deviation, goodness_of_fit
 
@@ -73,6 +78,50 @@ def test_the_loss_is_that_of_the_turns_since_everybody_sees_them(rounds: int, tu
     assert plan.loss == plan_of(turns, None).loss
     amplified = math.log1p(turns / rounds * math.expm1(true))
     assert amplified < true - 0.1  # what would be stated if nobody saw who is silent
+
+
+def amplify(plan: Plan) -> Iterator[str]:
+    """The plan as if nobody saw who is silent, in one figure of its losses after the other."""
+    assert plan.document.rounds is not None
+    assert plan.document.turns is not None
+    share = plan.document.turns / plan.document.rounds
+    for figure in ("record", "attribute", "same_value", "changing_values"):
+        data = json.loads(plan.to_json())
+        del data["id"]
+        losses = data["losses"] if figure in data["losses"] else data["losses"]["repeated"]
+        if losses[figure] is not None:  # else there is no bound
+            losses[figure] = math.ceil(1e9 * math.log1p(share * math.expm1(losses[figure] / 1e9)))
+            yield seal(data)
+
+
+def test_no_figure_is_smaller_since_devices_are_silent() -> None:
+    """All figures are those of as many rounds, in words as well; no crowd makes them smaller, and both Python
+    clients refuse a plan that states what amplification by sampling would.
+    """
+    color = list("abc")
+    studies = {
+        "l_grr": l_grr(3, 1.0, 2.0),
+        "l_osue": dn.rounds.l_osue(3, 1.0, 2.0),
+        "loloha": dn.rounds.loloha(3, 1.0, 2.0),
+        "dbitflip": dn.rounds.dbitflip(3, 2.0, 2),
+    }
+    for name, mechanism in studies.items():
+        few = Plan.of({"color": color}, mechanism, 1_000, rounds=20).with_turns(3)
+        always = Plan.of({"color": color}, mechanism, 1_000, rounds=3)
+        assert few.loss == always.loss, name
+        assert few.with_linked().loss == always.with_linked().loss, name
+        figures = [line for line in always.explain().splitlines() if "reports of" in line]
+        assert len(figures) >= 2
+        assert all(line in few.explain() for line in figures), name
+        assert "huffle" not in few.explain()
+        with pytest.raises(dn.errors.InvalidParameter, match="a person reports in several rounds"):
+            few.shuffled()
+        for text in amplify(few):
+            with pytest.raises(InvalidPlan) as problem:
+                Plan.from_json(text).verify()
+            with pytest.raises(deniable_device.Refused) as refusal:
+                deniable_device.Client.open(text, secret=bytes(32), cap=1e9)
+            assert (problem.value.reason, refusal.value.reason) == ("leaks", "leaks"), (name, text)
 
 
 def check_schedule(drawn: Array, rounds: int, turns: int) -> None:
