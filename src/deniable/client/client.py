@@ -321,7 +321,7 @@ class Client:
             raise InvalidParameter("wait is for plans with tickets, and this one has none")
         if self.plan.ticket_key is not None and invitation is not None and ticket is None:
             invitation = _read_invitation(invitation, self.plan.id)
-            pause = _draw_pause() if wait is None else _checked_wait(wait)
+            pause = _choose_pause(wait)
             ticket, invitation = self.exchange(url, invitation, attempts, timeout), None
             _sleep(pause)
         return self._post(url, report.to_bytes(), self._write_token(invitation, ticket), attempts, timeout)
@@ -408,7 +408,7 @@ class Client:
         """
         _check_address(url)
         before = self._ledger.lost
-        pause = None if wait is None else _checked_wait(wait)
+        _choose_pause(wait)  # one that is wrong is refused now
         waiting = self._ledger.list_waiting(self.plan.id)
         count = len(waiting) if most is None else min(len(waiting), whole_number("most", most, 1))
         chosen = secrets.SystemRandom().sample(waiting, count)
@@ -416,11 +416,11 @@ class Client:
         arrived, refusal = 0, None
         try:
             if len(together) > 1:
-                time.sleep(_draw_pause() if pause is None else pause)
+                time.sleep(_choose_pause(wait))
                 arrived = self._post_together(url, together, attempts, timeout)
             still = self._ledger.list_waiting(self.plan.id)
             for entry in (entry for entry in chosen if entry in still):
-                time.sleep(_draw_pause() if pause is None else pause)
+                time.sleep(_choose_pause(wait))
                 try:
                     self._post(url, entry.report, entry.token, attempts, timeout)
                     arrived += 1
@@ -449,9 +449,13 @@ def _unblind(blinding: Blinding, response: Response) -> Ticket | None:
     return blinding.unblind(response.body)
 
 
-def _draw_pause() -> float:
-    """Seconds, at random."""
-    return WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
+def _choose_pause(wait: float | None) -> float:
+    """So many seconds as are given, or a number at random."""
+    if wait is None:
+        return WAIT[0] + secrets.randbelow(1000 * (WAIT[1] - WAIT[0]) + 1) / 1000
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
+        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait!r}")
+    return wait
 
 
 def _sleep(pause: float) -> None:
@@ -466,12 +470,6 @@ def _sleep(pause: float) -> None:
             math.ceil(pause),
         )
     time.sleep(pause)
-
-
-def _checked_wait(wait: float) -> float:
-    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
-        raise InvalidParameter(f"wait is a number of seconds from 0 on, got {wait!r}")
-    return wait
 
 
 def _read_ticket(ticket: Ticket | str) -> Ticket:
