@@ -115,7 +115,8 @@ class Entry:
 
     def settle(self, round: int, lost: str) -> None:
         """Lets a report wait no more: it has arrived, or it is lost, and what let it in is free again."""
-        if self.waiting.pop(round, None) is not None and lost:
+        del self.waiting[round]
+        if lost:
             self.tokens.pop(round, None)
             self.lost[round] = lost
 
@@ -231,9 +232,12 @@ class Ledger:
     def settle(self, plan: Plan, outcomes: dict[int, str]) -> None:
         """Lets reports wait no more, by round: each has arrived, or is lost for a reason."""
         with self.locked():
-            for round, lost in outcomes.items():
-                self.plans[plan.id].settle(round, lost)
-            self.save()
+            entry = self.plans[plan.id]
+            settled = [round for round in outcomes if round in entry.waiting]
+            for round in settled:
+                entry.settle(round, outcomes[round])
+            if settled:
+                self.save()
 
     def list_waiting(self, plan: Plan) -> list[Waiting]:
         """The reports of a plan that wait; what is too old or too many, of any plan, is dropped first."""
