@@ -359,8 +359,8 @@ def measure_reports(plan: Plan, answers: Integers) -> list[int]:
 
 
 def test_no_answer_changes_how_long_a_report_is() -> None:
-    """Of all plans of the vectors, which have every mechanism and record mechanism: the reports of a plan have
-    one length, or one for each question that a device may draw, which is the same in all of its rounds.
+    """Of all plans of the vectors, which have every mechanism and record mechanism: the reports of a plan
+    have one length, or one for each question that a device may draw, which is the same in all of its rounds.
     """
     cases = json.loads(Path("spec/vectors/devices.json").read_text(encoding="utf-8"))
     plans = [Plan.from_json(text) for text in dict.fromkeys(case["plan"] for case in cases)]
