@@ -40,3 +40,14 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     rows = json.loads(run(*both, "--people", "others", "--json").out)["rows"]
     assert [row["value"] for row in rows] == ["no", "app", "driver"]
     assert "is about a change" in run(*both, "--people", "linked").err
+    change = run("estimate", "new.json", "new.parquet", "--change-from", "old.parquet")
+    assert "not compared of crash: driver, answers of one plan alone" in change.out
+    Path("lake").mkdir()
+    for name in ("old", "new"):
+        Path(f"{name}.parquet").rename(f"lake/{name}.parquet")
+    lake = run("estimate", "new.json", "--from", "lake", "--change-from", "old.json:1", "--json")
+    rows = json.loads(lake.out)["rows"]
+    assert [(row["value"], row["kind"]) for row in rows] == [("no", "value"), ("app", "value")]
+    assert rows[1]["difference"] < -0.1
+    linked = ("estimate", "new.json", "--from", "lake", "--change-from", "old.json", "--people", "linked")
+    assert "--people linked is about one plan" in run(*linked).err

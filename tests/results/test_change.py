@@ -18,11 +18,20 @@ from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.reports import Reports
 from deniable.results.findings import Findings
+from deniable.rounds import l_grr
 from deniable.rounds.differences import People
 from deniable.study import Plan, Result
+from spec.make.chains import plan_chain
 from tests.cases import by_night
 from tests.running import Run
-from tests.statistics import at_least, each_at_least, spread
+from tests.statistics import (
+    CHAINED_HELD,
+    CHAINED_PEOPLE,
+    CHAINED_STUDIES,
+    at_least,
+    each_at_least,
+    spread,
+)
 
 STUDIES, PEOPLE = 300, 300
 """Pairs of rounds for each coverage: 95 % may then read as 88 %, and 83 % is found out."""
@@ -490,3 +499,95 @@ def test_changes_over_rounds_in_the_shell(run: Run) -> None:
     told = json.loads(run(*command, "--people", "same", "--json").out)
     assert (told["since"], told["people"], [each["round"] for each in told["rounds"]]) == (1, "same", [2])
     assert "leave out --round" in run(*command, "--round", "2").err
+
+
+CHAIN = plan_chain((l_grr(3, 3.0, 4.0), 1), (l_grr(4, 2.5, 4.0), 1))
+
+
+def answer_city(plan: Plan, values: Codes, seed: int) -> Result:
+    labels = plan.labels["city"]
+    words = dn.remembering(seed, dn.seeded(1000 * len(labels) + seed))
+    return plan.estimate(plan.tally(plan.privatize({"city": [labels[value] for value in values]}, words)))
+
+
+@by_night("move", [swap, stay], stay)
+@pytest.mark.parametrize("people", ["population", "same"])
+def test_a_change_from_plan_to_plan_holds_whatever_is_carried_on(move: Move, people: People) -> None:
+    """People keep answers for both plans, or swap them; a third of who had the last answer has a new one."""
+    old, new = CHAIN
+    shares, held, apart = [0.5, 0.3, 0.2], 0, 0
+    for seed in range(CHAINED_STUDIES):
+        values = np.random.default_rng(seed).choice(3, CHAINED_PEOPLE, p=shares)
+        moved = move(values)
+        moved = np.where((moved == 2) & (np.arange(CHAINED_PEOPLE) % 3 == 0), 3, moved)
+        earlier, later = answer_city(old, values, seed), answer_city(new, moved, seed)
+        truth = (shares[1] - shares[0]) if move is swap else 0.0
+        if people == "same":
+            truth = float(np.mean(moved == 0) - np.mean(values == 0))
+        change, as_others = (later.change(earlier, people=whose)["city"] for whose in (people, "others"))
+        held += bool(change.low[0] <= truth <= change.high[0])
+        apart += bool(as_others.low[0] <= truth <= as_others.high[0])
+    at_least(held, CHAINED_STUDIES, CHAINED_HELD, f"changes over two plans, {move.__name__}, {people}")
+    if (move, people) == (swap, "population"):  # a planted fault: as if other people answered each plan
+        assert apart < held - 4
+
+
+def test_a_change_from_plan_to_plan_compares_what_both_ask() -> None:
+    color = l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 3.0)
+    old, new = plan_chain(
+        (dn.records.Sample((l_grr(3, 1.0, 2.0), color[0])), 1),
+        (dn.records.Sample((l_grr(4, 1.0, 2.0), color[1])), 1),
+    )
+    earlier, later = (
+        plan.estimate(
+            plan.tally(
+                plan.privatize(
+                    {name: [labels[v] for v in [0, 1, -1] * 400] for name, labels in plan.labels.items()},
+                    dn.remembering(2),
+                )
+            )
+        )
+        for plan in (old, new)
+    )
+    change = later.change(earlier)
+    assert change["city"].labels == old.labels["city"]
+    assert change.left_out == {"city": "city 3, answers of one plan alone"}
+    assert change["city"].later.tolist() == later["city"].frequencies[:3].tolist()
+    assert (
+        change["color"].difference.tolist()
+        == (later["color"].frequencies - earlier["color"].frequencies).tolist()
+    )
+    assert change.people == "population"
+    assert "not compared of city: city 3, answers of one plan alone" in str(change)
+    assert change.about()["left_out"] == dict(change.left_out)
+    assert set(earlier.change(later)["city"].labels) == set(old.labels["city"])
+    rows = [row for row in change.rows() if row["attribute"] == "city"]
+    assert [row["earlier"] for row in rows] == pytest.approx(
+        [row["share"] for row in Findings(earlier.numbers, 0.95).about()["rows"][:3]]
+    )
+
+
+def test_answers_are_compared_by_their_names_and_other_questions_not_at_all() -> None:
+    mechanism = dn.records.Sample((l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0)))
+
+    def report(city: str, before: Plan | None = None) -> Result:
+        """The result of people who all live in one of two cities."""
+        plan = Plan.of({"city": city.split(), "color": ["red", "green"]}, mechanism, 1000, rounds=2)
+        if before is not None:
+            plan = replace(plan, document=replace(plan.document, continues=(before.document,)))
+        rows = {"city": ["b"] * 300 if "b" in city else ["c"] * 300, "color": ["red"] * 300}
+        return plan.estimate(plan.tally(plan.privatize(rows, dn.remembering(1))))
+
+    earlier = report("a b")
+    assert earlier.document is not None
+    renamed, others = (report(city, Plan(earlier.document)) for city in ("b c", "c d"))
+    change = renamed.change(earlier)
+    assert change["city"].labels == ("b",)
+    assert change.left_out == {"city": "a, c, answers of one plan alone"}
+    assert change["city"].earlier[0] == earlier["city"].frequencies[1]
+    assert change["city"].later[0] == renamed["city"].frequencies[0]
+    assert others.change(earlier).left_out == {"city": "its answers are others"}
+    assert list(others.change(earlier)) == ["color"]
+    alone = replace(earlier, numbers=replace(earlier.numbers, parts={"city": earlier["city"]}))
+    with pytest.raises(InvalidParameter, match="can be compared: 'city', since its answers"):
+        others.change(alone)

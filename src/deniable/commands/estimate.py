@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from deniable.rounds.differences import People
     from deniable.study import Plan
 
+_PLAN_AND_ROUND = re.compile(r"(.+\.json)(?::([1-9]\d{0,4}))?")
 _TENS = 9
 _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
 
@@ -275,9 +277,16 @@ def _estimate_change(
         token = reading.find_token(source, request.token_file)
         number, tallies = sources.fetch_tallies(plan, source, request.table, number, token)
     places: tuple[int | Path, ...] = ()
+    plan_before = plan
     if request.reports is not None:
-        before = sources.tally_file(plan, Path(since))
+        plan_before = sources.choose_plan(plan, Path(since))
+        before = sources.tally_file(plan_before, Path(since))
         places = () if reports is None else (Path(since), reports)
+    elif plan.document.continues and (named := _PLAN_AND_ROUND.fullmatch(since)):
+        assert source is not None
+        plan_before = reading.read_plan(Path(named[1]))
+        earlier_number = int(named[2]) if named[2] else None
+        before = sources.fetch_tallies(plan_before, source, request.table, earlier_number, token)[1]
     else:
         assert source is not None
         earlier = earlier_round(since)
@@ -287,13 +296,18 @@ def _estimate_change(
         places = (earlier, 1 if number is None else number)
         _, before = sources.fetch_tallies(plan, source, request.table, earlier, token)
     counted = [before.n, tallies.n]
-    linked = _read_linked(plan, source, list(zip(places, counted, strict=False)), request, token)
+    linked = None
+    if plan_before.id == plan.id:
+        linked = _read_linked(plan, source, list(zip(places, counted, strict=False)), request, token)
+    elif request.people == "linked":
+        raise InvalidParameter("--people linked is about one plan: a pseudonym is that of no other plan")
     if linked is not None:
         reports_before, reports_after = linked
         change = plan.compare_rounds(reports_before, reports_after, request.level)
     else:
         sizes = reading.read_sizes(request.weights)
-        now, earlier_result = (reading.weigh(plan.estimate(part), sizes) for part in (tallies, before))
+        now = reading.weigh(plan.estimate(tallies), sizes)
+        earlier_result = reading.weigh(plan_before.estimate(before), sizes)
         change = now.change(earlier_result, request.level, request.people)
     heading = {"since": since, "round": number}
     about = heading | change.about()

@@ -75,20 +75,25 @@ def _lay_out(mechanism: RecordMechanism) -> object:
 
 def _find_break(before: Linkable, after: Linkable, j: int) -> str:
     (old, old_part), (new, new_part) = before.pairs[j], after.pairs[j]
-    policies = before.missing_of(old), after.missing_of(new)
-    alike = [replace(each, domain=new.domain, missing=None, answered=None) for each in (old, new)]
-    if policies[0] != policies[1] or alike[0] != alike[1]:
+    if not asks_alike(before, after, j, j):
         return "other people are asked, or a missing answer means something else"
     if old.domain != new.domain:
         if not (isinstance(old.domain, Categories) and isinstance(new.domain, Categories)):
             return "its answers are others"
         if new.domain.labels[: old.domain.k] != old.domain.labels:
             return "its answers are others, and not only more at the end"
-        if after.extras(new) or policies[0] != "refuse":
+        if after.extras(new) or after.missing_of(new) != "refuse":
             return "answers were added, and no answer is a value or random"
     if type(old_part) is not type(new_part):
         return "its protocol is another"
     return "" if is_carried(old_part, new_part) else "its first answers have another loss or form"
+
+
+def asks_alike(before: Linkable, after: Linkable, i: int, j: int) -> bool:
+    """Whether attributes i and j of two plans ask the same people, and mean the same by a missing answer."""
+    (old, _), (new, _) = before.pairs[i], after.pairs[j]
+    alike = [replace(each, domain=new.domain, missing=None, answered=None) for each in (old, new)]
+    return alike[0] == alike[1] and before.missing_of(old) == after.missing_of(new)
 
 
 def is_carried(old: Mechanism, new: Mechanism) -> bool:

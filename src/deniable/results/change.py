@@ -6,7 +6,7 @@ tallies does not know how. `rounds.differences` says how far it can be against a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final, get_args
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.cross import TableChange
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate import Estimate
 from deniable.formatting import Printed, format_count, quote_question
 from deniable.frames import Backend, frame_of_rows
 from deniable.plan.attribute import list_several
+from deniable.results.comparable import Comparable, are_chained, find_comparable, label_values
 from deniable.results.crossing import cross_estimates
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import Findings, add_question
@@ -161,6 +161,8 @@ class Change(Mapping[str, AttributeChange], Printed):
     """What is compared: the earlier one and the later one."""
     find_table: Callable[[str, str], TableChange] | None = field(default=None, repr=False)
     """Finds the change of a table from linked reports."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """What is not compared of two plans of which one continues the other, by question, and why."""
 
     def __getitem__(self, name: str) -> AttributeChange:
         if name not in self.attributes:
@@ -198,8 +200,8 @@ class Change(Mapping[str, AttributeChange], Printed):
         """What is not known where other people answered than before; empty where as many did each time."""
         if self.rounds is None or self.people in ("others", "linked"):
             return ""
-        document = self.rounds[1].document
-        if document is not None and document.linked and self.people == "population":
+        document, is_one_plan = self.rounds[1].document, self.rounds[0].plan_id == self.rounds[1].plan_id
+        if document is not None and document.linked and is_one_plan and self.people == "population":
             return (
                 "this is from tallies; the change of those who answered both rounds takes their linked "
                 "reports: plan.compare_rounds(earlier, later), in the shell --people linked"
@@ -226,7 +228,8 @@ class Change(Mapping[str, AttributeChange], Printed):
         """Everything, ready for JSON."""
         setting = {"level": self.level, "people": self.people, "validity": self.validity}
         answered = {} if self.participation is None else asdict(self.participation)
-        return setting | answered | {"caveat": self.caveat, "rows": self.rows()}
+        left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
+        return setting | answered | left_out | {"caveat": self.caveat, "rows": self.rows()}
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: of values, of groups of them, and of means (`kind`)."""
@@ -305,6 +308,7 @@ class Change(Mapping[str, AttributeChange], Printed):
         lines = [self._heading, *filter(None, [self.caveat]), _WHICH]
         if self.rounds is not None and self.rounds[1].weighting is not None:
             lines.append(str(self.rounds[1].weighting.weights))
+        lines += [f"not compared of {name}: {why}" for name, why in self.left_out.items()]
         for name, changes in self._by_question(bins).items():
             changes += [self.means[name]] if name in self.means else []
             wide = max(12, *(len(label) for change in changes for label in change.labels))
@@ -362,7 +366,7 @@ def compare_estimates(
             "people='linked' takes the reports of both rounds, and these are their tallies: "
             "plan.compare_rounds(earlier, later)"
         )
-    _refuse_different(earlier, later)
+    comparable = find_comparable(earlier, later)
     _refuse_other_weights(earlier, later)
     if people == "same" and later.weighting is not None:
         raise InvalidParameter(
@@ -372,39 +376,68 @@ def compare_estimates(
     if people is None:  # who answers a plan that asks once has no second report
         people = "others" if earlier.plan_id == later.plan_id and not later.kept else "population"
     if people == "same":
-        _refuse_not_same(earlier, later)
-    return compare_findings(earlier, later, level, people, include_slow)
+        _refuse_not_same(earlier, later, comparable)
+    return compare_findings(earlier, later, level, people, include_slow, comparable)
 
 
 def compare_findings(
-    earlier: Estimates, later: Estimates, level: float, people: People, include_slow: bool = True
+    earlier: Estimates,
+    later: Estimates,
+    level: float,
+    people: People,
+    include_slow: bool = True,
+    comparable: Comparable | None = None,
 ) -> Change:
     """The change from one result to another that may be compared so."""
+    comparable = comparable or Comparable()
     rounds = (
         Findings(earlier, level, include_slow=include_slow),
         Findings(later, level, include_slow=include_slow),
     )
-    attributes = {name: _compare_shares(rounds, name, people) for name in rounds[1].names}
-    attributes |= {name: _compare_means(rounds, name, people) for name in later.means}
-    groups = {name: _compare_groups(rounds, name, people) for name in rounds[1].groups}
-    attributes |= {name: groups[name] for name in later.ranges}
-    shared = (*later.shares, *later.ranges)
+
+    def choose(names: Iterable[str]) -> list[str]:
+        return [name for name in names if name not in comparable.questions]
+
+    attributes = {
+        name: _compare_shares(rounds, name, people, comparable.values.get(name))
+        for name in choose(rounds[1].names)
+    }
+    attributes |= {name: _compare_means(rounds, name, people) for name in choose(later.means)}
+    groups = {name: _compare_groups(rounds, name, people) for name in choose(rounds[1].groups)}
+    attributes |= {name: groups[name] for name in choose(later.ranges)}
+    shared = choose((*later.shares, *later.ranges))
     means = {name: _compare_means(rounds, name, people) for name in shared if has_mean(later, name)}
-    return Change(attributes, groups, means, level, people=people, rounds=(earlier, later))
+    return Change(
+        attributes,
+        groups,
+        means,
+        level,
+        people=people,
+        rounds=(earlier, later),
+        left_out=comparable.left_out,
+    )
 
 
-def _compare_shares(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
-    labels = _labels(rounds[1].estimates.shares[name])
-    against = _find_against(rounds, name, "value")
-    change = _subtract(labels, [read_shares(findings, name) for findings in rounds], people, against)
-    return replace(change, find_shown=partial(_show_shares, rounds, "shares", name))
+def _compare_shares(
+    rounds: _TwoRounds, name: str, people: People, shared: tuple[str, ...] | None
+) -> AttributeChange:
+    """The change of the shares of all values, or of those that both plans share, by their labels."""
+    labels = [label_values(findings.estimates.shares[name]) for findings in rounds]
+    chosen = labels[1] if shared is None else shared
+    places = [np.array([own.index(label) for label in chosen]) for own in labels]
+    numbers = [
+        read_shares(findings, name).pick(places_of)
+        for findings, places_of in zip(rounds, places, strict=True)
+    ]
+    change = _subtract(chosen, numbers, people, _find_against(rounds, name, "value"))
+    return replace(change, find_shown=partial(_show_values, rounds, name, places))
 
 
 def _compare_groups(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
     labels = tuple(group.label for group in rounds[1].groups[name])
     against = _find_against(rounds, name, "group")
     change = _subtract(labels, [read_groups(findings, name) for findings in rounds], people, against)
-    return replace(change, kind="group", find_shown=partial(_show_shares, rounds, "group_shares", name))
+    return replace(change, kind="group", find_shown=partial(_show_groups, rounds, name))
 
 
 def _compare_means(rounds: _TwoRounds, name: str, people: People) -> AttributeChange:
@@ -433,8 +466,12 @@ def _subtract(
     return AttributeChange(labels, earlier.value, later.value, error, difference - down, difference + up)
 
 
-def _show_shares(rounds: _TwoRounds, field_name: str, name: str) -> tuple[Floats, Floats]:
-    earlier, later = (getattr(findings, field_name)[name].share for findings in rounds)
+def _show_values(rounds: _TwoRounds, name: str, places: Sequence[Integers]) -> tuple[Floats, Floats]:
+    return rounds[0].shares[name].share[places[0]], rounds[1].shares[name].share[places[1]]
+
+
+def _show_groups(rounds: _TwoRounds, name: str) -> tuple[Floats, Floats]:
+    earlier, later = (findings.group_shares[name].share for findings in rounds)
     return earlier, later
 
 
@@ -442,33 +479,10 @@ def _show_means(rounds: _TwoRounds, name: str) -> tuple[Floats, Floats]:
     return np.array([rounds[0].means[name].value]), np.array([rounds[1].means[name].value])
 
 
-def _labels(estimate: Estimate) -> tuple[str, ...]:
-    return tuple(map(str, estimate.labels or range(estimate.k)))
-
-
-def _refuse_different(earlier: Estimates, later: Estimates) -> None:
-    names = sorted(earlier), sorted(later)
-    if names[0] != names[1]:
-        raise InvalidParameter(
-            f"rounds are compared by the same attributes; one has {', '.join(names[0])}, the other "
-            f"{', '.join(names[1])}"
-        )
-    for name in later:
-        if _describe_values(earlier, name) != _describe_values(later, name):
-            raise InvalidParameter(f"{name!r} has other values in the two results, so they are not compared")
-
-
 def _refuse_other_weights(earlier: Estimates, later: Estimates) -> None:
     weights = [part.weighting and part.weighting.weights.about() for part in (earlier, later)]
     if weights[0] != weights[1]:
         raise InvalidParameter("both results of a change are weighted alike, or both are not")
-
-
-def _describe_values(estimates: Estimates, name: str) -> tuple[object, ...]:
-    """What two results of one attribute must share: the kind of estimate, and the labels or the ends."""
-    part, domain = estimates[name], estimates.domains.get(name)
-    ends = (getattr(domain, end, None) for end in ("low", "high", "step", "open_low", "open_high"))
-    return type(part), _labels(part) if isinstance(part, Estimate) else tuple(ends)
 
 
 def _has_fresh_noise(estimates: Estimates) -> bool:
@@ -479,7 +493,7 @@ def _has_fresh_noise(estimates: Estimates) -> bool:
     return all(mechanism.chance_real(j) == 1 for j in range(len(estimates.document.attributes)))
 
 
-def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
+def _refuse_not_same(earlier: Estimates, later: Estimates, comparable: Comparable) -> None:
     """Refuse the narrower interval where it does not hold.
 
     It holds where the errors of two rounds about the same people are never negatively correlated. Kept lines
@@ -487,10 +501,13 @@ def _refuse_not_same(earlier: Estimates, later: Estimates) -> None:
     (1 - |t - u| / 2) (1 - a^2). Among d attributes with fakes, where the real answer changes from v, the
     shared real attribute gives at least -(1/d) (1 - 1/d) (p - s) (s - q), with s the share of fakes that keep
     v; the kept fakes give (1 - 1/d) s (1 - s), which is more. Differences of two cells have no such bound.
+    What is carried from plan to plan stays, or turns whatever the truth is, so that it is never against one.
     """
+    rounds = (earlier, later)
     is_fresh = _has_fresh_noise(later)
-    tied = [] if is_fresh else [name for name in later if later.kept.get(name, 1.0) == 1.0]
-    if earlier.plan_id != later.plan_id or tied:
+    names = [] if is_fresh else [name for name in later if name not in comparable.questions]
+    tied = [name for name in names if any(part.kept.get(name, 1.0) == 1.0 for part in rounds)]
+    if tied or not (earlier.plan_id == later.plan_id or are_chained(earlier, later)):
         which = f"; {', '.join(tied)} is not" if tied else ""
         raise InvalidParameter(
             "people='same' (--people same) is for a plan whose devices keep the noise of each value, by two "

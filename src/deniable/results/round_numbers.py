@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.domain import Range
 from deniable.results.estimates import Estimates, bins_of
 from deniable.results.findings import Findings
@@ -26,6 +26,11 @@ class Numbers(NamedTuple):
     low: Floats
     high: Floats
     spread: Spread
+
+    def pick(self, places: Integers) -> Numbers:
+        """The numbers at these places."""
+        columns = (np.asarray(column)[places] for column in self[:4])
+        return Numbers(*columns, Spread(*(np.asarray(part)[places] for part in self.spread)))
 
     def keep_noise(self) -> Numbers:
         """The numbers of the very people who reported, which err by noise alone."""

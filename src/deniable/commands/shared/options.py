@@ -216,7 +216,8 @@ change_from = click.option(
     "--change-from",
     "since",
     metavar="ROUND",
-    help="Show the change since this round, with --from; else since this file of reports.",
+    help="Show the change since this round, with --from; else since this file of reports. With --from, also "
+    "since a plan that this one continues: old.json, or old.json:2 for its round 2.",
 )
 token_file = click.option(
     "--token-file",

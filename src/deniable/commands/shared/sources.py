@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,15 @@ def tally_file(plan: Plan, path: Path) -> Tallies:
     assert reports is not None
     with console.progress("counting") as show:
         return read_tallies(plan, reports, show)
+
+
+def choose_plan(plan: Plan, path: Path) -> Plan:
+    """The plan that a file of reports was made for: this one, or one of those that it continues."""
+    from deniable.engines.sources import find_plan
+
+    named = find_plan(plan.table_form, path) if plan.document.continues else None
+    before = next((document for document in plan.document.continues if document.id == named), None)
+    return plan if before is None else replace(plan, document=before)
 
 
 def tally_windows(
