@@ -29,8 +29,8 @@ class Numbers(NamedTuple):
 
     def pick(self, places: Integers) -> Numbers:
         """The numbers at these places."""
-        columns = (np.asarray(column)[places] for column in self[:4])
-        return Numbers(*columns, Spread(*(np.asarray(part)[places] for part in self.spread)))
+        spread = Spread(self.spread.noise[places], self.spread.drawn[places])
+        return Numbers(self.value[places], self.stderr[places], self.low[places], self.high[places], spread)
 
     def keep_noise(self) -> Numbers:
         """The numbers of the very people who reported, which err by noise alone."""
