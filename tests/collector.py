@@ -20,6 +20,7 @@ import deniable as dn
 from deniable.cli import main
 from deniable.study import Plan
 from deniable.wire import Report, Wire, to_batch
+from tests import services
 from tests.forking import Forked
 
 TOKEN = "a-token-for-tests-0123456789"
@@ -49,7 +50,10 @@ class Running:
             chain = options[options.index("--certificate") + 1]
             trusted = ssl.create_default_context(cafile=chain)
             self.http = httpx.Client(verify=trusted, limits=httpx.Limits(max_keepalive_connections=0))
-        self.url = ""
+        # one that names the address of a site does not say where it listens
+        named = any(option.startswith("--url") for option in options)
+        self.url = f"http://127.0.0.1:{services.free_port()}" if named else ""
+        self._has_site = named
         self.said = ""
         self.start("--port", "0")
 
@@ -67,7 +71,8 @@ class Running:
             assert is_alive or "dashboard" in self.said, f"the collector ended: {self.errors()}"
             time.sleep(0.01)
         [address] = [line.split()[1] for line in self.said.splitlines() if line.startswith("dashboard")]
-        self.url = address.partition("/dashboard")[0]
+        if not self._has_site:
+            self.url = address.partition("/dashboard")[0]
         self.wait()
 
     def _launch(self, arguments: Sequence[str]) -> subprocess.Popen[bytes] | Forked:

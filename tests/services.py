@@ -226,8 +226,8 @@ def nginx(folder: Path, server: str, port: int) -> Iterator[str]:
 
 
 @contextmanager
-def caddy(folder: Path, text: str, port: int) -> Iterator[None]:
-    """Caddy with this Caddyfile, which listens on the port."""
+def caddy(folder: Path, text: str, port: int, **variables: str) -> Iterator[None]:
+    """Caddy with this Caddyfile and these variables, which listens on the port."""
     program = shutil.which("caddy")
     if program is None:
         missing("Caddy is not installed")
@@ -237,7 +237,7 @@ def caddy(folder: Path, text: str, port: int) -> Iterator[None]:
     homes = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=os.environ | homes, stderr=log, stdout=log)
+        process = subprocess.Popen(command, env=os.environ | homes | variables, stderr=log, stdout=log)
     try:
         wait_for(process, port, folder / "log", "Caddy")
         yield

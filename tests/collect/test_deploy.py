@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from deniable.collect.limits import Limits
 from deniable.store.store import open_store
 from tests import services
 from tests.certificates import Authority
-from tests.collector import BINARY, Running, collecting, small_plan, some_reports
+from tests.collector import BINARY, TOKEN, Running, collecting, small_plan, some_reports
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -33,11 +34,11 @@ PLAN = small_plan()
 MOST = Limits().batch_bytes
 PROXIES = ["nginx", "caddy"]
 SENDERS = 6
-COUNTED, REPEATED = (201, "counted"), (200, "repeated")
+COUNTED, REPEATED = (201, "counted"), (200, "counted before")
 
 
 @contextmanager
-def proxied(program: str, folder: Path, *upstream: str, without: str = "") -> Iterator[str]:
+def proxied(program: str, folder: Path, *upstream: str, change: tuple[str, str] = ("", "")) -> Iterator[str]:
     """A program before collectors, with its file of `deploy/` and a certificate; its address."""
     port, chain, key = services.free_port(), folder / "chain.pem", folder / "key.pem"
     Authority().write(chain, key)
@@ -52,7 +53,7 @@ def proxied(program: str, folder: Path, *upstream: str, without: str = "") -> It
                 " ".join(f"server {url.removeprefix('http://')};" for url in upstream),
             ),
             ("error_log stderr", f"error_log {folder}/errors"),
-            (without, ""),
+            change,
         )
         with services.nginx(folder / "nginx", text, port):
             yield f"https://127.0.0.1:{port}"
@@ -60,11 +61,14 @@ def proxied(program: str, folder: Path, *upstream: str, without: str = "") -> It
         text = replaced(
             (DEPLOY / "Caddyfile").read_text(),
             ("\tservers {", "\tadmin off\n\tauto_https off\n\tservers {"),
-            ("survey.example.org {", f"https://127.0.0.1:{port} {{\n\ttls {chain} {key}"),
-            ("127.0.0.1:8000", " ".join(url.removeprefix("http://") for url in upstream)),
-            (without, ""),
+            ("survey.example.org} {", f"survey.example.org}} {{\n\ttls {chain} {key}"),
+            change,
         )
-        with services.caddy(folder / "caddy", text, port):
+        variables = {
+            "DENIABLE_HOST": f"https://127.0.0.1:{port}",
+            "DENIABLE_COLLECTORS": " ".join(url.removeprefix("http://") for url in upstream),
+        }
+        with services.caddy(folder / "caddy", text, port, **variables):
             yield f"https://127.0.0.1:{port}"
 
 
@@ -155,9 +159,9 @@ def test_what_goes_wrong_is_logged_without_the_sender(program: str, planted: boo
     """The collector is down; with the programs' own settings, the address would be found."""
     line = " crit" if program == "nginx" else "exclude http.log.error"
     nobody = f"http://127.0.0.1:{services.free_port()}"
-    without = line if planted else ""
-    with proxied(program, tmp_path, nobody, without=without) as url, browser(tmp_path) as client:
-        assert client.get(f"{url}/plans").status_code == 502
+    change = (line if planted else "", "")
+    with proxied(program, tmp_path, nobody, change=change) as url, browser(tmp_path) as client:
+        assert client.get(f"{url}/plans").status_code in (502, 503)
     logs = [tmp_path / "errors", tmp_path / program / "log"]
     assert ("127.0.0.2" in "".join(log.read_text() for log in logs if log.exists())) is planted
 
@@ -170,21 +174,79 @@ def is_counted(answer: httpx.Response) -> bool:
     return True
 
 
+@contextmanager
+def composed_database() -> Iterator[str]:
+    """A server with the settings and roles of the compose file, healthy as it says; its address."""
+    service = composed()["services"]["database"]
+    cluster = services.cluster()
+    for setting in service["command"][1:]:
+        name, value = setting.removeprefix("-c").split("=")
+        cluster.sql(f"ALTER SYSTEM SET {name} = '{value}'")
+    cluster.restart()
+    host = {"PATH": os.environ["PATH"], "PGHOST": "127.0.0.1", "PGPORT": str(cluster.port)}
+    roles = ["sh", str(DEPLOY / "roles.sh")]
+    subprocess.run(roles, env=host | service["environment"], check=True, capture_output=True)
+    subprocess.run(service["healthcheck"]["test"][1:], env=host, check=True)
+    try:
+        yield f"127.0.0.1:{cluster.port}"
+    finally:
+        cluster.sql("ALTER SYSTEM RESET ALL")
+        cluster.restart()
+        cluster.sql("DROP DATABASE deniable")
+        cluster.sql("DROP ROLE deniable")
+
+
+def is_healthy(running: Running) -> bool:
+    """Whether the image takes a collector for healthy: its check is run, with the port that is used here."""
+    [rest] = [
+        rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "HEALTHCHECK"
+    ]
+    program, *arguments = json.loads(rest.partition(" CMD ")[2])
+    port = running.url.rpartition(":")[2]
+    command = [program, *(replaced(each, ("8000", port)) if "8000" in each else each for each in arguments)]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_the_balancer_asks_another_collector(site: Site, planted: bool, tmp_path: Path) -> None:
+    """One of two is down, and nobody notices; a balancer that asks no other one would be found."""
+    nobody = f"http://127.0.0.1:{services.free_port()}"
+    asks_others = "    proxy_next_upstream error timeout non_idempotent;"
+    if site.program == "caddy":
+        asks_others = (DEPLOY / "Caddyfile").read_text().partition(":8000} {")[2].partition("}")[0]
+    change = (asks_others, "    proxy_next_upstream off;" if site.program == "nginx" else "\n")
+    upstream = [nobody, site.running.url]
+    with (
+        proxied(site.program, tmp_path, *upstream, change=change if planted else ("", "")) as url,
+        browser(tmp_path, "127.0.0.5") as client,
+    ):
+        reports = [report.to_bytes() for report in some_reports(PLAN, 8, 2)]
+        answers = [client.post(f"{url}/reports", content=raw, headers=BINARY) for raw in reports]
+    assert {answer.status_code for answer in answers} <= {200, 201, 502, 503}
+    assert all(map(is_counted, answers)) is not planted
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("program", PROXIES)
 def test_collectors_restart_one_after_the_other_under_load(program: str, tmp_path: Path) -> None:
-    """People notice nothing: what was acknowledged is counted once, and nobody is refused."""
-    store, ends = services.cluster().url(), threading.Event()
+    """What the compose file starts: what was acknowledged is counted once, and nobody is refused."""
+    ends = threading.Event()
     with ExitStack() as stack:
+        database = stack.enter_context(composed_database())
         collectors = []
-        for number in range(3):
-            folder = tmp_path / str(number)
+        for name in composed_collectors():
+            service = composed()["services"][name]
+            folder = tmp_path / name
             folder.mkdir()
-            options = ("--store", store, "--proxy", "127.0.0.1")
-            collectors.append(stack.enter_context(collecting(folder, [PLAN], *options)))
+            places = (("0.0.0.0", "127.0.0.1"), ("@database/", f"@{database}/"), ("10.214.0.2", "127.0.0.1"))
+            command = replaced(" ".join(service["command"][2:]), *places).split()
+            collectors.append(
+                stack.enter_context(collecting(folder, [PLAN], *command, **service["environment"]))
+            )
         urls = [running.url for running in collectors]
         url = stack.enter_context(proxied(program, tmp_path, *urls))
         client = stack.enter_context(browser(tmp_path))
+        assert all(is_healthy(running) for running in collectors)
 
         def send(seed: int) -> int:
             """Report after report, each until it has arrived, as devices do."""
@@ -210,12 +272,12 @@ def test_collectors_restart_one_after_the_other_under_load(program: str, tmp_pat
                 assert time.monotonic() < deadline, "the proxy does not send to each of them"
                 time.sleep(0.05)
             assert running.stop() == 0
-            time.sleep(0.3)
+            assert not is_healthy(running)
             running.start()
         ends.set()
         arrived = sum(sender.result(timeout=60) for sender in senders)
         assert arrived > 10 * SENDERS
-        with closing(open_store(store)) as opened:
+        with closing(open_store(f"postgresql://deniable@{database}/deniable")) as opened:
             assert opened.tallies(PLAN.id).n == arrived
             assert opened.check() == []
 
@@ -323,37 +385,93 @@ def test_a_broken_containerfile_would_be_found(old: str, new: str) -> None:
         check_container(replaced(text, (old, new)))
 
 
-def test_the_compose_file_starts_a_collector_and_a_database_of_its_own() -> None:
+VARIABLES = {
+    "DENIABLE_HOST": "survey.example.org",
+    "DENIABLE_TOKEN": TOKEN,
+    "DENIABLE_DATABASE_PASSWORD": "it's secret",
+    "DENIABLE_SUPERUSER_PASSWORD": "another secret",
+}
+
+
+def composed(text: str = "") -> Any:
+    """The compose file with the variables of its .env in place."""
     yaml: Any = pytest.importorskip("yaml")
-    text = (DEPLOY / "compose.yaml").read_text()
-    read = yaml.safe_load(text)
-    assert set(read) == {"name", "services", "networks", "volumes"}
-    collector, database = read["services"]["collector"], read["services"]["database"]
-    assert set(read["services"]) == {"collector", "database"}
-    build = collector["build"]
-    assert (DEPLOY / build["context"]).resolve() == ROOT
-    assert (ROOT / build["dockerfile"]).is_file()
-    assert re.fullmatch(r"postgres:\d+", database["image"])
+    text = text or (DEPLOY / "compose.yaml").read_text()
+    for name, value in VARIABLES.items():
+        text = re.sub(rf"\$\{{{name}:\?[^}}]*\}}", value, text)
+    assert "${" not in text, "a variable that the head does not name, or whose lack stops nothing"
+    return yaml.safe_load(text)
+
+
+def composed_collectors() -> list[str]:
+    """The names of the collectors of the compose file."""
+    return [name for name in composed()["services"] if name.startswith("collector-")]
+
+
+def check_compose(text: str) -> None:
+    """What the services promise of each other: addresses, ports, files and order."""
     assert "a digest is of one day" in text, "why there is none"
-    assert "POSTGRES_USER" not in database["environment"], "the collector's role is no superuser"
-    assert "./roles.sh:/docker-entrypoint-initdb.d/roles.sh:ro" in database["volumes"]
-    assert collector["ports"] == ["127.0.0.1:8000:8000"]
-    assert "ports" not in database
-    [port] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "EXPOSE"]
-    assert collector["ports"][0].endswith(f":{port}")
-    assert collector["depends_on"]["database"]["condition"] == "service_healthy"
-    assert "pg_isready" in database["healthcheck"]["test"]
+    assert all(name in text.partition("name:")[0] for name in VARIABLES), "the head says what to write"
+    read = composed(text)
+    assert set(read) == {"name", "x-collector", "services", "networks", "volumes"}
+    collectors = {name: service for name, service in read["services"].items() if name[-1].isdigit()}
+    assert len(collectors) == 3
+    assert set(read["services"]) == {*collectors, "balancer", "database"}
+    balancer, database = read["services"]["balancer"], read["services"]["database"]
     [network] = read["networks"]["inside"]["ipam"]["config"]
-    assert f"--proxy={network['subnet']}" in collector["command"]
-    for service in (collector, database):
-        assert service["networks"] == ["inside"]
-    for mount in database["volumes"]:
+    fixed = balancer["networks"]["inside"]["ipv4_address"]
+    assert ip_address(fixed) in ip_network(network["subnet"])
+    assert ip_address(fixed) not in ip_network(network["ip_range"]), "another service could get its address"
+    [port] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "EXPOSE"]
+    for collector in collectors.values():
+        assert collector == read["x-collector"]
+        assert (DEPLOY / collector["build"]["context"]).resolve() == ROOT
+        assert (ROOT / collector["build"]["dockerfile"]).is_file()
+        assert "ports" not in collector, "others reach it by the balancer"
+        assert collector["depends_on"]["database"]["condition"] == "service_healthy"
+        assert {f"--proxy={fixed}", f"--url=https://{balancer['environment']['DENIABLE_HOST']}"} <= {
+            *collector["command"]
+        }
+        assert collector["networks"] == ["inside"]
+    upstream = [f"{name}:{port}" for name in collectors]
+    assert balancer["environment"]["DENIABLE_COLLECTORS"].split() == upstream
+    caddyfile = (DEPLOY / "Caddyfile").read_text()
+    assert all(f"{{${name}:" in caddyfile for name in balancer["environment"])
+    assert "443:443" in balancer["ports"]
+    assert re.fullmatch(r"postgres:\d+", database["image"])
+    assert "POSTGRES_USER" not in database["environment"], "the collectors' role is no superuser"
+    assert "./roles.sh:/docker-entrypoint-initdb.d/roles.sh:ro" in database["volumes"]
+    assert database["networks"] == ["inside"]
+    assert "ports" not in database
+    for mount in (*database["volumes"], *balancer["volumes"]):
         source = mount.partition(":")[0]
         assert (DEPLOY / source).is_file() if source.startswith(".") else source in read["volumes"]
-    variables = set(re.findall(r"\$\{(\w+):\?", text))
-    assert variables == {"DENIABLE_TOKEN", "DENIABLE_DATABASE_PASSWORD", "DENIABLE_SUPERUSER_PASSWORD"}
-    assert "${" not in re.sub(r"\$\{\w+:\?[^}]*\}", "", text), "what is missing stops it"
-    assert all(name in text.partition("name:")[0] for name in variables), "the head says what to write"
+
+
+def test_the_compose_file_starts_three_collectors_a_balancer_and_a_database() -> None:
+    check_compose((DEPLOY / "compose.yaml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("--proxy=10.214.0.2", "--proxy=10.214.0.3"),
+        ("ip_range: 10.214.0.128/25", "ip_range: 10.214.0.0/25"),
+        ("collector-1:8000 collector-2:8000", "collector-1:8000"),
+        ("collector-3:8000", "collector-3:8001"),
+        ("DENIABLE_COLLECTORS: ", "COLLECTORS: "),
+        ("  collector-3: *collector\n", ""),
+        ("--url=https://${DENIABLE_HOST:?write it into .env}", "--url=https://localhost"),
+        ("${DENIABLE_TOKEN:?write it into .env}", "${DENIABLE_TOKEN}"),
+        ("./Caddyfile:", "./Caddy:"),
+        ("  certificates:\n", ""),
+        ("condition: service_healthy", "condition: service_started"),
+    ],
+)
+def test_a_broken_compose_file_would_be_found(old: str, new: str) -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    with pytest.raises((AssertionError, KeyError)):
+        check_compose(replaced(text, (old, new)))
 
 
 def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
@@ -380,12 +498,10 @@ def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
 
 def test_the_commands_of_the_container_are_those_of_the_collector() -> None:
     """Every option of the image and of the compose file is one of `deniable serve`."""
-    yaml: Any = pytest.importorskip("yaml")
     from deniable.commands.serve import run_collector
 
-    read = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     [image] = [rest for word, rest in instructions((DEPLOY / "Containerfile").read_text()) if word == "CMD"]
-    for command in (json.loads(image), read["services"]["collector"]["command"]):
+    for command in (json.loads(image), composed()["x-collector"]["command"]):
         assert command[0] == "serve"
         context = run_collector.make_context("serve", command[1:])
         assert context.params["host"] == "0.0.0.0"
@@ -393,11 +509,9 @@ def test_the_commands_of_the_container_are_those_of_the_collector() -> None:
 
 
 def test_the_databases_settings_are_those_of_the_documents() -> None:
-    yaml: Any = pytest.importorskip("yaml")
     shown = (ROOT / "docs/operating.md").read_text().partition("# postgresql.conf\n")[2].partition("```")[0]
     settings = {
         "-c" + "=".join(part.strip() for part in line.partition("#")[0].split("="))
         for line in shown.splitlines()
     }
-    read = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    assert set(read["services"]["database"]["command"][1:]) == settings
+    assert set(composed()["services"]["database"]["command"][1:]) == settings
