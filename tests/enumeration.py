@@ -39,7 +39,8 @@ from deniable.records import (
     Single,
     Split,
 )
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, PooledMemoized
+from deniable.rounds.memoized import MemoizedBuckets
 
 WORDS = 1 << 64
 Law = dict[Any, Fraction]
@@ -128,12 +129,20 @@ def hashed_law(part: Hashed | HashedMemoized, bucket_law: Callable[[list[int]], 
     return mixture(laws)
 
 
-def pooled_law(part: Pooled, bucket_law: Callable[[list[int]], Law]) -> Law:
+def pooled_law(part: Pooled | PooledMemoized, bucket_law: Callable[[list[int]], Law]) -> Law:
     laws = []
     for function, chance in enumerate(cells(part.pool.size)):
         buckets = part.pool.buckets(function, np.arange(part.k)).tolist()
         laws.append((chance, _under(function, buckets, part, bucket_law(buckets))))
     return mixture(laws)
+
+
+def hash_law(part: MemoizedBuckets, bucket_law: Callable[[list[int]], Law]) -> Law:
+    """The kept function, of the pool or of the device, and what is said of the buckets under it."""
+    if isinstance(part, PooledMemoized):
+        return pooled_law(part, bucket_law)
+    assert isinstance(part, HashedMemoized)
+    return hashed_law(part, bucket_law)
 
 
 def _under(function: object, buckets: list[int], part: SetMechanism, law: Law) -> Law:
@@ -213,7 +222,7 @@ def part_law(part: Mechanism, value: int) -> Law:
             return hadamard_law(part, value)
         case BitFlip():
             return bit_flip_law(part, value)
-        case Memoized() | HashedMemoized():
+        case Memoized() | MemoizedBuckets():
             return repeated_law(part, value, 1)
         case Geometric():
             return geometric_law(part, value)
@@ -285,9 +294,9 @@ def _window_law(of: Piecewise | SquareWave, value: int) -> Law:
 
 def repeated_law(part: Mechanism, value: int, reports: int) -> Law:
     """The law of several reports of one value: each is a fresh round on the same kept answer."""
-    if isinstance(part, HashedMemoized):
+    if isinstance(part, MemoizedBuckets):
         rounds_on = part.buckets
-        return hashed_law(part, lambda buckets: repeated_law(rounds_on, buckets[value], reports))
+        return hash_law(part, lambda buckets: repeated_law(rounds_on, buckets[value], reports))
     if isinstance(part, BitFlip):
         return _repeat(part_law(part, value), reports)
     assert isinstance(part, Memoized)
@@ -323,7 +332,7 @@ def _repeated_bits(part: Memoized, value: int, reports: int) -> Law:
 @cache
 def fake_law(fake: Fake) -> Law:
     """The law of a fake."""
-    if isinstance(fake.part, Memoized | HashedMemoized):
+    if isinstance(fake.part, Memoized | MemoizedBuckets):
         return {outcome[0]: chance for outcome, chance in repeated_fake_law(fake, 1).items()}
     match fake:
         case Guessed(prior=prior):
@@ -350,9 +359,9 @@ def fake_law(fake: Fake) -> Law:
 
 def repeated_fake_law(fake: Fake, reports: int) -> Law:
     """The law of several reports of a fake whose first answer is kept."""
-    if isinstance(fake.part, HashedMemoized):
+    if isinstance(fake.part, MemoizedBuckets):
         buckets = Guessed(fake.part.buckets, Prior.uniform(fake.part.g))
-        return hashed_law(fake.part, lambda _: repeated_fake_law(buckets, reports))
+        return hash_law(fake.part, lambda _: repeated_fake_law(buckets, reports))
     if isinstance(fake.part, BitFlip):
         return {(y,) * reports: chance for y, chance in fake_law(fake).items()}
     assert isinstance(fake.part, Memoized)
@@ -644,8 +653,8 @@ def _part_choices(part: Mechanism) -> list[Choice]:
         case BitFlip(k=k, bits=bits, one=one, zero=zero):
             drawn = [_below(last + 1) for last in range(k - bits, k)]
             return _joined([*drawn, _part_choices(Unary(max(2, bits), one, zero))])
-        case HashedMemoized(buckets=buckets):
-            return _joined([_functions(), _part_choices(buckets)])
+        case MemoizedBuckets(buckets=buckets):
+            return _joined([_function_choices(part), _part_choices(buckets)])
         case Memoized(first=first, second=second):
             return _joined([_part_choices(first), _part_choices(second)])
         case Geometric(tails=tails):
@@ -657,6 +666,10 @@ def _part_choices(part: Mechanism) -> list[Choice]:
         case Averaged(of=of):
             return _mean_choices(of)
     raise AssertionError(f"say which choices {type(part).__name__} makes")
+
+
+def _function_choices(part: MemoizedBuckets) -> list[Choice]:
+    return _below(part.pool.size) if isinstance(part, PooledMemoized) else _functions()
 
 
 def _mean_choices(of: Duchi | Piecewise | Hybrid) -> list[Choice]:
@@ -683,8 +696,8 @@ def _fake_choices(fake: Fake) -> list[Choice]:
             return _joined([_below(last + 1) for last in range(k - size, k)])
         case Blank(part=Hashed(g=g)):
             return _joined([_functions(), _below(g)])
-        case Blank(part=HashedMemoized(buckets=buckets)):
-            return _joined([_functions(), _below(buckets.k), _part_choices(buckets.second)])
+        case Blank(part=MemoizedBuckets(buckets=buckets) as part):
+            return _joined([_function_choices(part), _below(buckets.k), _part_choices(buckets.second)])
         case Blank(part=Pooled(g=g) as part):
             return _joined([_below(part.pool.size), _below(g)])
         case Blank(part=Hadamard() as part):
@@ -740,7 +753,7 @@ def _record_choices(mechanism: RecordMechanism) -> Iterator[list[Choice]]:
 
 def outcomes(part: Mechanism, reports: Array) -> list[Hashable]:
     """Reports as the outcomes of the definition."""
-    if isinstance(part, Hashed | HashedMemoized | Pooled | Hadamard | BitFlip):
+    if isinstance(part, Hashed | MemoizedBuckets | Pooled | Hadamard | BitFlip):
         return [
             (_named(part, report), tuple(map(bool, bits)))
             for report, bits in zip(reports, part.support(reports), strict=True)
@@ -755,8 +768,8 @@ def _named(part: Mechanism, report: Any) -> object:
     match part:
         case Hashed() | HashedMemoized():
             return (int(report["a"]), int(report["b"])), int(report["bucket"])
-        case Pooled(g=g):
-            return divmod(int(report), g)
+        case Pooled() | PooledMemoized():
+            return divmod(int(report), part.g)
         case BitFlip():
             return tuple(report["about"].tolist())
     return int(report)

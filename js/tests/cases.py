@@ -46,7 +46,7 @@ def epsilon(dice: random.Random) -> float:
 def repeated(dice: random.Random, k: int) -> object:
     first = dice.uniform(0.2, 2)
     forever = first * dice.uniform(1.2, 3)
-    kind = dice.choice(["l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha", "dbitflip"])
+    kind = dice.choice(["l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "loloha", "l_plh", "dbitflip"])
     if kind == "dbitflip":
         return dn.rounds.dbitflip(k, forever, dice.randint(1, k))
     return getattr(dn.rounds, kind)(k, first, forever)

@@ -22,7 +22,7 @@ interface Guess {
 }
 
 /** Shapes whose guess a device bounds by the ratio: hash functions, of which it does not list the buckets. */
-const BOUNDED = ["Hashed", "Pooled", "HashedMemoized", "BitFlip"];
+const BOUNDED = ["Hashed", "Pooled", "HashedMemoized", "PooledMemoized", "BitFlip"];
 const NEAR = 9; // digits: the device rounds up to a billionth
 
 describe.skipIf(!found)("the guesses that a survey states", () => {

@@ -9,7 +9,7 @@ from typing import Any
 from deniable.domain.number import Number
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.records.single import as_record_mechanism
-from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_rsfd, loloha
+from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_plh, l_rsfd, loloha
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 
@@ -49,6 +49,11 @@ def chains() -> dict[str, list[Plan]]:
         "more values": plan_chain(*grr),
         "more bits": plan_chain((bits, 2), (l_osue(7, 1.0, 2.0), 2), (l_osue(66, 1.0, 2.0), 3)),
         "more values of a hash": plan_chain((loloha(5, 1.0, 2.0), 2), (loloha(7, 1.0, 2.0), 13)),
+        "more values of a pool": plan_chain((l_plh(5, 1.0, 2.0, 3), 2), (l_plh(9, 1.0, 2.0, 3), 13)),
+        "another pool": plan_chain(
+            (Sample((l_plh(9, 1.0, 2.0, 3), l_grr(2, 1.0, 2.0))), 2),
+            (Sample((l_plh(10, 1.0, 2.0, 3), l_grr(2, 1.0, 2.0))), 2),
+        ),
         "other second rounds": plan_chain(*((l_grr(3, first, 2.0), 2) for first in (1.0, 1.5, 1.0))),
         "other second rounds of bits": plan_chain((l_osue(3, 1.0, 2.0), 1), (l_osue(3, 1.5, 2.0), 2)),
         "a line": plan_chain((l_duchi(0.5, 1.0), 2), (l_duchi(0.8, 1.0), 2)),

@@ -46,6 +46,7 @@ def plans() -> Mapping[str, Plan]:
         "all words of 56 bits": of(dn.sue(56, 1.0)),
         "a subset of several words": of(dn.ss(70, 1.0)),
         "kept, hashed": of(dn.rounds.loloha(20, 1.0, 2.0), rounds=2),
+        "kept, pooled": of(dn.rounds.l_plh(20, 1.0, 2.0), rounds=2),
         **{name: plan for name, plan in metric_of_each().items() if name != "mixed, split"},
         "sampled": sample()["sample oue"],
         "two of three": sample()["two of three"],

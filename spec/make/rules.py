@@ -652,6 +652,7 @@ def kept_fakes() -> Iterator[Case]:
     yield faked("shape", "no value at all", {"kind": "blank", "part": first["part"]}, *others)
     for name, part in (
         ("a hash", dn.rounds.loloha(5, 1.0, 2.0)),
+        ("a public hash", dn.rounds.l_plh(5, 1.0, 2.0)),
         ("some bits", dn.rounds.dbitflip(5, 1.0, bits=2)),
     ):
         yield faked("kind", name, {**first, "part": mechanism_to_dict(part)}, *others)
@@ -825,6 +826,19 @@ def repeated_mechanisms() -> Iterator[Case]:
         {"kind": "hashed-memoized", "k": 5, "buckets": memoized(unary, unary)},
     )
     yield asked("kind", "hashed-memoized, one round", {"kind": "hashed-memoized", "k": 5, "buckets": direct})
+
+    def pooled(refused: str | None, what: str, g: int, k: int = 5) -> Case:
+        shape = {**direct, "k": g}
+        part = {"kind": "pooled-memoized", "k": k, "buckets": memoized(shape, shape)}
+        return case(f"pooled-memoized, {what}", sealed(alone(k, part, 2)), refused)
+
+    yield pooled(None, "three buckets", 3)
+    yield pooled(None, "the most buckets", 251)
+    yield pooled("g", "four buckets", 4)
+    yield pooled("g", "257 buckets", 257)
+    yield pooled("g", "too many functions", 251, 70_000)
+    bits = {"kind": "pooled-memoized", "k": 5, "buckets": memoized(unary, unary)}
+    yield asked("shape", "pooled-memoized, bits", bits)
     huge = {**direct, "k": (1 << 24) + 1}
     yield asked(
         "k",
@@ -1097,7 +1111,8 @@ def loss_plans() -> dict[str, Plan]:
         )
     }
     found |= {
-        f"loloha, {rounds} rounds": of(dn.rounds.loloha(50, 1.0, 2.0, g=3), rounds=rounds)
+        f"{make.__name__}, {rounds} rounds": of(make(50, 1.0, 2.0, g=3), rounds=rounds)
+        for make in (dn.rounds.loloha, dn.rounds.l_plh)
         for rounds in (3, 20)
     }
     found |= {

@@ -179,6 +179,7 @@ def any_kept() -> dict[str, Plan]:
     for bits in (1, 3):
         plan = of(make(KS, 1.0, 1.0, "dbitflip", bits=bits), rounds=5)
         found[f"fakes that are kept, dbitflip {bits}"] = plan
+    found["fakes that are kept, l_plh"] = of(make(KS, 1.0, 2.0, "l_plh"), rounds=5)
     mixed = (Blank(dn.rounds.loloha(5, 1.0, 2.0, g=3)), Blank(dn.rounds.l_osue(7, 1.0, 2.0)))
     guessed = Guessed(dn.rounds.l_grr(2, 0.5, 3.0), Prior.uniform(2))
     found["fakes that are kept, unlike kinds"] = of(Faked((*mixed, guessed)), rounds=3)
@@ -190,6 +191,7 @@ def repeated() -> dict[str, Plan]:
     makers = (dn.rounds.l_grr, dn.rounds.l_sue, dn.rounds.l_oue, dn.rounds.l_osue, dn.rounds.l_soue)
     found = {f"{make.__name__} {k}": of(make(k, 1.0, 2.0), rounds=5) for make in makers for k in (5, 70)}
     found |= {f"loloha {g}": of(dn.rounds.loloha(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 3, 300)}
+    found |= {f"l_plh {g}": of(dn.rounds.l_plh(50, 1.0, 2.0, g=g), rounds=5) for g in (2, 7, 53)}
     found |= {f"dbitflip {bits}": of(dn.rounds.dbitflip(20, 2.0, bits=bits), rounds=5) for bits in (1, 4, 20)}
     found["dbitflip, two bytes"] = of(dn.rounds.dbitflip(300, 2.0, bits=9), rounds=3)
     found["l_duchi"] = of(dn.rounds.l_duchi(0.5, 1.0), {"income": INCOME}, rounds=5)
@@ -703,7 +705,7 @@ def device_plans() -> dict[str, Plan]:
     some |= {f"levels, {name}": plan for name, plan in levels.plans().items()}
     some |= {f"known, {name}": plan for name, plan in groups.plans().items()}
     some |= {f"text, {name}": plan for name, plan in unlisted.plans().items()}
-    some |= {"loloha": repeated()["loloha 3"], "repeated, all": repeated()["repeated, all"]}
+    some |= {name: repeated()[name] for name in ("loloha 3", "l_plh 7", "repeated, all")}
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     names = ("l_grr", "l_sue-z", "from priors l_grr", "from priors l_osue-r")
     some |= {name: repeated()[name] for name in (f"fakes that are kept, {one}" for one in names)}
@@ -977,6 +979,7 @@ def hostile_mechanisms() -> dict[str, Plan]:
         "fakes that are kept": of(dn.rounds.l_rsfd(KS, 1.0, 2.0), rounds=2),
         "memoized": of(dn.rounds.l_osue(5, 1.0, 2.0), rounds=2),
         "hashed-memoized": of(dn.rounds.loloha(50, 1.0, 2.0, g=3), rounds=2),
+        "pooled-memoized": of(dn.rounds.l_plh(50, 1.0, 2.0, g=3), rounds=2),
         "bit-flip": of(dn.rounds.dbitflip(20, 2.0, bits=4), rounds=2),
     }
 

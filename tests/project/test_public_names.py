@@ -84,8 +84,8 @@ ROOMS = {
     ),
     "rounds": names(
         """
-        REPEATED BitFlip HashedMemoized Memoized MemoizedMean Repeated RepeatedProtocol dbitflip
-        l_duchi l_grr l_osue l_oue l_rsfd l_soue l_sue loloha
+        REPEATED BitFlip HashedMemoized Memoized MemoizedMean PooledMemoized Repeated RepeatedProtocol
+        dbitflip l_duchi l_grr l_osue l_oue l_plh l_rsfd l_soue l_sue loloha
         """
     ),
     "summaries": names(

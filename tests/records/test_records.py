@@ -36,7 +36,8 @@ from deniable.records import (
     smp,
     spl,
 )
-from deniable.rounds import HashedMemoized, Memoized, l_grr, l_osue, loloha
+from deniable.rounds import Memoized, l_grr, l_osue, loloha
+from deniable.rounds.memoized import MemoizedBuckets
 from tests import statistics
 from tests.cases import by_night
 from tests.enumeration import check_ratio, law_of, records_of, sampled_law, true_ratio
@@ -333,10 +334,10 @@ def moved(part: Mechanism, by: float) -> Mechanism:
             last = moved(second, by)
             assert isinstance(last, dn.mechanisms.Direct | dn.mechanisms.Unary)
             return Memoized(first, last)
-        case HashedMemoized(k=k, buckets=buckets):
+        case MemoizedBuckets(buckets=buckets):
             rounds = moved(buckets, by)
             assert isinstance(rounds, Memoized)
-            return HashedMemoized(k, rounds)
+            return replace(part, buckets=rounds)
     raise AssertionError(f"say what p is for {type(part).__name__}")
 
 

@@ -16,7 +16,8 @@ import deniable as dn
 from deniable.client import composed_loss
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
-from deniable.rounds import HashedMemoized, Memoized
+from deniable.rounds import Memoized
+from deniable.rounds.memoized import MemoizedBuckets
 from deniable.rounds.named import FAKES_AGAIN
 from tests.cases import by_night
 from tests.enumeration import (
@@ -54,6 +55,9 @@ MECHANISMS: dict[str, Callable[[], Faked]] = {
     "loloha": lambda: Faked(
         (Blank(dn.rounds.loloha(3, 1.0, 2.0, g=2)), Guessed(dn.rounds.l_grr(2, 0.7, 3.0), Prior.uniform(2)))
     ),
+    "l_plh": lambda: Faked(
+        (Blank(dn.rounds.l_plh(3, 1.0, 2.0, g=2)), Guessed(dn.rounds.l_grr(2, 0.7, 3.0), Prior.uniform(2)))
+    ),
 }
 WHOLE: dict[str, Callable[[], Faked]] = {
     "one bit": lambda: dn.rounds.l_rsfd([3, 3], 1.0, 1.0, "dbitflip", bits=1),
@@ -70,6 +74,7 @@ FAKES: dict[str, Callable[[], Fake]] = {
     "imitated by bits": lambda: Imitated(dn.rounds.l_osue(3, 1.0, 2.0), SKEWED),
     "blank": lambda: Blank(dn.rounds.l_sue(3, 1.0, 2.0)),
     "blank bucket": lambda: Blank(dn.rounds.loloha(3, 1.0, 2.0, g=3)),
+    "blank bucket of a pool": lambda: Blank(dn.rounds.l_plh(3, 1.0, 2.0, g=3)),
 }
 
 
@@ -228,7 +233,7 @@ def _calm(mechanism: Faked) -> Faked:
     fakes = []
     for fake in mechanism.fakes:
         part: Any = fake.part
-        if isinstance(part, HashedMemoized):
+        if isinstance(part, MemoizedBuckets):
             part = replace(part, buckets=_calm_rounds(part.buckets, rare))
         elif isinstance(part, Memoized):
             part = _calm_rounds(part, rare)

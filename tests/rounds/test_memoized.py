@@ -36,6 +36,7 @@ from deniable.rounds import (
     l_grr,
     l_osue,
     l_oue,
+    l_plh,
     l_soue,
     l_sue,
     loloha,
@@ -369,6 +370,7 @@ SENDERS: dict[str, Callable[[], Repeated]] = {
     "l-soue": lambda: l_soue(5, 1.5, 3.0),
     "loloha": lambda: loloha(5, 1.5, 2.0),
     "loloha with two buckets": lambda: loloha(5, 1.5, 2.0, g=2),
+    "l-plh": lambda: l_plh(5, 1.5, 2.0),
     "loloha, as published": lambda: loloha(5, 1.5, 2.0, g=4, calibration="published"),
 }
 BLOCKS, BLOCK = statistics.REPEATS, 2 * statistics.REPEAT_REPORTS
@@ -403,7 +405,7 @@ def check_scatter(m: Repeated, blocks: list[dn.Tally], population: Any) -> None:
 
 
 @by_night("population", ["sampled", "fixed"], "fixed")
-@by_night("name", SENDERS, "l-soue", "loloha, as published")
+@by_night("name", SENDERS, "l-soue", "l-plh", "loloha, as published")
 def test_estimates_are_unbiased_and_scatter_as_they_say(name: str, population: str) -> None:
     m = SENDERS[name]()
     blocks = tallies(m, m, population, dn.seeded(31))
@@ -411,7 +413,7 @@ def test_estimates_are_unbiased_and_scatter_as_they_say(name: str, population: s
     check_scatter(m, blocks, population)
 
 
-@by_night("name", SENDERS, "l-soue", "loloha, as published")
+@by_night("name", SENDERS, "l-soue", "l-plh", "loloha, as published")
 def test_a_moved_p_is_seen_in_bias_and_in_scatter(name: str) -> None:
     """The planted fault: the last round keeps more than it says."""
     m = SENDERS[name]()
@@ -437,6 +439,7 @@ BULK: dict[str, Callable[[], Repeated]] = {
         for k in (2, 130)
         for g in (2, 5)
     },
+    **{f"l-plh, k = {k}": lambda k=k: l_plh(k, 0.5, 1.0) for k in (2, 130)},  # type: ignore[misc]
 }
 
 

@@ -20,7 +20,7 @@ from deniable_device.losses import (
     record_figures,
     summed,
 )
-from deniable_device.mechanisms import Direct, Mechanism, Memoized, Repeated, Unary, down, turn, up
+from deniable_device.mechanisms import Direct, Mechanism, Memoized, Repeated, Unary, down, pool_size, turn, up
 from deniable_device.records import Record, Sample, Split
 from deniable_device.words import FULL, Strand
 
@@ -100,7 +100,11 @@ def keeps_alike(old: Json, new: Json) -> bool:
     """Whether two mechanisms of a plan keep the same for every value that both have."""
     if old == new or old["kind"] != new["kind"]:
         return bool(old == new)
-    inside = {"hashed-memoized": "buckets", "memoized-mean": "bit"}
+    inside = {"hashed-memoized": "buckets", "pooled-memoized": "buckets", "memoized-mean": "bit"}
+    if old["kind"] == "pooled-memoized":
+        sizes = [pool_size(tree["k"], tree["buckets"]["first"]["k"]) for tree in (old, new)]
+        if sizes[0] != sizes[1]:  # kept words give other functions
+            return False
     if old["kind"] in inside:
         return bool(old[inside[old["kind"]]]["first"] == new[inside[old["kind"]]]["first"])
     if old["kind"] != "memoized" or old["first"]["kind"] != new["first"]["kind"]:

@@ -17,9 +17,9 @@ from deniable_device.mechanisms import (
     Drawn,
     Hadamard,
     Hashed,
-    HashedMemoized,
     Mechanism,
     Memoized,
+    MemoizedBuckets,
     Pooled,
     Subset,
     Unary,
@@ -73,7 +73,7 @@ class Fake(ABC):
                 for f in self.fractions(p, q, size_of(part))
                 for pair in [*both(p / f, low / f), (high / f, low / f)]
             ]
-        if isinstance(part, (Memoized, HashedMemoized)):
+        if isinstance(part, (Memoized, MemoizedBuckets)):
             rounds = part if isinstance(part, Memoized) else part.buckets
             return self.repeated_pairs(rounds, reports)
         if isinstance(part, Subset):
@@ -116,7 +116,7 @@ class Fake(ABC):
             count = 4 * part.members * part.k
         elif isinstance(part, (Direct, Hashed, Pooled)) and isinstance(self, Imitated):
             count = 4 * size_of(part)
-        elif isinstance(part, (Memoized, HashedMemoized)):
+        elif isinstance(part, (Memoized, MemoizedBuckets)):
             rounds = part if isinstance(part, Memoized) else part.buckets
             count = 4 * rounds.k * (reports + 1) if isinstance(rounds.first, Direct) else 0
         return Fraction(FULL, FULL - count)
@@ -278,7 +278,7 @@ class Imitated(Fake):
 class Blank(Fake):
     """The report of nobody."""
 
-    parts = (*SETS, "memoized", "hashed-memoized", "bit-flip")
+    parts = (*SETS, "memoized", "hashed-memoized", "pooled-memoized", "bit-flip")
 
     def __init__(self, part: Mechanism) -> None:
         if isinstance(part, Memoized) and is_direct(part):
@@ -290,17 +290,16 @@ class Blank(Fake):
             self.words = 2
         elif isinstance(part, Hadamard):
             self.words = 1
-        elif isinstance(part, HashedMemoized):
+        elif isinstance(part, MemoizedBuckets):
             self.words = 2 + part.buckets.second.words
 
     def privatize(self, draws: Draws) -> Json:
         part = self.part
         if isinstance(part, Memoized):
             return part.twice(None, draws.kept(0), draws.after(part.first.words).noise(0))
-        if isinstance(part, HashedMemoized):
+        if isinstance(part, MemoizedBuckets):
             kept, fresh = draws.kept(0), draws.after(2).noise(0)
-            a, b = hash_function(kept(0))
-            return {"a": a, "b": b, "bucket": part.buckets.again(below(kept(1), part.buckets.k), fresh)}
+            return part.part(kept(0), part.buckets.again(below(kept(1), part.buckets.k), fresh))
         if isinstance(part, BitFlip):
             return part.privatize(None, draws)
         return self.randomize(draws.noise(0))
@@ -323,7 +322,7 @@ class Blank(Fake):
     def first_round(self) -> Fake:
         if isinstance(self.part, Memoized):
             return Blank(self.part.first)
-        return Blank(self.part.first_round()) if isinstance(self.part, HashedMemoized) else self
+        return Blank(self.part.once) if isinstance(self.part, MemoizedBuckets) else self
 
     def fractions(self, p: Fraction, q: Fraction, g: int) -> list[Fraction]:
         return [Fraction(fewest(g), FULL), Fraction(most(g), FULL)]

@@ -405,6 +405,12 @@ def is_odd(bits: int) -> bool:
     return bin(bits).count("1") % 2 == 1
 
 
+def pool_size(k: int, g: int) -> int:
+    """How many functions the public pool has that hashes k values into g buckets."""
+    digits = next(digits for digits in range(2, 22) if g**digits >= k)
+    return sum(g**digit for digit in range(digits))
+
+
 class Pooled(Numbered, Drawn):
     """Sends one of a small pool of hash functions with its bucket, in one number."""
 
@@ -415,24 +421,29 @@ class Pooled(Numbered, Drawn):
         self.k, self.g, self.keep = within(k, 2, 1 << 20, "k", "k"), within(g, 2, 251, "g", "g"), keep
         if any(g % divisor == 0 for divisor in range(2, g)):
             raise Refused("g", f"g must be a prime, got {g}")
-        self.places = next(places for places in range(2, 22) if g**places >= k)
-        self.functions = sum(g**place for place in range(self.places))
+        self.functions = pool_size(k, g)
         self.outputs = self.functions * g
         if self.outputs > 1 << 22:
             raise Refused("g", "there are more than 2^22 pairs of a function and a bucket")
         likelier(keep * FULL > (FULL - keep) * most(g - 1))
 
     def randomize(self, value: int, row: Row) -> Json:
-        g = self.g
-        function = rest = below(row(0), self.functions)
-        place = 0
+        function = below(row(0), self.functions)
+        bucket = keep_or_other(
+            self.bucket(function, value), self.g, self.keep, lambda column: row(1 + column)
+        )
+        return function * self.g + bucket
+
+    def bucket(self, function: int, value: int) -> int:
+        """The bucket that a function of the pool sends a value to."""
+        g, rest, place = self.g, function, 0
         while rest >= g**place:
             rest -= g**place
             place += 1
         total = value // g**place
         for lower in range(place):
             total += rest // g**lower % g * (value // g**lower % g)
-        return function * g + keep_or_other(total % g, g, self.keep, lambda column: row(1 + column))
+        return total % g
 
     def ratio(self) -> Fraction:
         return kept_ratio(self.keep, self.g)
@@ -729,40 +740,80 @@ def kept_value(value: int, draws: Draws) -> int:
     return kept
 
 
-class HashedMemoized(Repeated):
+class MemoizedBuckets(Repeated):
     """Keeps a hash function, and sends the bucket of the value through two rounds."""
 
-    kind = "hashed-memoized"
+    once: Hashed | Pooled
+    """The mechanism of what the device keeps, whose parts have this form."""
 
     def __init__(self, k: int, buckets: Memoized) -> None:
         if not isinstance(buckets.first, Direct):
             raise Refused("shape", "the buckets go through direct mechanisms")
         self.buckets = self.rounds = buckets
-        self.hashed = Hashed(k, within(buckets.k, 2, PRIME - 1, "g", "g"), buckets.first.keep)
-        self.k, self.size, self.words = k, self.hashed.size, 1 + buckets.words
+        self.once = self.shape(k, buckets.k, buckets.first.keep)
+        self.k, self.size, self.words = k, self.once.size, 1 + buckets.words
 
-    def first_round(self) -> Hashed:
-        """The mechanism of what the device keeps."""
-        return self.hashed
+    @abstractmethod
+    def shape(self, k: int, g: int, keep: int) -> Hashed | Pooled:
+        """The mechanism with one round."""
+
+    @abstractmethod
+    def hash(self, word: int, value: int) -> int:
+        """The bucket of a value by the function of a word."""
+
+    @abstractmethod
+    def part(self, word: int, bucket: int) -> Json:
+        """The part that says the function of a word and a bucket."""
 
     def privatize(self, value: int, draws: Draws) -> Json:
-        a, b = hash_function(draws.kept(0)(0))
-        bucket = hashed_bucket(a, b, value, self.buckets.k)
-        rest = draws.after(1)
+        word, rest = draws.kept(0)(0), draws.after(1)
+        bucket = self.hash(word, value)
         fresh = rest.after(self.buckets.first.words).noise(value + 1)
-        return {"a": a, "b": b, "bucket": self.buckets.twice(bucket, rest.kept(bucket + 1), fresh)}
+        return self.part(word, self.buckets.twice(bucket, rest.kept(bucket + 1), fresh))
 
     def pack(self, part: Json) -> bytes:
-        return self.hashed.pack(part)
+        return self.once.pack(part)
 
     def unpack(self, cursor: Cursor) -> Json:
-        return self.hashed.unpack(cursor)
+        return self.once.unpack(cursor)
 
     def is_typed(self, part: Json) -> bool:
-        return self.hashed.is_typed(part)
+        return self.once.is_typed(part)
 
     def check(self, part: Json) -> None:
-        self.hashed.check(part)
+        self.once.check(part)
+
+
+class HashedMemoized(MemoizedBuckets):
+    """Keeps a hash function of its own."""
+
+    kind = "hashed-memoized"
+
+    def shape(self, k: int, g: int, keep: int) -> Hashed:
+        return Hashed(k, within(g, 2, PRIME - 1, "g", "g"), keep)
+
+    def hash(self, word: int, value: int) -> int:
+        return hashed_bucket(*hash_function(word), value, self.buckets.k)
+
+    def part(self, word: int, bucket: int) -> Json:
+        a, b = hash_function(word)
+        return {"a": a, "b": b, "bucket": bucket}
+
+
+class PooledMemoized(MemoizedBuckets):
+    """Keeps a hash function of a public pool."""
+
+    kind = "pooled-memoized"
+    once: Pooled
+
+    def shape(self, k: int, g: int, keep: int) -> Pooled:
+        return Pooled(k, g, keep)
+
+    def hash(self, word: int, value: int) -> int:
+        return self.once.bucket(below(word, self.once.functions), value)
+
+    def part(self, word: int, bucket: int) -> Json:
+        return below(word, self.once.functions) * self.once.g + bucket
 
 
 class MemoizedMean(Numbered, Repeated):
@@ -878,6 +929,7 @@ SHAPES: dict[str, tuple[Callable[..., Mechanism], dict[str, Callable[[Json], Any
     "hadamard": (Hadamard, {"k": whole, "keep": threshold}),
     "memoized": (Memoized, {"first": of("direct", "unary"), "second": of("direct", "unary")}),
     "hashed-memoized": (HashedMemoized, {"k": whole, "buckets": of("memoized")}),
+    "pooled-memoized": (PooledMemoized, {"k": whole, "buckets": of("memoized")}),
     "memoized-mean": (MemoizedMean, {"bit": of("memoized")}),
     "bit-flip": (BitFlip, {"k": whole, "bits": whole, "one": threshold, "zero": threshold}),
     "geometric": (Geometric, {"tails": thresholds, "kept": kept}),

@@ -7,7 +7,7 @@ import { geometric } from "./geometric.js";
 import { readLinear } from "./linear.js";
 import { readDuchi, readHybrid, readPiecewise } from "./means.js";
 import type { Mechanism } from "./mechanism.js";
-import { readHashedMemoized, readMemoized } from "./memoized.js";
+import { readHashedMemoized, readMemoized, readPooledMemoized } from "./memoized.js";
 import { readMemoizedMean } from "./memoized_mean.js";
 import { readKept } from "./metric.js";
 import { planarGeometric } from "./planar.js";
@@ -25,6 +25,7 @@ const KINDS: Readonly<Record<string, Reader>> = {
   hybrid: readHybrid,
   memoized: readMemoized,
   "hashed-memoized": readHashedMemoized,
+  "pooled-memoized": readPooledMemoized,
   "memoized-mean": readMemoizedMean,
   "bit-flip": readBitFlip,
   pooled: readPooled,

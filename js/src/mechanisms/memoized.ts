@@ -12,9 +12,12 @@ import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
 import { keptValue } from "./grown.js";
 import type { HashedPart, Mechanism, Nobody } from "./mechanism.js";
+import { countFunctions, poolBucket, pooled } from "./pooled.js";
 import type { Repeated, TwoRounds } from "./repeated.js";
 import { readRound } from "./shape_json.js";
 import { bucketOf, type Direct, guessBit, hashed, hashFunction, nobodyAmong, type Unary } from "./shapes.js";
+
+type Words = Uint32Array<ArrayBuffer>;
 
 /** A permanent answer by `first`, and at each collection a fresh report of it by `second`. */
 export interface Memoized extends Repeated<number | readonly number[]> {
@@ -84,7 +87,7 @@ interface Rounds extends TwoRounds {
   readonly guesses?: Pick<Memoized, "guess" | "always">;
   /** What fakes need of them. */
   readonly fakes: Pick<Memoized, "nobody" | "buckets">;
-  encode(value: number, kept: Uint32Array<ArrayBuffer>, fresh: Uint32Array<ArrayBuffer>): number | number[];
+  encode(value: number, kept: Words, fresh: Words): number | number[];
 }
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
@@ -151,36 +154,65 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
   };
 };
 
-/**
- * A permanent hash function, and two rounds on the bucket (LOLOHA): what is kept is per bucket, not per
- * value.
- */
-export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> => {
+/** How a kept word gives a hash function: the bucket of a value, and the part that says function and bucket. */
+interface Hashing<P extends HashedPart | number> {
+  readonly once: Mechanism<P>;
+  hash(words: Words, value: number): number;
+  part(words: Words, bucket: number): P;
+}
+
+/** A permanent hash function, and two rounds on the bucket: what is kept is per bucket, not per value. */
+const memoizedBuckets = <P extends HashedPart | number>(
+  buckets: Memoized,
+  hashing: (g: number, keep: bigint) => Hashing<P>,
+): Repeated<P> => {
   const { first } = buckets;
   must("keep" in first, "shape", () => "the rounds on a bucket are direct ones");
   const second = buckets.second as Direct;
+  const { once, hash, part } = hashing(first.k, first.keep);
   return {
-    ...hashed(k, first.k, first.keep), // the same reports, made otherwise
+    ...once, // the same reports, made otherwise
     words: 1 + buckets.words,
     ratio: buckets.ratio,
     forever: buckets.forever,
     losses: buckets.losses,
     rounds: buckets.rounds as TwoRounds,
     encode: async (value, row) => {
-      const [a, b] = hashFunction(await row.recall(1));
-      return { a, b, bucket: (await buckets.encode(bucketOf(a, b, value, first.k), row.from(1))) as number };
+      const words = await row.recall(1);
+      return part(words, (await buckets.encode(hash(words, value), row.from(1))) as number);
     },
     nobody: {
       ...nobodyAmong(first.k, first.keep, async (row) => {
         const kept = await row.recall(2);
-        const [a, b] = hashFunction(kept);
-        return { a, b, bucket: second.pick(below(kept, 1, first.k), row.from(2).fresh) };
+        return part(kept, second.pick(below(kept, 1, first.k), row.from(2).fresh));
       }),
       words: 2 + second.words,
     },
     ...(buckets.buckets && { buckets: buckets.buckets }),
   };
 };
+
+/** Two rounds on the bucket of a function that each device draws (LOLOHA). */
+export const hashedMemoized = (k: number, buckets: Memoized): Repeated<HashedPart> =>
+  memoizedBuckets(buckets, (g, keep) => ({
+    once: hashed(k, g, keep),
+    hash: (words, value) => bucketOf(...hashFunction(words), value, g),
+    part: (words, bucket) => {
+      const [a, b] = hashFunction(words);
+      return { a, b, bucket };
+    },
+  }));
+
+/** Two rounds on the bucket of a function of a public pool. */
+export const pooledMemoized = (k: number, buckets: Memoized): Repeated<number> =>
+  memoizedBuckets(buckets, (g, keep) => {
+    const functions = countFunctions(k, g);
+    return {
+      once: pooled(k, g, keep),
+      hash: (words, value) => poolBucket(below(words, 0, functions), value, g),
+      part: (words, bucket) => below(words, 0, functions) * g + bucket,
+    };
+  });
 
 /** Reads two rounds of one shape from a plan. */
 export const readMemoized = (data: unknown): Memoized => {
@@ -189,8 +221,13 @@ export const readMemoized = (data: unknown): Memoized => {
 };
 
 /** Reads a permanent hash function, and two rounds on the bucket, from a plan. */
-export const readHashedMemoized = (data: unknown): Mechanism => {
-  const { k, buckets } = checkedFields(data, "a hashed-memoized mechanism", ["kind", "k", "buckets"]);
-  checkedKind(buckets, "a mechanism", ["memoized"]);
-  return hashedMemoized(checkedInteger(k, "k"), readMemoized(buckets));
-};
+const readBuckets =
+  (kind: string, make: (k: number, buckets: Memoized) => unknown) =>
+  (data: unknown): Mechanism => {
+    const { k, buckets } = checkedFields(data, `a ${kind} mechanism`, ["kind", "k", "buckets"]);
+    checkedKind(buckets, "a mechanism", ["memoized"]);
+    return make(checkedInteger(k, "k"), readMemoized(buckets)) as Mechanism;
+  };
+
+export const readHashedMemoized = readBuckets("hashed-memoized", hashedMemoized);
+export const readPooledMemoized = readBuckets("pooled-memoized", pooledMemoized);

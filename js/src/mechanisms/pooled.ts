@@ -22,8 +22,7 @@ export const pooled = (k: number, g: number, keep: bigint): Mechanism<number> =>
   wholeNumber("g", "g, the number of buckets,", g, 2, MOST_BUCKETS);
   must(isPrime(g), "g", () => `g, the number of buckets of a pool, must be prime, got ${g}`);
   const buckets = direct(g, keep);
-  let functions = 1 + g;
-  for (let values = g * g; values < k; values *= g) functions = functions * g + 1;
+  const functions = countFunctions(k, g);
   const cells = functions * g;
   must(
     cells <= MOST_CELLS,
@@ -37,12 +36,19 @@ export const pooled = (k: number, g: number, keep: bigint): Mechanism<number> =>
     codec: integer(cells),
     encode: (value, { fresh }) => {
       const chosen = below(fresh, 0, functions);
-      return chosen * g + buckets.pick(bucketOf(chosen, value, g), fresh.subarray(2));
+      return chosen * g + buckets.pick(poolBucket(chosen, value, g), fresh.subarray(2));
     },
-    supports: (part, value) => bucketOf(Math.floor(part / g), value, g) === part % g,
+    supports: (part, value) => poolBucket(Math.floor(part / g), value, g) === part % g,
     nobody: nobodyAmong(g, keep, ({ fresh }) => below(fresh, 0, functions) * g + below(fresh, 1, g)),
     buckets: { k: g, keep },
   };
+};
+
+/** The number of functions of the pool for k values and g buckets. */
+export const countFunctions = (k: number, g: number): number => {
+  let functions = 1 + g;
+  for (let values = g * g; values < k; values *= g) functions = functions * g + 1;
+  return functions;
 };
 
 /** Reads a mechanism with a pool from a plan. */
@@ -55,7 +61,7 @@ export const readPooled = (data: unknown): Mechanism => {
  * The bucket of a value: a sum of multiples of its digits in base g, modulo g. The functions with more digits
  * before the last, whose multiple is 1, come after those with fewer.
  */
-const bucketOf = (chosen: number, value: number, g: number): number => {
+export const poolBucket = (chosen: number, value: number, g: number): number => {
   let [multiples, rest, many, sum] = [chosen, value, 1, 0];
   for (; multiples >= many; many *= g) multiples -= many;
   for (; many > 1; many /= g) {

@@ -11,6 +11,7 @@ import { FULL, type Loss, logUp, plus, type Ratio, times } from "../exact.js";
 import { type FigureRow as Figures, recordLosses, type Together } from "../losses/together.js";
 import { findTurn, grownKeep } from "../mechanisms/grown.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
+import { countFunctions } from "../mechanisms/pooled.js";
 import { FIGURES, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
 import type { Strand } from "../randomness/words.js";
 import { byNumber, type RecordMechanism } from "../records/records.js";
@@ -121,6 +122,7 @@ const asksAlike = (before: Link, after: Link, j: number): boolean => {
 const keepsAlike = (old: Json, now: Json): boolean => {
   if (isEqual(old, now) || old.kind !== now.kind) return isEqual(old, now);
   const [inside, within] = [old.buckets ?? old.bit, now.buckets ?? now.bit];
+  if (old.kind === "pooled-memoized" && sizeOfPool(old) !== sizeOfPool(now)) return false;
   if (inside) return isEqual(inside.first, within?.first);
   const [first, later] = [old.first, now.first];
   if (old.kind !== "memoized" || !first || !later || first.kind !== later.kind) return false;
@@ -129,6 +131,9 @@ const keepsAlike = (old: Json, now: Json): boolean => {
     return grownKeep(k, BigInt(first.keep as string), more) === BigInt(later.keep as string);
   return k <= more && isEqual({ ...first, k: 0 }, { ...later, k: 0 });
 };
+
+/** The number of functions of a pool: of another one, kept words give other functions. */
+const sizeOfPool = ({ k, buckets }: Json): number => countFunctions(k as number, buckets?.first?.k as number);
 
 /** For each attribute, the plans whose words it takes, and its kept values where these may turn. */
 const listPlaces = (plans: readonly Link[]): readonly (readonly number[])[] => {

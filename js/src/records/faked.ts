@@ -119,7 +119,7 @@ const SETS = ["unary", "subset", "packed-subset", "hashed", "pooled", "hadamard"
 const FAKES: Record<string, readonly string[]> = {
   guessed: ["direct", "memoized"],
   imitated: ["direct", ...SETS, "memoized"],
-  blank: [...SETS, "memoized", "hashed-memoized", "bit-flip"],
+  blank: [...SETS, "memoized", "hashed-memoized", "pooled-memoized", "bit-flip"],
 };
 
 const readFake = (data: unknown): Fake => {

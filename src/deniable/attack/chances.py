@@ -44,11 +44,11 @@ from deniable.law.law import binomial_law
 from deniable.mechanisms import Direct, Hashed, Mechanism, SetMechanism, Unary
 from deniable.metric import Averaged
 from deniable.plan.attribute import list_related
-from deniable.randomness.hashing import occupied_buckets
 from deniable.randomness.simulated import numbers_from, remembering, seeded
 from deniable.records import Faked
 from deniable.records.near import Near
 from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
+from deniable.rounds.memoized import MemoizedBuckets
 from deniable.study import Plan
 
 COLLECTIONS = 5
@@ -506,7 +506,7 @@ def _once(part: Mechanism, prior: _Shares | None, blind: float, seed: int) -> Ch
     return Chance(max(blind, part.success(prior)))
 
 
-_KEPT = (Memoized, HashedMemoized, MemoizedMean)
+_KEPT = (Memoized, MemoizedBuckets, MemoizedMean)
 """Mechanisms with fresh noise on what is kept."""
 _WITHOUT_PRIOR = (Hashed, HashedMemoized)
 """Mechanisms whose exact chance is known only where all values are equally likely."""
@@ -550,7 +550,7 @@ def _sum_kept_reports(part: Memoized, reports: int, memoized: bool) -> float | N
 
 
 @_sum_reports.register
-def _sum_hashed_reports(part: HashedMemoized, reports: int, memoized: bool) -> float | None:
+def _sum_hashed_reports(part: MemoizedBuckets, reports: int, memoized: bool) -> float | None:
     """Reports of a kept bucket rank all buckets, and the best guess is the first of them that holds a value.
 
     With two buckets that is known where the first one holds none. With more it depends on how many are
@@ -558,7 +558,7 @@ def _sum_hashed_reports(part: HashedMemoized, reports: int, memoized: bool) -> f
     """
     if not memoized or part.g != 2:
         return None
-    right, full = _find_kept_value(part.buckets, reports), occupied_buckets(part.k, part.g)
+    right, full = _find_kept_value(part.buckets, reports), part.occupied
     return (full * right + (2 - full) * (1 - right)) / part.k
 
 

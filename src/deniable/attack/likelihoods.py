@@ -21,10 +21,10 @@ from deniable.likelihood.supports import compute_fake_likelihoods, prepare_likel
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import BLOCK
 from deniable.metric import MetricMechanism
-from deniable.randomness.hashing import hash_values
 from deniable.records import Faked, RecordMechanism, Records
 from deniable.records.single import as_record_mechanism
-from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
+from deniable.rounds import BitFlip, Memoized, MemoizedMean
+from deniable.rounds.memoized import MemoizedBuckets
 from deniable.study import Plan
 
 Source = Plan | RecordMechanism | Mechanism
@@ -264,14 +264,14 @@ class _KeptBits(Pool):
 class _KeptBucket(_KeptValue):
     """Fresh noise on a bucket that is kept, of a hash that stays the same."""
 
-    def __init__(self, part: HashedMemoized, n: int) -> None:
+    def __init__(self, part: MemoizedBuckets, n: int) -> None:
         super().__init__(part.buckets, n)
+        self._split = part.split
         self._buckets = np.zeros((n, part.k), dtype=np.int64)
 
     def _add(self, rows: Integers, reports: Array) -> None:
-        super()._add(rows, reports["bucket"])
-        k, g = self._buckets.shape[1], self._part.k
-        self._buckets[rows] = hash_values(reports["a"], reports["b"], k, g)
+        bucket, self._buckets[rows] = self._split(reports)
+        super()._add(rows, bucket)
 
     def table(self) -> Floats:
         return np.take_along_axis(super().table(), self._buckets[self.reported], axis=1)
@@ -294,7 +294,7 @@ def make_pool(part: Mechanism, n: int, memoized: bool) -> Pool:
     match part:
         case Memoized():
             return _KeptBits(part, n) if part.bitwise else _KeptValue(part, n)
-        case HashedMemoized():
+        case MemoizedBuckets():
             return _KeptBucket(part, n)
         case MemoizedMean():
             return _KeptSide(part.bit, n)

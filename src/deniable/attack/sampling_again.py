@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
@@ -24,7 +25,8 @@ from deniable.errors import InvalidParameter
 from deniable.exact import whole_number
 from deniable.mechanisms import SetMechanism
 from deniable.records import Fake
-from deniable.rounds import BitFlip, HashedMemoized, Memoized
+from deniable.rounds import BitFlip, Memoized, PooledMemoized
+from deniable.rounds.memoized import MemoizedBuckets
 
 _MOST_ATOMS = 1 << 18  # ways in which the reports of an attribute can come
 _MOST_FUNCTIONS = 1 << 12
@@ -90,19 +92,26 @@ def _list_sequences(fake: Fake, shares: Floats, case: _Case) -> tuple[Floats, Fl
     part = fake.part
     if isinstance(part, BitFlip):
         return _list_whole(fake, shares, case)
-    if not isinstance(part, HashedMemoized):
+    if not isinstance(part, MemoizedBuckets):
         return _list_counts(_list_rounds(fake), shares, case)
-    if part.g**part.k > _MOST_FUNCTIONS:
-        _refuse(part)
     buckets = _tabulate(part.buckets)
     alike = np.full(part.g, 1 / part.g)
-    functions = itertools.product(range(part.g), repeat=part.k)
     atoms = [
         _list_counts(_Rounds(buckets.first[list(function)], alike, buckets.second), shares, case)
-        for function in functions
+        for function in _list_functions(part)
     ]
     ratios, chances = zip(*atoms, strict=True)
     return np.concatenate(ratios), np.concatenate(chances) / len(atoms)
+
+
+def _list_functions(part: MemoizedBuckets) -> Iterable[Iterable[int]]:
+    """The buckets of all values by each hash function: of the pool, or by any."""
+    pool = part.pool if isinstance(part, PooledMemoized) else None
+    if (part.g**part.k if pool is None else pool.size) > _MOST_FUNCTIONS:
+        _refuse(part)
+    if pool is None:
+        return itertools.product(range(part.g), repeat=part.k)
+    return list(pool.buckets(np.arange(pool.size)[:, None], np.arange(part.k)))
 
 
 def _list_rounds(fake: Fake) -> _Rounds:

@@ -20,15 +20,13 @@ from deniable.records import Blank, Fake, Prior, RecordMechanism
 from deniable.records.base import Per
 from deniable.records.named import FAKES, REALISTIC_FAKES
 from deniable.records.single import as_record_mechanism
-from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_soue, l_sue, loloha
+from deniable.rounds import Repeated, dbitflip, l_duchi, l_grr, l_osue, l_oue, l_plh, l_soue, l_sue, loloha
 from deniable.rounds.named import fake_again
 
 T = TypeVar("T")
 
 PLAIN = tuple(name for name in PROTOCOLS if name != "adaptive")
 CLASSICAL = tuple(name for name in PLAIN if PROTOCOLS[name].classical)
-AT_ONCE = ("grr", "plh", "hr")
-"""Protocols whose reports take one step to count and a few bytes to keep, however many values there are."""
 HASHED_ALONE = ("blh", "olh", "alh", "loloha")
 """Protocols whose reports are hashed by a function of their own: counting takes a hash for each value."""
 CAPPED: dict[str, Callable[..., Mechanism]] = {"aue": aue, "ass": ass, "alh": alh}
@@ -39,7 +37,14 @@ TWO_ROUNDS: dict[str, Callable[[int, float, float], Repeated]] = {
     "l_oue": l_oue,
     "l_soue": l_soue,
     "loloha": loloha,
+    "l_plh": l_plh,
 }
+ALONE_AGAIN = tuple(name for name in TWO_ROUNDS if name != "l_plh")
+"""Protocols for asking again that are chosen among unless reports are counted by groups."""
+AT_ONCE = {CLASSICAL: ("plh", "grr", "hr"), ALONE_AGAIN: ("l_plh", "l_grr")}
+"""For the usual protocols, those whose reports take one step to count and a few bytes to keep, however many
+values there are. The first is a public pool.
+"""
 TWO_ROUNDS_OF_MEANS = ("l_duchi",)
 """Protocols that report the mean of a number again and again, with two rounds of noise."""
 KEPT_BITS = "dbitflip"

@@ -11,6 +11,7 @@ from typing import final
 import numpy.typing as npt
 
 from deniable.choose.candidate import (
+    ALONE_AGAIN,
     AT_ONCE,
     CLASSICAL,
     HASHED_ALONE,
@@ -250,25 +251,26 @@ class Task:
         A pool joins only where single shares are read: sums of neighboring values err up to 80 % more.
         """
         question = self.questions[attribute]
+        at_once = AT_ONCE.get(usual, ())
         is_pooled = (
-            usual == CLASSICAL
+            at_once
             and question.k <= _MOST_POOLED
             and self.epsilon <= _MOST_SPENT
             and all(reading.table is None for reading in question.readings)
         )
         if is_pooled and self.n * question.k >= LARGE:
-            return AT_ONCE
+            return at_once
         if self.objective.counted_in == "collector":
             return usual
         rest = tuple(name for name in usual if name not in HASHED_ALONE)
-        return (*rest, "plh") if is_pooled else rest
+        return (*rest, at_once[0]) if is_pooled else rest
 
     def _list_protocols(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All protocols of a record mechanism, and those among which it chooses unless others are named."""
         if self.forever is not None and kind == "RS+FD":
             return (*FAKES_AGAIN, KEPT_BITS), tuple(PUBLISHED_AGAIN)
         if self.forever is not None:
-            return (*TWO_ROUNDS, KEPT_BITS), tuple(TWO_ROUNDS)
+            return (*TWO_ROUNDS, KEPT_BITS), ALONE_AGAIN
         if kind == "RS+FD":
             return tuple(FAKES), tuple(PUBLISHED_FAKES)
         if kind == "RS+RFD":

@@ -23,7 +23,7 @@ ANY: Final = "any"
 """Stands for a field of an answer that may hold anything."""
 
 _RECORDS = ("split", "sample", "faked", "near-sets", "near-bits", "product", "coarse")
-_ROUNDS = ("memoized", "hashed-memoized", "memoized-mean", "bit-flip")
+_ROUNDS = ("memoized", "hashed-memoized", "pooled-memoized", "memoized-mean", "bit-flip")
 _METRIC = ("grid", "number", "geometric", "planar-geometric", "duchi", "piecewise", "hybrid", "memoized-mean")
 _TEXT = ("text", "code", "linear")
 _TOGETHER = ("known", "ask", "several", "only_if", "answers", "answered", "exactly", "at_most")

@@ -49,6 +49,7 @@ _OTHER_NAMES = {
     "l_osue": "optimized unary encoding of kept answers, symmetric in each round",
     "l_soue": "symmetric unary encoding of kept answers, optimized in each round",
     "loloha": "local hashing with kept answers",
+    "l_plh": "local hashing by a public pool, with kept answers",
     "l_duchi": "the side of a kept line, with kept answers",
     "dbitflip": "some bits of a histogram, kept",
 }

@@ -30,6 +30,7 @@ from deniable.plan.attribute import NOT_APPLICABLE, Attribute, list_related
 from deniable.plan.document import PlanDocument
 from deniable.plan.levels import find_divisor
 from deniable.records import Faked
+from deniable.rounds import PooledMemoized
 
 _MOST_RELATED = 4  # groups of questions that depend on each other
 _MOST_NAMES = 6
@@ -388,7 +389,7 @@ def guess_factor_by(part: Mechanism, shape: tuple[int, ...], axis: int, prior: n
 
 def _list_reports(part: Mechanism) -> Floats | None:
     """How likely each report is from each value, by rows."""
-    if isinstance(part, Pooled):
+    if isinstance(part, Pooled | PooledMemoized):
         return _list_cells(part)
     if not isinstance(part, Hadamard):
         return tabulate_reports(part)
@@ -399,7 +400,7 @@ def _list_reports(part: Mechanism) -> Floats | None:
     return np.where(supported, part.law.p, 1 - part.law.p) / (outputs // 2)
 
 
-def _list_cells(part: Pooled) -> Floats | None:
+def _list_cells(part: Pooled | PooledMemoized) -> Floats | None:
     """Every function of the pool is as likely, and the true bucket likelier than another."""
     if part.pool.cells * part.k > _MOST_WEIGHTS:
         return None
@@ -699,8 +700,8 @@ def explain_hashes(document: PlanDocument) -> list[str]:
                 "DuckDB, PostgreSQL or Spark it takes many times as long as other reports. counted_in = "
                 '"warehouse" in the objective avoids such protocols.'
             )
-        if isinstance(mechanism, Pooled) and not attribute.domain.is_level:
-            pool, ratio = mechanism.pool, compare_variances(mechanism)
+        if isinstance(part, Pooled | PooledMemoized) and not attribute.domain.is_level:
+            pool, ratio = part.pool, compare_variances(part)
             more = "no" if ratio <= 1 else _format_percent_up(ratio - 1)
             sentences.append(
                 f"{attribute.name!r} is hashed by one of {pool.size:,} public functions, and its reports are "
@@ -710,7 +711,9 @@ def explain_hashes(document: PlanDocument) -> list[str]:
     return sentences
 
 
-def compare_variances(mechanism: Pooled) -> float:
-    """The variance of the share of a value that nobody has, over that of local hashing of the same loss."""
-    alone = olh(mechanism.k, mechanism.loss())
-    return float(mechanism.law.variance(1, 0.0)) / float(alone.law.variance(1, 0.0))
+def compare_variances(part: Pooled | PooledMemoized) -> float:
+    """The variance of the share of a value that nobody has, over that of local hashing with the loss of one
+    report.
+    """
+    alone = olh(part.k, part.loss())
+    return float(part.law.variance(1, 0.0)) / float(alone.law.variance(1, 0.0))

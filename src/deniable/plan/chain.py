@@ -21,8 +21,9 @@ from deniable.plan.attribute import Attribute
 from deniable.randomness import FULL
 from deniable.randomness.words import Strand
 from deniable.records import Faked, RecordMechanism
-from deniable.rounds import HashedMemoized, Memoized, MemoizedMean
+from deniable.rounds import Memoized, MemoizedMean, PooledMemoized
 from deniable.rounds.grown import BIAS, find_turn, grow
+from deniable.rounds.memoized import MemoizedBuckets
 
 MOST_CONTINUED = 15
 """Plans that a plan can continue: a device reads all of them."""
@@ -103,6 +104,8 @@ def is_carried(old: Mechanism, new: Mechanism) -> bool:
     before, after = find_rounds(old), find_rounds(new)
     if before is None or after is None:
         return False
+    if isinstance(old, PooledMemoized) and isinstance(new, PooledMemoized) and old.pool.size != new.pool.size:
+        return False
     if isinstance(before.first, Direct) and after.k > before.k:
         return grow(before.first, after.k) == after.first
     return replace(before.first, k=after.k) == after.first
@@ -110,7 +113,7 @@ def is_carried(old: Mechanism, new: Mechanism) -> bool:
 
 def find_rounds(part: Mechanism) -> Memoized | None:
     """The two rounds of a mechanism, of its buckets or of its bit; None where nothing is fresh."""
-    if isinstance(part, HashedMemoized):
+    if isinstance(part, MemoizedBuckets):
         return part.buckets
     if isinstance(part, MemoizedMean):
         return part.bit

@@ -42,7 +42,7 @@ _SETS = ("unary", "subset", "packed-subset", "hashed", "pooled", "hadamard")
 _FAKES: dict[str, tuple[Callable[..., Fake], tuple[str, ...], bool]] = {
     "guessed": (Guessed, ("direct", "memoized"), True),
     "imitated": (Imitated, ("direct", *_SETS, "memoized"), True),
-    "blank": (Blank, (*_SETS, "memoized", "hashed-memoized", "bit-flip"), False),
+    "blank": (Blank, (*_SETS, "memoized", "hashed-memoized", "pooled-memoized", "bit-flip"), False),
 }
 """What a fake is called in a plan, which mechanisms it imitates, and whether it has a prior."""
 _NESTED = tuple(kind for kind, record in RECORD_MECHANISMS.items() if record.nests)

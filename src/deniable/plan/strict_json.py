@@ -28,7 +28,7 @@ from deniable.mechanisms import (
 from deniable.metric import Averaged, Duchi, Geometric, Hybrid, MetricMechanism, Piecewise, PlanarGeometric
 from deniable.randomness import FULL
 from deniable.randomness.draws import WordArray
-from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean
+from deniable.rounds import BitFlip, HashedMemoized, Memoized, MemoizedMean, PooledMemoized
 
 Json = dict[str, Any]
 
@@ -191,6 +191,7 @@ _MECHANISMS: dict[str, tuple[type[Mechanism], tuple[str, ...]]] = {
     "hadamard": (Hadamard, ("k", "keep")),
     "memoized": (Memoized, ("first", "second")),
     "hashed-memoized": (HashedMemoized, ("k", "buckets")),
+    "pooled-memoized": (PooledMemoized, ("k", "buckets")),
     "memoized-mean": (MemoizedMean, ("bit",)),
     "bit-flip": (BitFlip, ("k", "bits", "one", "zero")),
     "geometric": (Geometric, ("tails",)),

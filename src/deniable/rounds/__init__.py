@@ -2,8 +2,19 @@
 
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
-from deniable.rounds.memoized import HashedMemoized, Memoized, Repeated
-from deniable.rounds.named import dbitflip, l_duchi, l_grr, l_osue, l_oue, l_rsfd, l_soue, l_sue, loloha
+from deniable.rounds.memoized import HashedMemoized, Memoized, PooledMemoized, Repeated
+from deniable.rounds.named import (
+    dbitflip,
+    l_duchi,
+    l_grr,
+    l_osue,
+    l_oue,
+    l_plh,
+    l_rsfd,
+    l_soue,
+    l_sue,
+    loloha,
+)
 from deniable.rounds.protocols import REPEATED, RepeatedProtocol
 
 __all__ = [
@@ -12,6 +23,7 @@ __all__ = [
     "HashedMemoized",
     "Memoized",
     "MemoizedMean",
+    "PooledMemoized",
     "Repeated",
     "RepeatedProtocol",
     "dbitflip",
@@ -19,6 +31,7 @@ __all__ = [
     "l_grr",
     "l_osue",
     "l_oue",
+    "l_plh",
     "l_rsfd",
     "l_soue",
     "l_sue",

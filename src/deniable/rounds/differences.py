@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.records import RecordMechanism
-from deniable.rounds.memoized import HashedMemoized
+from deniable.rounds.memoized import HashedMemoized, PooledMemoized
 
 People = Literal["population", "same", "others", "linked"]
 """Whose change is meant: of the population that people are drawn from, of the very people who reported, of
@@ -45,27 +45,30 @@ def find_against(record: RecordMechanism, attribute: int, kind: Kind = "value") 
 
     None of it is where noise that is kept for different values is independent; of means, where there are no
     fakes, since one that is far from both answers is kept as well. Hashed values share a bucket or not by one
-    function that is kept: pairs collide with chance 1/g, and at worst three never do. Of other noise that
-    people keep nothing is known.
+    function that is kept: at worst, three never share one. In a public pool it is known how often three do.
+    Of other noise that people keep nothing is known.
 
     >>> from deniable.records import Single
-    >>> from deniable.rounds import l_grr, loloha
+    >>> from deniable.rounds import l_grr, l_plh, loloha
     >>> record = Single(loloha(40, 1.0, 2.0))
     >>> round(find_against(record, 0), 4), find_against(record, 0, "mean")
     (0.0301, 1.0)
-    >>> find_against(Single(l_grr(40, 1.0, 2.0)), 0)
-    0.0
+    >>> round(find_against(Single(l_plh(40, 1.0, 2.0)), 0), 4), find_against(Single(l_grr(40, 1.0, 2.0)), 0)
+    (0.0034, 0.0)
     """
     part, fake = record.mechanisms[attribute], record.fake(attribute)
     if fake is not None and (kind == "mean" or np.ptp(fake.supported) >= _ROUNDED):
         return 1.0
     if part.keeps_apart:
         return 0.0
-    if kind != "value" or fake is not None or not isinstance(part, HashedMemoized):
+    if kind != "value" or fake is not None or not isinstance(part, HashedMemoized | PooledMemoized):
         return 1.0
     g, p = part.g, part.law.p
     other = (1 - p) / (g - 1)
-    return ((p - other) / g) ** 2 / ((1 - 1 / g) / g)
+    if isinstance(part, HashedMemoized):
+        return ((p - other) / g) ** 2 / ((1 - 1 / g) / g)
+    q, apart = part.law.q, float(part.pool.collision**2 - part.pool.collision_of_three)
+    return (p - other) ** 2 * max(apart, 0.0) / (q * (1 - q))
 
 
 def find_correlation(earlier: Spread, later: Spread, against: float) -> Floats:

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import cast, final
+from typing import ClassVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,13 @@ from deniable.errors import InvalidParameter
 from deniable.exact import PRIME, log_up, times_up, whole_number
 from deniable.formatting import format_loss
 from deniable.law import Law
-from deniable.mechanisms import Direct, Hashed, Losses, Mechanism, SetMechanism, Tally, Unary, checked_k
+from deniable.mechanisms import Direct, Hashed, Losses, Mechanism, Pooled, SetMechanism, Tally, Unary
 from deniable.mechanisms.losses import MOST_REPORTS
 from deniable.mechanisms.sets import Buckets, Nobody
+from deniable.mechanisms.shapes.pooled import guess_bucket, pool_law
 from deniable.randomness import below
-from deniable.randomness.hashing import collision, hash_function, occupied_buckets
+from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
+from deniable.randomness.pool import HashPool
 from deniable.randomness.words import Rows
 from deniable.rounds.changes import ChangesLoss, bound_changes
 from deniable.rounds.grown import keep_first
@@ -181,24 +183,57 @@ class Memoized(ReportedOnce, Repeated):
         return self.second.packed_support(reports)
 
 
-@final
+_Function = tuple[npt.NDArray[np.uint64], ...]
+
+
 @dataclass(frozen=True)
-class HashedMemoized(ReportedOnce, Repeated):
-    """A hash function that is kept, and two rounds on the bucket (LOLOHA): answers are kept per bucket."""
+class MemoizedBuckets(ReportedOnce, Repeated):
+    """A hash function that is kept, and two rounds on the bucket: answers are kept per bucket."""
 
     k: int
     buckets: Memoized
 
-    title = "Memoized local hashing"
+    def __post_init__(self) -> None:
+        if not self.buckets.names_value:
+            raise InvalidParameter("the rounds on a bucket are direct ones", "shape")
+        object.__setattr__(self, "k", self.one_round.k)
 
     @property
     def phrase(self) -> str:
-        return f"one of {self.g:,} buckets, by a hash function and a first answer that are kept"
+        return f"one of {self.g:,} buckets, by {self._function} and a first answer that are kept"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k, PRIME - 1, "hashed"))
-        if not self.buckets.names_value:
-            raise InvalidParameter("the rounds on a bucket are direct ones", "shape")
+    _function: ClassVar[str]
+    """What hashes values, in words."""
+
+    @property
+    @abstractmethod
+    def one_round(self) -> Hashed | Pooled:
+        """The mechanism with the threshold of the first round, whose reports have this form."""
+
+    @property
+    def permanent(self) -> Hashed | Pooled:
+        return self.one_round
+
+    @property
+    @abstractmethod
+    def occupied(self) -> float:
+        """How many buckets hold a value, on average over all functions."""
+
+    @abstractmethod
+    def split(self, reports: Array) -> tuple[Integers, Integers]:
+        """The bucket of each report, and the buckets of all values by its function."""
+
+    @abstractmethod
+    def _draw(self, words: npt.NDArray[np.uint64]) -> _Function:
+        """The hash function of each word."""
+
+    @abstractmethod
+    def _hash(self, function: _Function, values: Integers) -> Integers:
+        """The bucket of each value by its function."""
+
+    @abstractmethod
+    def _report(self, function: _Function, buckets: Integers) -> Array:
+        """The reports of these functions and buckets."""
 
     @property
     def g(self) -> int:
@@ -213,10 +248,6 @@ class HashedMemoized(ReportedOnce, Repeated):
     def ratio(self) -> Fraction:
         return self.buckets.ratio
 
-    @cached_property
-    def law(self) -> Law:
-        return self.buckets.law.hashed(self.k, collision(self.g))
-
     def ratio_after(self, reports: int) -> Fraction:
         return self.buckets.ratio_after(reports)
 
@@ -226,23 +257,13 @@ class HashedMemoized(ReportedOnce, Repeated):
         return self.permanent.nobody._replace(words=2 + self.buckets.second.words)
 
     def encode_nobody(self, rows: Rows) -> Array:
-        reports, kept = self.blank(rows.n), rows.columns(0, 2).recall().array()
-        reports["a"], reports["b"] = hash_function(kept[:, 0])
-        bucket = below(kept[:, 1], self.g)
-        reports["bucket"] = self.buckets.second.encode_again(bucket, rows.columns(2, self.nobody.words))
-        return reports
+        kept = rows.columns(0, 2).recall().array()
+        first, fresh = below(kept[:, 1], self.g), rows.columns(2, self.nobody.words)
+        return self._report(self._draw(kept[:, 0]), self.buckets.second.encode_again(first, fresh))
 
     @property
     def on_buckets(self) -> Buckets | None:
         return self.buckets.on_buckets
-
-    @property
-    def permanent(self) -> Hashed:
-        return self.one_round
-
-    @property
-    def one_round(self) -> Hashed:
-        return Hashed(self.k, self.g, cast(Direct, self.buckets.first).keep)
 
     @cached_property
     def odds(self) -> float:
@@ -257,13 +278,99 @@ class HashedMemoized(ReportedOnce, Repeated):
     def success(self, prior: npt.ArrayLike | None = None) -> float:
         if prior is not None:
             return self.law.success(prior)
-        full, p = occupied_buckets(self.k, self.g), self.law.p
+        full, p = self.occupied, self.law.p
         return (full * p + (self.g - full) * (1 - p) / (self.g - 1)) / self.k
 
     def encode(self, values: Integers, rows: Rows) -> Array:
-        reports = self.blank(len(values))
-        a, b = hash_function(rows.columns(0, 1).recall().array()[:, 0])
+        function = self._draw(rows.columns(0, 1).recall().array()[:, 0])
+        true = self._hash(function, values)
+        return self._report(function, self.buckets.encode(true, rows.columns(1, self.words)))
+
+
+@final
+@dataclass(frozen=True)
+class HashedMemoized(MemoizedBuckets):
+    """A hash function of its own that each device keeps, and two rounds on the bucket (LOLOHA)."""
+
+    title = "Memoized local hashing"
+    _function = "a hash function"
+
+    @property
+    def one_round(self) -> Hashed:
+        return Hashed(self.k, self.g, cast(Direct, self.buckets.first).keep)
+
+    @cached_property
+    def law(self) -> Law:
+        return self.buckets.law.hashed(self.k, collision(self.g))
+
+    @property
+    def occupied(self) -> float:
+        return occupied_buckets(self.k, self.g)
+
+    def split(self, reports: Array) -> tuple[Integers, Integers]:
+        table = hash_values(reports["a"], reports["b"], self.k, self.g)
+        return reports["bucket"].astype(np.int64), table.astype(np.int64)
+
+    def _draw(self, words: npt.NDArray[np.uint64]) -> _Function:
+        return hash_function(words)
+
+    def _hash(self, function: _Function, values: Integers) -> Integers:
+        a, b = function
         true = (a * (values.astype(np.uint64) + np.uint64(1)) + b) % np.uint64(PRIME) % np.uint64(self.g)
-        reports["a"], reports["b"] = a, b
-        reports["bucket"] = self.buckets.encode(true.astype(np.int64), rows.columns(1, self.words))
+        return true.astype(np.int64)
+
+    def _report(self, function: _Function, buckets: Integers) -> Array:
+        reports = self.blank(len(buckets))
+        reports["a"], reports["b"] = function
+        reports["bucket"] = buckets
+        return reports
+
+
+@final
+@dataclass(frozen=True)
+class PooledMemoized(MemoizedBuckets):
+    """A hash function of a public pool that each device keeps, and two rounds on the bucket.
+
+    Reports are counted by function and bucket, whatever the number of values is.
+    """
+
+    title = "Memoized pooled hashing"
+    _function = "a public hash function"
+
+    @cached_property
+    def one_round(self) -> Pooled:
+        return Pooled(self.k, self.g, cast(Direct, self.buckets.first).keep)
+
+    @property
+    def pool(self) -> HashPool:
+        """The functions."""
+        return self.one_round.pool
+
+    @cached_property
+    def law(self) -> Law:
+        return pool_law(self.pool, self.buckets.law.exact_p, self.ratio)
+
+    @property
+    def occupied(self) -> float:
+        sizes, counts = self.pool.count_sizes()
+        return float(counts[sizes > 0].sum()) / self.pool.size
+
+    def success(self, prior: npt.ArrayLike | None = None) -> float:
+        if prior is None:
+            return super().success()
+        return guess_bucket(self.pool, self.law.p, prior)
+
+    def split(self, reports: Array) -> tuple[Integers, Integers]:
+        function, bucket = self.one_round.split(reports)
+        return bucket, self.pool.buckets(function[:, None], np.arange(self.k))
+
+    def _draw(self, words: npt.NDArray[np.uint64]) -> _Function:
+        return (below(words, self.pool.size),)
+
+    def _hash(self, function: _Function, values: Integers) -> Integers:
+        return self.pool.buckets(function[0], values)
+
+    def _report(self, function: _Function, buckets: Integers) -> Array:
+        reports = self.blank(len(buckets))
+        reports[:] = function[0].astype(np.int64) * self.g + buckets
         return reports

@@ -14,15 +14,16 @@ import numpy.typing as npt
 
 from deniable.errors import InvalidParameter, not_among
 from deniable.exact import exp_down, positive_epsilon, whole_number
-from deniable.mechanisms import Direct, Unary, calibrate
+from deniable.mechanisms import Direct, Unary, calibrate, checked_k
 from deniable.mechanisms.protocols import MOVED
+from deniable.mechanisms.shapes.pooled import MOST_BUCKETS, MOST_VALUES, find_pool
 from deniable.randomness import FULL
 from deniable.records import Blank, Fake, Faked, Guessed, Imitated, Prior
 from deniable.records.base import checked_sizes
 from deniable.records.named import fake_nobody
 from deniable.rounds.bitflip import BitFlip
 from deniable.rounds.means import MemoizedMean
-from deniable.rounds.memoized import HashedMemoized, Memoized
+from deniable.rounds.memoized import HashedMemoized, Memoized, PooledMemoized
 
 _HALF = FULL >> 1
 _LARGEST = FULL - 1
@@ -133,6 +134,25 @@ def loloha(
     return HashedMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever, calibration))
 
 
+def l_plh(k: int, epsilon_first: float, epsilon_forever: float, g: int | None = None) -> PooledMemoized:
+    """Pooled local hashing, then GRR twice on the bucket (L-PLH): LOLOHA by a function of a public pool.
+
+    Counting takes no hash for a report. g is the prime number of buckets with which one report errs least,
+    unless given. A larger g gives away more as values change.
+
+    >>> m = l_plh(1000, epsilon_first=1.0, epsilon_forever=2.0)
+    >>> m.g, m.pool.size, m.report_bytes
+    (3, 1093, 2)
+
+    Reference: arcolezi2023loloha.
+    """
+    _checked_budgets(epsilon_first, epsilon_forever)
+    k = checked_k(k, MOST_VALUES, "pooled")
+    buckets = find_pool(k, epsilon_first).g if g is None else g
+    whole_number("g, the number of buckets,", buckets, 2, MOST_BUCKETS)
+    return PooledMemoized(k, l_grr(buckets, epsilon_first, epsilon_forever))
+
+
 def l_duchi(epsilon_first: float, epsilon_forever: float) -> MemoizedMean:
     """Whether a number is above a kept random line, by GRR twice (L-Duchi), for its mean.
 
@@ -181,9 +201,9 @@ def l_rsfd(
     """RS+FD for asking again: people keep which attribute is real, its first answer, and fakes.
 
     protocol is "l_grr", "l_osue-z", "l_osue-r", "l_sue-z", "l_sue-r" (fakes that keep no value, or a random
-    one), "loloha" or "adaptive" (l_grr or l_osue-z, whichever errs less at f = 0). With priors, public shares
-    of each attribute's values, fakes are realistic (RS+RFD), and the protocol is "l_grr", "l_osue-r" or
-    "l_sue-r"; `mixed` spreads that part of each prior evenly. Both budgets are per record.
+    one), "loloha", "l_plh" or "adaptive" (l_grr or l_osue-z, whichever errs less at f = 0). With priors,
+    public shares of each attribute's values, fakes are realistic (RS+RFD), and the protocol is "l_grr",
+    "l_osue-r" or "l_sue-r"; `mixed` spreads that part of each prior evenly. Both budgets are per record.
 
     "dbitflip" is there to be compared: each person is asked about the same `bits` values of each attribute,
     or all if they are fewer, any number of reports loses epsilon_first, and a change of the answer shows.
@@ -229,7 +249,7 @@ PUBLISHED_AGAIN: dict[str, tuple[Callable[[int, float, float], Any], Callable[[A
     "l_sue-r": (l_sue, Imitated),
 }
 """The protocols of RS+FD for asking again that a plan chooses among, unless others are named."""
-FAKES_AGAIN = PUBLISHED_AGAIN | {"loloha": (loloha, fake_nobody)}
+FAKES_AGAIN = PUBLISHED_AGAIN | {"loloha": (loloha, fake_nobody), "l_plh": (l_plh, fake_nobody)}
 """The protocols of RS+FD for asking again: two rounds for k values, and the fake around them."""
 _REALISTIC = ("l_grr", "l_osue-r", "l_sue-r")
 

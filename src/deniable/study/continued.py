@@ -10,8 +10,9 @@ from deniable.mechanisms import Direct, Mechanism
 from deniable.plan.chain import is_carried
 from deniable.plan.document import PlanDocument
 from deniable.records import Faked, Sample, Single
-from deniable.rounds import HashedMemoized, Memoized
+from deniable.rounds import Memoized
 from deniable.rounds.grown import grow
+from deniable.rounds.memoized import MemoizedBuckets
 from deniable.rounds.named import solve_second
 
 
@@ -42,19 +43,20 @@ def follow_document(document: PlanDocument, before: PlanDocument) -> PlanDocumen
 
 def _follow_part(new: Mechanism, old: Mechanism) -> Mechanism:
     """The planned mechanism, or one with the old first round, if both lose as much of a value for ever."""
-    if type(new) is not type(old) or is_carried(old, new) or not isinstance(new, Memoized | HashedMemoized):
+    if type(new) is not type(old) or is_carried(old, new) or not isinstance(new, Memoized | MemoizedBuckets):
         return new
     before, planned = _find_buckets(old), _find_buckets(new)
     if not isinstance(before.first, Direct) or abs(before.first.loss() - planned.first.loss()) > _NEAR:
         return new
-    if isinstance(new, HashedMemoized):
-        return HashedMemoized(new.k, solve_second(before.first, planned.loss()))
+    if isinstance(new, MemoizedBuckets):
+        carried = replace(new, buckets=solve_second(before.first, planned.loss()))
+        return carried if is_carried(old, carried) else new
     first = grow(before.first, new.k) if new.k > old.k else None
     return new if first is None else solve_second(first, planned.loss())
 
 
 def _find_buckets(part: Mechanism) -> Memoized:
-    return part.buckets if isinstance(part, HashedMemoized) else cast(Memoized, part)
+    return part.buckets if isinstance(part, MemoizedBuckets) else cast(Memoized, part)
 
 
 _NEAR = 1e-6  # nats: the same epsilon_forever, calibrated for another number of values

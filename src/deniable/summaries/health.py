@@ -29,7 +29,7 @@ from deniable.law import Law, Marginal, Moments
 from deniable.law.pairs import walsh_transform
 from deniable.mechanisms import Hadamard, Hashed, Linear, Mechanism, Pooled, SubsetShape, Tally
 from deniable.randomness import FULL, toeplitz
-from deniable.rounds import HashedMemoized
+from deniable.rounds import HashedMemoized, PooledMemoized
 from deniable.summaries.totals import known_squares
 
 LEVEL = 0.001
@@ -388,7 +388,7 @@ def _watch_hashes(mechanism: Hashed | HashedMemoized) -> list[Watch]:
 
 
 @watches.register
-def _watch_pool(mechanism: Pooled) -> list[Watch]:
+def _watch_pool(mechanism: Pooled | PooledMemoized) -> list[Watch]:
     def find(reports: Array) -> list[Integers]:
         return [reports.astype(np.int64) // mechanism.g]
 

@@ -83,29 +83,10 @@ class Pooled(SetShape):
 
     @cached_property
     def law(self) -> Law:
-        p, together = Fraction(self.keep, FULL), self.pool.collision
-        q = p * together + (1 - p) * (1 - together) / (self.g - 1)
-        return Law.design(self.k, *self.pool.count_sizes(), p, q, self.ratio, Lines(self.pool, float(p)))
+        return pool_law(self.pool, Fraction(self.keep, FULL), self.ratio)
 
     def success(self, prior: npt.ArrayLike | None = None) -> float:
-        """With a prior, the best guess is a bucket's most common value, or else the most common of all."""
-        if prior is None:
-            return self.law.success()
-        shares, p = checked_prior(prior, self.k), self.law.p
-        order = np.argsort(-shares, kind="stable")
-        # a report from outside its bucket is as likely from any value, so the most common is guessed
-        floor = shares[order[0]] * (1 - p) / (self.g - 1)
-        left = np.ones((self.pool.size, self.g), dtype=bool)
-        functions, total = np.arange(self.pool.size), 0.0
-        for value in order.tolist():
-            gain = p * shares[value]
-            if gain <= floor or functions.size == 0:
-                break
-            buckets = self.pool.buckets(functions, value)
-            total += int(left[functions, buckets].sum()) * gain
-            left[functions, buckets] = False
-            functions = functions[left[functions].any(axis=1)]
-        return float(total + int(left.sum()) * floor) / self.pool.size
+        return self.law.success() if prior is None else guess_bucket(self.pool, self.law.p, prior)
 
     @property
     def nobody(self) -> Nobody:
@@ -121,11 +102,11 @@ class Pooled(SetShape):
         reports[:] = below(words[:, 0], self.pool.size) * np.uint64(self.g) + below(words[:, 1], self.g)
 
     def support(self, reports: Array) -> npt.NDArray[np.bool_]:
-        function, bucket = self._read(reports)
+        function, bucket = self.split(reports)
         return np.asarray(self.pool.buckets(function[:, None], np.arange(self.k)) == bucket[:, None])
 
     def supports(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
-        function, bucket = self._read(reports)
+        function, bucket = self.split(reports)
         return np.asarray((self.pool.buckets(function, np.maximum(values, 0)) == bucket) & (values >= 0))
 
     def supports_each(self, reports: Array, values: Integers) -> npt.NDArray[np.bool_]:
@@ -134,7 +115,7 @@ class Pooled(SetShape):
     def blank(self, n: int) -> Array:
         return np.empty(n, dtype=smallest(self.pool.cells))
 
-    def _read(self, reports: Array) -> tuple[Integers, Integers]:
+    def split(self, reports: Array) -> tuple[Integers, Integers]:
         """The function and the bucket of each report."""
         function, bucket = np.divmod(np.asarray(reports).astype(np.int64), self.g)
         return function, bucket
@@ -172,6 +153,34 @@ class Pooled(SetShape):
 
     def _finish(self, cells: Integers, n: int) -> Integers:
         return self.support_counts(cells)
+
+
+def pool_law(pool: HashPool, p: Fraction, ratio: Fraction) -> Law:
+    """The law of a bucket of a function of the pool, which is the true one with probability p."""
+    together = pool.collision
+    q = p * together + (1 - p) * (1 - together) / (pool.g - 1)
+    return Law.design(pool.k, *pool.count_sizes(), p, q, ratio, Lines(pool, float(p)))
+
+
+def guess_bucket(pool: HashPool, p: float, prior: npt.ArrayLike) -> float:
+    """How often the best guess is right of an attacker with a prior: the most common value of the reported
+    bucket, or else the most common of all.
+    """
+    shares = checked_prior(prior, pool.k)
+    order = np.argsort(-shares, kind="stable")
+    # a report from outside its bucket is as likely from any value, so the most common is guessed
+    floor = shares[order[0]] * (1 - p) / (pool.g - 1)
+    left = np.ones((pool.size, pool.g), dtype=bool)
+    functions, total = np.arange(pool.size), 0.0
+    for value in order.tolist():
+        gain = p * shares[value]
+        if gain <= floor or functions.size == 0:
+            break
+        buckets = pool.buckets(functions, value)
+        total += int(left[functions, buckets].sum()) * gain
+        left[functions, buckets] = False
+        functions = functions[left[functions].any(axis=1)]
+    return float(total + int(left.sum()) * floor) / pool.size
 
 
 @lru_cache(maxsize=1024, typed=True)
