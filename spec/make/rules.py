@@ -837,8 +837,8 @@ def repeated_mechanisms() -> Iterator[Case]:
     yield pooled("g", "four buckets", 4)
     yield pooled("g", "257 buckets", 257)
     yield pooled("g", "too many functions", 251, 70_000)
-    bits = {"kind": "pooled-memoized", "k": 5, "buckets": memoized(unary, unary)}
-    yield asked("shape", "pooled-memoized, bits", bits)
+    of_bits = {"kind": "pooled-memoized", "k": 5, "buckets": memoized(unary, unary)}
+    yield asked("shape", "pooled-memoized, bits", of_bits)
     huge = {**direct, "k": (1 << 24) + 1}
     yield asked(
         "k",

@@ -440,7 +440,7 @@ class Pooled(Numbered, Drawn):
         while rest >= g**place:
             rest -= g**place
             place += 1
-        total = value // g**place
+        total: int = value // g**place
         for lower in range(place):
             total += rest // g**lower % g * (value // g**lower % g)
         return total % g
