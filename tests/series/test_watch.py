@@ -85,9 +85,9 @@ def test_other_days_and_plans_are_refused_in_words(daily_lake: Path, tmp_path: P
         kept.plot("word")
     with pytest.raises(FileMissing, match="deniable plan makes one"):
         dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
-    for name in "ab":
-        PLAN.write(tmp_path / f"{name}.json")
-    with pytest.raises(dn.InvalidParameter, match=r"names 2: .*a\.json"):
+    for name, plan in (("a", PLAN), ("b", dn.Study({"crash": ["yes", "no"]}, 1.0).plan(100))):
+        plan.write(tmp_path / f"{name}.json")
+    with pytest.raises(dn.InvalidParameter, match=r"names 2 that do not: .*a\.json"):
         dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
     tallies = PLAN.tally(daily_lake / f"lake/day={FIRST}")
     with pytest.raises(dn.InvalidReport, match="is a column of days, such as 2026-11-17, got 'Tuesday'"):

@@ -107,8 +107,10 @@ def watch_series(request: WatchRequest) -> None:
             "days are those of a table of reports or of kept tallies, and this is a collector or its store"
         )
     plan = reading.read_plan(request.plan)
-    windows = sources.tally_windows(plan, source, request.table, request.number, (request.by,))
+    windows = sources.tally_chain(plan, source, request.table, request.number, request.by)
     series = Series.of(plan.document, windows, request.people, day)
+    for begun in series.breaks:
+        console.note(str(begun))
     for name, why in series.left_out.items():
         console.note(f"not followed: {name}, {why}")
     if series.dates[-1] != day:

@@ -142,6 +142,11 @@ class Counted:
         return replace(self, tallies=tuple(part.finish_cells(tally) for part, tally in parts))
 
 
+@final
+class MissingColumn(InvalidReport):
+    """Raised for a table that lacks a column of the reports of a plan."""
+
+
 def check_columns(
     form: TableForm,
     kinds: Mapping[str, str],
@@ -183,8 +188,10 @@ def check_columns(
     required = dict.fromkeys(keys, WINDOWS) | required
     for name, allowed in required.items():
         if name not in kinds:
-            hint = "" if name in keys else "; is this the plan that they were made for?"
-            raise InvalidReport(not_among(name, f"a column of {where}", list(kinds)) + hint)
+            text = not_among(name, f"a column of {where}", list(kinds))
+            if name in keys:
+                raise InvalidReport(text)
+            raise MissingColumn(f"{text}; is this the plan that they were made for?")
         if kinds[name] not in allowed:
             holds = " or ".join(_HOLDS[kind] for kind in allowed)
             mend = "; pandas makes floats of them where some are missing: give the file, or read it with "

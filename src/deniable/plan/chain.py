@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 from deniable.domain import Categories
 from deniable.exact import log_up, round_up
@@ -48,7 +48,23 @@ class Linkable(Protocol):
     def extras(self, attribute: Attribute) -> tuple[str, ...]: ...
 
 
+class Chained(Protocol):
+    """What has an id, and continues others that have one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def continues(self) -> Sequence[Linkable]: ...
+
+
+PlanT = TypeVar("PlanT", bound=Chained)
 _Asked = tuple[Mechanism, int]  # the mechanism of a question in a plan, and how many rounds the plan has
+
+
+def list_last(plans: Sequence[PlanT]) -> list[PlanT]:
+    """Plans that no other one of them continues, each once."""
+    before = {document.id for plan in plans for document in plan.continues}
+    return list({plan.id: plan for plan in plans if plan.id not in before}.values())
 
 
 def list_breaks(before: Linkable, after: Linkable) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, final
@@ -17,14 +16,22 @@ from urllib.parse import unquote
 
 from deniable.engines import Request
 from deniable.engines.databases import find_duckdb, hide_password, is_address
+from deniable.engines.form import MissingColumn
 from deniable.engines.pieces import NO_VALUE, DamagedFile, type_texts
 from deniable.engines.sources import count_before, list_paths
 from deniable.errors import DeniableError, InvalidParameter, InvalidReport, not_among
 from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Show, replacing
 from deniable.plan.document import PlanDocument
-from deniable.reports.reports import Tallies, add_refused, refuse_other_plan, tally_reports
-from deniable.results.windows import Windows, count_windows, find_round, order_window, refuse_foreign_table
+from deniable.reports.reports import Tallies, refuse_other_plan, tally_reports
+from deniable.results.windows import (
+    Windows,
+    count_windows,
+    find_round,
+    join_refused,
+    order_window,
+    refuse_foreign_table,
+)
 
 try:
     import fcntl
@@ -82,6 +89,23 @@ class KeptTallies(Printed):
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     source: str | None = None
     """Where reports are: a folder, as it is found from the file of tallies, or the address of a database."""
+    before: tuple[KeptTallies, ...] = ()
+    """The tallies of the plans that this one continues, of the same reports; none where one round is kept."""
+
+    @staticmethod
+    def begin(
+        document: PlanDocument, by: tuple[str, ...], number: int | None = None, table: str | None = None
+    ) -> KeptTallies:
+        """No tallies yet, of a plan and of those that it continues."""
+        before = () if number is not None else document.continues
+        return KeptTallies(
+            document, by, number, table, before=tuple(KeptTallies(plan, by, None, table) for plan in before)
+        )
+
+    @property
+    def chain(self) -> tuple[KeptTallies, ...]:
+        """The tallies of all plans, those of this one last."""
+        return (*self.before, replace(self, before=()))
 
     def __str__(self) -> str:
         counted = f"{format_count(self.n, 'report')} in {format_count(len(self.partitions), 'partition')}"
@@ -112,7 +136,7 @@ class KeptTallies(Printed):
         """
         keys = (by,) if isinstance(by, str) else tuple(by)
         with lock_file(Path(path)):
-            kept = KeptTallies(document, keys, number, table)
+            kept = KeptTallies.begin(document, keys, number, table)
             if Path(path).exists():
                 kept = KeptTallies.read(path, document)
                 if (kept.by, kept.number) != (keys, number):
@@ -154,7 +178,31 @@ class KeptTallies(Printed):
     def count(
         self, source: str | Path, again: int = 1, gone: str | None = None, show: Show | None = None
     ) -> tuple[KeptTallies, Changes]:
-        """Add the tallies of a source that are not kept yet; and say what changed."""
+        """Add the tallies of a source that are not kept yet; and say what changed.
+
+        The reports of plans that this one continues are counted, too.
+        """
+        if not self.before:
+            return self._count(source, again, gone, show)
+        counted: list[KeptTallies] = []
+        changes: list[Changes] = []
+        for kept in self.chain:
+            try:
+                now, what = kept._count(source, again, gone, show, is_alone=False)
+            except MissingColumn:  # then there are no reports of this plan yet, or any more
+                now, what = kept, Changes()
+            counted.append(now)
+            changes.append(what)
+        joined = replace(counted[-1], before=tuple(counted[:-1]))
+        if not joined.n and not any(what.damaged for what in changes):
+            windows = list(_list_windows(joined.partitions.values()))
+            refuse_foreign_table(self.document.table_form, windows, source, self.table)
+        return joined, _join_changes(counted, changes)
+
+    def _count(
+        self, source: str | Path, again: int, gone: str | None, show: Show | None, is_alone: bool = True
+    ) -> tuple[KeptTallies, Changes]:
+        """Add the tallies of one plan; `is_alone` says whether all reports should be of this plan."""
         if again < 1:
             raise InvalidParameter(f"at least the last window is counted again, got again={again}")
         inside = is_address(source)
@@ -164,24 +212,25 @@ class KeptTallies(Printed):
         if not inside:
             if self.table is not None:
                 raise InvalidParameter(f"only a database has tables, got table={self.table!r}")
-            return self._count_files(source, gone, show)
+            return self._count_files(source, gone, show, is_alone)
         if not self.by:
             raise InvalidParameter(
                 'a database is counted window by window: name a column that grows, such as by="day"'
             )
-        return self._count_windows(source, again)
+        return self._count_windows(source, again, is_alone)
 
     @property
     def n(self) -> int:
-        """How many records were reported, in all rounds."""
-        return sum(tallies.n for tallies in _list_windows(self.partitions.values()))
+        """How many records were reported, in all rounds, to all plans."""
+        return sum(tallies.n for part in self.chain for tallies in _list_windows(part.partitions.values()))
 
     @property
     def refused(self) -> dict[str, int]:
-        """How many rows of all partitions were not counted, by reason."""
-        nothing: dict[str, int] = {}
-        windows = _list_windows(self.partitions.values())
-        return reduce(add_refused, (tallies.refused for tallies in windows), nothing)
+        """How many rows of all partitions were not counted for any plan, by reason."""
+        windows = [
+            Windows(self.by, dict(enumerate(_list_windows(part.partitions.values())))) for part in self.chain
+        ]
+        return join_refused(self.document.id, windows)
 
     def tally(self) -> Tallies:
         """The tallies of all partitions, which must be of one round."""
@@ -197,7 +246,12 @@ class KeptTallies(Printed):
         for name, part in self.partitions.items():
             windows = {key: tallies for key, tallies in part.windows.items() if tallies.round == number}
             partitions[name] = replace(part, windows=windows)
-        return replace(self, partitions=partitions)
+        return replace(self, partitions=partitions, before=())
+
+    def list_windows(self, by: str) -> list[Windows]:
+        """The tallies of each window of each plan: by a column, and by the round if they are kept by it."""
+        rounds = {self.document.table_form.round_column} & set(self.by) - {by}
+        return [part.tally_windows((by, *rounds)) for part in self.chain]
 
     def tally_windows(self, by: str | Sequence[str]) -> Windows:
         """The tallies of each window, by columns that they are kept by."""
@@ -218,17 +272,16 @@ class KeptTallies(Printed):
 
     def write(self, path: str | Path) -> None:
         """Write all of them to a JSON file, wholly or not at all."""
-        parts = [
-            {
-                "name": part.name,
-                "digest": part.digest,
-                "windows": [_write_window(*item) for item in sorted(part.windows.items(), key=order_window)],
-            }
-            for part in sorted(self.partitions.values(), key=lambda part: part.name)
-        ]
         fields = {"kept_tallies": _VERSION, "plan": self.document.id, "by": list(self.by)}
         fields |= {"round": self.number, "table": self.table, "source": self.source}
-        text = json.dumps(fields | {"partitions": parts}, sort_keys=True, separators=(",", ":"))
+        fields |= {"partitions": _write_partitions(self)}
+        before = [
+            {"plan": part.document.id, "partitions": _write_partitions(part)}
+            for part in self.before
+            if part.partitions
+        ]
+        fields |= {"before": before} if before else {}
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
@@ -236,21 +289,20 @@ class KeptTallies(Printed):
 
     @staticmethod
     def read(path: str | Path, document: PlanDocument) -> KeptTallies:
-        """What `write` wrote, of the same plan."""
+        """What `write` wrote, of the same plan, or of one that it continues."""
         try:
             kept = json.loads(Path(path).read_bytes())
             if kept["kept_tallies"] != _VERSION:
                 raise ValueError(f"version {kept['kept_tallies']}")
-            refuse_other_plan(kept["plan"], document.id)
-            parts = [_read_partition(document, kept, part) for part in kept["partitions"]]
-            return KeptTallies(
-                document,
-                by=tuple(kept["by"]),
-                number=kept["round"],
-                table=kept["table"],
-                partitions={part.name: part for part in parts},
-                source=kept.get("source"),
+            if kept["plan"] not in {plan.id for plan in document.continues}:
+                refuse_other_plan(kept["plan"], document.id)
+            of_plans = {part["plan"]: part["partitions"] for part in (kept, *kept.get("before", ()))}
+            begun = KeptTallies.begin(document, tuple(kept["by"]), kept["round"], kept["table"])
+            *before, last = (
+                replace(part, partitions=_read_partitions(part, of_plans.get(part.document.id, ())))
+                for part in begun.chain
             )
+            return replace(last, source=kept.get("source"), before=tuple(before))
         except (FileNotFoundError, InvalidReport):
             raise
         except (ValueError, TypeError, KeyError, DeniableError) as problem:
@@ -261,7 +313,7 @@ class KeptTallies(Printed):
         return Request(self.document.table_form, self.by, self.number, kept=True, since=since)
 
     def _count_files(
-        self, source: str | Path, gone: str | None, show: Show | None
+        self, source: str | Path, gone: str | None, show: Show | None, is_alone: bool
     ) -> tuple[KeptTallies, Changes]:
         root = _find_root(source)
         paths = {path.relative_to(root).as_posix(): path for path in list_paths(source)}
@@ -290,7 +342,7 @@ class KeptTallies(Printed):
         if damaged and not kept:
             raise next(iter(damaged.values()))
         counted_now = {name: kept[name] for name in to_count if name not in damaged}
-        if not before:
+        if not before and is_alone:
             windows = list(_list_windows(counted_now.values()))
             refuse_foreign_table(self.document.table_form, windows, [paths[name] for name in counted_now])
         changes = Changes(
@@ -302,12 +354,12 @@ class KeptTallies(Printed):
         )
         return replace(self, partitions=kept), changes
 
-    def _count_windows(self, source: str | Path, again: int) -> tuple[KeptTallies, Changes]:
+    def _count_windows(self, source: str | Path, again: int, is_alone: bool) -> tuple[KeptTallies, Changes]:
         firsts = {name: next(iter(part.windows))[0] for name, part in self.partitions.items()}
         marks: list[Any] = sorted(value for value in firsts.values() if value is not None)
         since = (self.by[0], marks[-min(again, len(marks))]) if marks else None
         counted = count_windows(self.document, self._request(since), source, self.table)
-        if not self.partitions:
+        if not self.partitions and is_alone:
             refuse_foreign_table(self.document.table_form, counted.values(), source, self.table)
         for values in counted:
             _require_growth(self.by[0], values[0])
@@ -360,16 +412,53 @@ def _write_window(values: Values, tallies: Tallies) -> dict[str, Any]:
     return {"values": list(map(_encode, values))} | about
 
 
-def _read_partition(
-    document: PlanDocument, kept: Mapping[str, Any], partition: Mapping[str, Any]
-) -> Partition:
-    windows = {}
-    for window in partition["windows"]:
-        values = tuple(map(_decode, window["values"]))
-        plain = {key: entry for key, entry in window.items() if key != "values"}
-        round_number = find_round(document.table_form, kept["by"], values, kept["round"])
-        windows[values] = Tallies.from_dict(plain | {"plan": document.id, "round": round_number})
-    return Partition(partition["name"], partition["digest"], windows)
+def _write_partitions(kept: KeptTallies) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": part.name,
+            "digest": part.digest,
+            "windows": [_write_window(*item) for item in sorted(part.windows.items(), key=order_window)],
+        }
+        for part in sorted(kept.partitions.values(), key=lambda part: part.name)
+    ]
+
+
+def _read_partitions(kept: KeptTallies, written: Iterable[Mapping[str, Any]]) -> dict[str, Partition]:
+    partitions = {}
+    for part in written:
+        windows = {}
+        for window in part["windows"]:
+            values = tuple(map(_decode, window["values"]))
+            plain = {key: entry for key, entry in window.items() if key != "values"}
+            round_number = find_round(kept.document.table_form, kept.by, values, kept.number)
+            windows[values] = Tallies.from_dict(plain | {"plan": kept.document.id, "round": round_number})
+        partitions[part["name"]] = Partition(part["name"], part["digest"], windows)
+    return partitions
+
+
+def _join_changes(counted: Sequence[KeptTallies], changes: Sequence[Changes]) -> Changes:
+    """What changed in the tallies of plans that continue each other; rows of one are foreign to no other."""
+
+    def join(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for each in names for name in each))
+
+    foreign = dict(changes[-1].foreign)
+    for kept in counted[:-1]:
+        for name in foreign:
+            part = kept.partitions.get(name, Partition(name, "", {}))
+            own = part.windows.values()
+            foreign[name] -= sum(
+                tallies.n + sum(n for why, n in tallies.refused.items() if why != "plan") for tallies in own
+            )
+    new = join(what.new for what in changes)
+    return Changes(
+        new=new,
+        changed=tuple(name for name in join(what.changed for what in changes) if name not in new),
+        gone=join(what.gone for what in changes),
+        late=changes[-1].late,
+        foreign={name: n for name, n in foreign.items() if n > 0},
+        damaged=join(what.damaged for what in changes),
+    )
 
 
 def _type_folders(name: str, partitions: Iterable[str]) -> dict[str, Hashable]:

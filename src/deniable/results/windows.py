@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 from deniable.engines import Counted, Request, TableForm, count_source, find_plan
+from deniable.engines.form import MissingColumn
 from deniable.errors import InvalidParameter, InvalidReport
 from deniable.formatting import Printed, format_count
 from deniable.frames import Show
@@ -96,6 +97,52 @@ def tally_source(
     if by is None:
         return tallies.get((), _gather(document, {}, find_round(form, (), (), round_number)))
     return Windows(keys, {key if len(keys) > 1 else key[0]: window for key, window in tallies.items()})
+
+
+def tally_chain(
+    document: PlanDocument, source: object, table: str | None, by: str, number: int | None, show: Show | None
+) -> list[Windows]:
+    """The tallies by window of a plan and of those that it continues, each plan by itself.
+
+    Rounds stay apart: those of a window are of other people, or late.
+    """
+    windows: list[Windows] = []
+    missing: MissingColumn | None = None
+    for plan in (*document.continues, document) if number is None else (document,):
+        form = plan.table_form
+        keys = (
+            (by, form.round_column)
+            if form.rounds > 1 and number is None and by != form.round_column
+            else (by,)
+        )
+        try:
+            counted = count_windows(plan, Request(form, keys, number, show=show), source, table)
+        except MissingColumn as problem:  # then there are no reports of this plan yet, or any more
+            missing = problem
+            continue
+        windows.append(Windows(keys, counted))
+    if missing is not None and not windows:
+        raise missing
+    if not any(tallies.n for each in windows for tallies in each.values()):
+        refuse_foreign_table(document.table_form, windows[-1].tallies.values(), source, table)
+    return windows
+
+
+def join_refused(plan_id: str, windows: Sequence[Windows]) -> dict[str, int]:
+    """How many rows are not counted, by reason, where those of some plans are; rows of these are of no other
+    plan.
+    """
+    refused: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    for each in windows:
+        for tallies in each.values():
+            own = {why: n for why, n in tallies.refused.items() if why != "plan"}
+            refused = add_refused(refused, own)
+            rows[tallies.plan_id] = rows.get(tallies.plan_id, 0) + tallies.n + sum(own.values())
+    of_last = [each for each in windows if any(part.plan_id == plan_id for part in each.values())]
+    others = sum(n for plan, n in rows.items() if plan != plan_id)
+    foreign = sum(each.refused.get("plan", 0) for each in of_last) - others
+    return add_refused(refused, {"plan": foreign}) if foreign > 0 else refused
 
 
 def count_windows(

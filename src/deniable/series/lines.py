@@ -1,30 +1,38 @@
-"""Reads one number a day from the tallies of days: the share of a value, or a mean, and how it errs."""
+"""Reads one number a day from the tallies of days: the share of a value, or a mean, and how it errs.
+
+Of plans that continue each other, the number of a day is that of all people who reported to any of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.domain import Range
+from deniable.domain import Categories, Range
 from deniable.domain.number import Number
 from deniable.errors import InvalidParameter
 from deniable.estimate import Interval
 from deniable.estimate.intervals import clopper_pearson, reach_of
 from deniable.law import Law, Marginal
 from deniable.plan.attribute import Attribute, list_domains
+from deniable.plan.chain import asks_alike, list_breaks
 from deniable.results.estimates import MEAN, find_condition
 from deniable.results.respondents import find_mean, has_mean
 from deniable.results.unbiased import estimate_tallies
+from deniable.series.spans import Mask
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
     from deniable.reports.reports import Tallies
     from deniable.rounds.differences import People
 
+DaysOfPlan = tuple["PlanDocument", Sequence["Tallies | None"]]
+"""A plan, and its tallies of each day; None on a day without reports to it."""
 _MOST_VALUES = 100  # of an attribute, of which each is followed
 _FEW_STEPS = 12  # of a range: of more, single values are known far less well than the mean
 
@@ -83,6 +91,15 @@ class Line:
     """Of a mean: the variance of one report, every day."""
     is_kept: bool = False
     """Whether all of a mean's error may be in several days at once."""
+    plans: tuple[Line, ...] = ()
+    """The lines of the plans that the number is joined from; none where it is from one plan."""
+    breaks: Mapping[int, str] = field(default_factory=dict)
+    """The numbers of the days from which on a plan asks the question anew, and why."""
+
+    @property
+    def parts(self) -> tuple[Line, ...]:
+        """The lines of the plans that the number is from."""
+        return self.plans or (self,)
 
     @property
     def title(self) -> str:
@@ -92,19 +109,40 @@ class Line:
     @property
     def is_share(self) -> bool:
         """Whether this is a share, and no mean."""
-        return self.chances is not None
+        return self.kind == "value"
 
     def interval(self, level: float) -> Interval:
-        """Where the true number of each day is, with this confidence each."""
-        tail, n = (1 - level) / 2, np.maximum(self.n, 1)
+        """Where the true number of each day is, with this confidence each.
+
+        Plans of one day have other people, so that the reaches of their numbers add up in squares.
+        """
+        ends = self._find_ends((1 - level) / 2)
+        if self.is_share:
+            ends = Interval(*(np.where(self.n > 0, np.clip(end, 0.0, 1.0), np.nan) for end in ends))
+        return ends
+
+    def _find_ends(self, tail: float) -> Interval:
+        """The ends of the intervals, which may be no possible shares."""
+        n = np.maximum(self.n, 1)
+        if self.plans:
+            reaches = np.zeros((2, len(n)))
+            for line in self.plans:
+                ends = line._find_ends(tail)
+                for reach, end in zip(reaches, ends, strict=True):
+                    reach += np.nan_to_num((line.n / n * (end - line.numbers)) ** 2)
+            down, up = np.sqrt(reaches)
+            return Interval(self.numbers - down, self.numbers + up)
         if self.chances is None:
             reach = reach_of(tail) * np.sqrt(self.squares / n)
             return Interval(self.numbers - reach, self.numbers + reach)
         p, q = self.chances.p, self.chances.q
         counts = np.rint(n * (q + (p - q) * np.nan_to_num(self.numbers)))
-        ends = clopper_pearson(counts, n.astype(np.int64), tail)
-        low, high = (np.where(self.n > 0, np.clip((end - q) / (p - q), 0.0, 1.0), np.nan) for end in ends)
-        return Interval(low, high)
+        low, high = clopper_pearson(counts, n.astype(np.int64), tail)
+        return Interval((low - q) / (p - q), (high - q) / (p - q))
+
+    def only(self, days: Mask) -> Line:
+        """The line of these days alone."""
+        return replace(self, numbers=np.where(days, self.numbers, np.nan), n=np.where(days, self.n, 0.0))
 
     def moments(self, number: Floats, square: Floats) -> Moments:
         """The variance of one report where the number is this one, or of a mean, where it was this one."""
@@ -114,10 +152,29 @@ class Line:
         return Moments(nothing, square, nothing) if self.is_kept else Moments(square, nothing, nothing)
 
 
-def read_lines(
+def read_lines(plans: Sequence[DaysOfPlan], people: People | None) -> tuple[list[Line], dict[str, str]]:
+    """The lines of all attributes of the last plan, and why others have none.
+
+    The plans before it are those that it continues, which count wherever they ask the same.
+    """
+    document, days = plans[-1]
+    lines, others = _read_all(document, days, people)
+    if len(plans) > 1:
+        before = [
+            {(line.attribute, line.value): line for line in _read_all(*each, people)[0]} for each in plans
+        ]
+        lines = [_join_plans([plan for plan, _ in plans], before, line) for line in lines]
+    lines = _choose_rarer([line for line in lines if line.is_share or line.n.any()])
+    followed = {line.attribute for line in lines}
+    names = [attribute.name for attribute in document.attributes if not attribute.domain.is_level]
+    names = [name for name in names if name not in followed]
+    return lines, {name: others.get(name, "it has neither counts of values nor a mean") for name in names}
+
+
+def _read_all(
     document: PlanDocument, days: Sequence[Tallies | None], people: People | None
 ) -> tuple[list[Line], dict[str, str]]:
-    """The lines of all attributes, and why others have none."""
+    """The lines of all values and means of a plan, and why some attributes have none."""
     is_kept = document.rounds is not None if people is None else people != "others"
     lines: list[Line] = []
     others: dict[str, str] = {}
@@ -133,17 +190,109 @@ def read_lines(
             others[name] = f"it has {document.size(attribute):,} values"
         else:
             lines += _read_values(document, j, attribute, days, is_kept)
-    lines += _read_means(document, days, is_kept)
-    followed = {line.attribute for line in lines}
-    names = [attribute.name for attribute in document.attributes if not attribute.domain.is_level]
-    names = [name for name in names if name not in followed]
-    return lines, {name: others.get(name, "it has neither counts of values nor a mean") for name in names}
+    return lines + _read_means(document, days, is_kept), others
+
+
+def _join_plans(
+    documents: Sequence[PlanDocument], lines: Sequence[Mapping[tuple[str, str], Line]], last: Line
+) -> Line:
+    """A line of the last plan, joined with those of the plans before it that ask the same.
+
+    Where a plan asks the question anew, its number is that of the day from the first day on which more people
+    report it to this plan than to those before: two questions are not mixed in one number.
+    """
+    after = documents[-1]
+    runs: list[_Run] = []
+    for i, document in enumerate(documents):
+        line = lines[i].get((last.attribute, last.value))
+        if not _means_the_same(document, after, last):
+            runs = []
+            continue
+        why = _explain_break(documents[i - 1], document, last.attribute) if runs else ""
+        if why or not runs:
+            runs.append(_Run(why))
+        runs[-1].has_answer |= line is not None
+        runs[-1].lines += filter(None, [line or _fill_nobody(lines[i], last)])
+    runs = [run for run in runs if run.has_answer]
+    run_of_day, breaks = np.zeros(len(last.n), dtype=np.int64), dict[int, str]()
+    for number, (before, later) in enumerate(pairwise(runs), 1):
+        is_ahead = (later.n > before.n) & (run_of_day == number - 1)
+        if is_ahead.any():
+            first = int(np.argmax(is_ahead))
+            run_of_day[first:] = number
+            breaks |= {first: later.why} if first else {}
+    members = [line.only(run_of_day == i) for i, run in enumerate(runs) for line in run.lines]
+    members = [line for line in members if line.n.any()]
+    return replace(join_lines(members), breaks=breaks) if members else last
+
+
+@dataclass
+class _Run:
+    """The lines of plans that carry a question on, and why the first of them asks it anew."""
+
+    why: str
+    lines: list[Line] = field(default_factory=list)
+    has_answer: bool = False
+
+    @property
+    def n(self) -> Floats:
+        return np.asarray(np.sum([line.n for line in self.lines], axis=0))
+
+
+def join_lines(lines: Sequence[Line]) -> Line:
+    """One line of several plans: by the number of people, not by precision, since people differ."""
+    if len(lines) == 1:
+        return lines[0]
+    n = np.sum([line.n for line in lines], axis=0)
+    total = np.sum([np.nan_to_num(line.n * line.numbers) for line in lines], axis=0)
+    with np.errstate(invalid="ignore"):
+        return replace(lines[-1], numbers=total / n, n=n, plans=tuple(lines))
+
+
+def _fill_nobody(lines: Mapping[tuple[str, str], Line], last: Line) -> Line | None:
+    """The line of an answer that a plan did not have yet: nobody gave it; None where the plan has no lines of
+    the question.
+    """
+    others = [line for line in lines.values() if (line.attribute, line.kind) == (last.attribute, "value")]
+    if last.kind != "value" or not others or last.chances is None:
+        return None
+    chances = Chances(1.0, 0.0, None, last.chances.is_kept)
+    zeros = np.where(others[0].n > 0, 0.0, np.nan)
+    return Line(last.attribute, last.value, "value", zeros, others[0].n, chances)
+
+
+def _means_the_same(before: PlanDocument, after: PlanDocument, line: Line) -> bool:
+    """Whether a number is of the same people and answers in both plans: answers are known by their names."""
+    domains = before.domains.get(line.attribute), after.domains.get(line.attribute)
+    if domains[0] != domains[1] and not (line.is_share and all(isinstance(d, Categories) for d in domains)):
+        return False
+    places = [plan.names.index(line.attribute) for plan in (before, after) if line.attribute in plan.names]
+    return len(places) < 2 or asks_alike(before, after, *places)
+
+
+def _explain_break(before: PlanDocument, after: PlanDocument, name: str) -> str:
+    """Why the later of two plans asks a question anew; empty where it carries the question on."""
+    whys = dict(zip(after.names, list_breaks(before, after), strict=True))
+    return whys.get(name) or next(
+        filter(None, (whys[level.name] for level in after.levels.get(name, ()))), ""
+    )
+
+
+def _choose_rarer(lines: Sequence[Line]) -> list[Line]:
+    """Of an attribute with two values, the rarer one, which says all; else all lines."""
+    chosen: list[Line] = []
+    for name in dict.fromkeys(line.attribute for line in lines):
+        shares = [line for line in lines if line.attribute == name and line.is_share]
+        if len(shares) == 2:
+            shares = [min(shares, key=lambda line: float(np.nansum(line.numbers * line.n)))]
+        chosen += shares
+    return chosen + [line for line in lines if not line.is_share]
 
 
 def _read_values(
     document: PlanDocument, j: int, attribute: Attribute, days: Sequence[Tallies | None], is_kept: bool
 ) -> list[Line]:
-    """A line for each value; of two values, for the rarer one, which says all."""
+    """A line for each value."""
     law, part = document.mechanism.marginal(j), document.parts[j]
     assert isinstance(law, Law | Marginal)
     kept = part.permanent.law
@@ -166,8 +315,6 @@ def _read_values(
                 first = kept.p, kept.q
             chances = replace(chances, first=first)
         lines.append(Line(attribute.name, str(label), "value", shares[v], n[v], chances))
-    if len(lines) == 2:
-        return [min(lines, key=lambda line: float(np.nansum(line.numbers * line.n)))]
     return lines
 
 
@@ -194,5 +341,4 @@ def _read_means(document: PlanDocument, days: Sequence[Tallies | None], is_kept:
     return [
         Line(name, MEAN, "mean", numbers, n, None, squares, is_kept)
         for name, (numbers, n, squares) in zip(names, rows, strict=True)
-        if n.any()
     ]

@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit
 from deniable.arrays import Floats
 from deniable.exact import number
 from deniable.formatting import Printed, format_count, format_digits, format_percent
-from deniable.series.lines import Line
+from deniable.series.lines import Line, Moments
 from deniable.series.spans import BASELINE, REACH, SPANS, Days, Mask, look_back
 
 FIRST = 35
@@ -181,30 +181,75 @@ class Scores:
     """The degrees of freedom of each day's spread."""
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """How the reports of one plan err, a row for each day that a span ends on."""
+
+    moments: Moments
+    part: Floats | None
+    """Which part of each day's reports are of this plan; None where all of them are."""
+
+
+def _read_noise(line: Line, days: Days) -> list[_Noise]:
+    """The noise of each plan that a line is from, at the mean number of the baseline."""
+    usual = days.usual & (np.arange(REACH) >= BASELINE)
+    number = _average(line.numbers, usual)
+    noise = []
+    for plan in line.parts:
+        squares = np.zeros_like(number)
+        if plan.squares.size:  # of its own days in the baseline, or else of any
+            own = look_back(plan.n > 0)
+            rows = np.where((usual & own).any(axis=1, keepdims=True), usual & own, own)
+            squares = _average(plan.squares, rows)
+        part = (
+            None if not line.plans else np.divide(plan.n, line.n, out=np.zeros_like(line.n), where=line.n > 0)
+        )
+        noise.append(_Noise(plan.moments(number, squares), part))
+    return noise
+
+
+def _average(column: Floats, chosen: Mask) -> Floats:
+    """The mean of the days that are chosen, for each day that a span ends on."""
+    return np.asarray(
+        (chosen * look_back(np.nan_to_num(column))).sum(axis=1) / np.maximum(chosen.sum(axis=1), 1)
+    )
+
+
 def score(line: Line, days: Days, spread: bool) -> Scores:
     """Compare all days of a line with those before."""
-    numbers, squares = np.nan_to_num(line.numbers), line.squares if line.squares.size else line.n * 0.0
-    usual = days.usual & (np.arange(REACH) >= BASELINE)
-    many = np.maximum(usual.sum(axis=1), 1)
-    means = [(usual * look_back(column)).sum(axis=1) / many for column in (numbers, squares)]
-    fresh, kept, skewness = line.moments(*means)
-    extra, degrees = (
-        _learn_spread(numbers, days, fresh) if spread else (np.zeros_like(fresh), np.zeros_like(fresh))
+    numbers, noise = np.nan_to_num(line.numbers), _read_noise(line, days)
+    extra, degrees = np.zeros_like(numbers), np.zeros_like(numbers)
+    if spread:
+        extra, degrees = _learn_spread(numbers, days, noise)
+    # what people keep of the noise of one plan may be in that of another: the largest is at most in both
+    kept = np.max(
+        [
+            plan.moments.kept if plan.part is None else plan.moments.kept * look_back(plan.part).any(axis=1)
+            for plan in noise
+        ],
+        axis=0,
     )
     columns = []
     for comparison in days.comparisons:
         change, before = comparison.add(numbers), comparison.average_baseline(numbers)
-        variance = fresh * comparison.fresh + extra * comparison.squares
+        variance, cubes = extra * comparison.squares, np.zeros_like(numbers)
+        for plan in noise:
+            fresh, third = comparison.fresh, comparison.cubes
+            if plan.part is not None:
+                fresh, third = comparison.add_fresh(plan.part), comparison.add_cubes(plan.part)
+            variance = variance + plan.moments.fresh * fresh
+            cubes += plan.moments.skewness * third
         if kept.any():
             variance = variance + kept * comparison.kept
         error = np.sqrt(np.where(comparison.known & (variance > 0), variance, np.inf))
         z = change / error
-        columns.append((z - comparison.cubes * skewness / error**3 * (z**2 - 1) / 6, before, change))
+        columns.append((z - cubes / error**3 * (z**2 - 1) / 6, before, change))
     z, before, change = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
     return Scores(z, before, change, degrees)
 
 
-def _learn_spread(numbers: Floats, days: Days, fresh: Floats) -> tuple[Floats, Floats]:
+def _learn_spread(numbers: Floats, days: Days, noise: Sequence[_Noise]) -> tuple[Floats, Floats]:
     """By how much days vary beyond noise, around the means of weekdays, and its degrees of freedom."""
     usable = look_back((days.n > 0) & days.quiet)[:, BASELINE:]
     values, n = look_back(numbers)[:, BASELINE:], look_back(days.n)[:, BASELINE:]
@@ -218,8 +263,12 @@ def _learn_spread(numbers: Floats, days: Days, fresh: Floats) -> tuple[Floats, F
             mean = (members * values[:, group]).sum(axis=1) / np.maximum(many, 1)
             squares += (members * (values[:, group] - mean[:, np.newaxis]) ** 2).sum(axis=1)
             degrees += np.maximum(many - 1, 0)
-    noise = fresh * (usable / np.maximum(n, 1)).sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
-    return np.maximum(squares / np.maximum(degrees, 1) - noise, 0.0), degrees
+    per_report = usable / np.maximum(n, 1)
+    drawn = np.zeros(len(numbers))
+    for plan in noise:
+        part = 1.0 if plan.part is None else look_back(plan.part)[:, BASELINE:]
+        drawn += plan.moments.fresh * (per_report * part).sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
+    return np.maximum(squares / np.maximum(degrees, 1) - drawn, 0.0), degrees
 
 
 def find_alarms(
@@ -228,15 +277,21 @@ def find_alarms(
     """The alarms of one line. After one, it is silent for two weeks, and its baseline begins anew.
 
     The day of an alarm is in no later baseline and spread: it was chosen for being far off. A day with a
-    burst raises an alarm of its own, and nothing begins anew.
+    burst raises an alarm of its own, and nothing begins anew. Where a plan asks the question anew, a series
+    has no alarms for as long as at its beginning.
     """
     seen = np.flatnonzero(line.n)
+    is_new = np.zeros(len(dates), dtype=bool)
+    for t in line.breaks:
+        is_new[t : t + FIRST] = True
+        days = replace(days, era=days.era + (np.arange(len(dates)) >= t))
     first = int(seen[0]) + FIRST if seen.size else len(dates)
     while first < len(dates):
         scores = score(line, days, rule.spread)
         limits = rule.find_limits(lines, scores.degrees)
         exceeding = _exceed(line, scores, limits, rule)
         exceeding[:first] = False
+        exceeding[is_new] = False
         if not exceeding.any():
             return
         t = int(np.argmax(exceeding.any(axis=1)))

@@ -18,10 +18,11 @@ from deniable.errors import FileMissing, InvalidParameter, InvalidReport, not_am
 from deniable.exact import number
 from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Backend, Show, frame_of_rows
+from deniable.plan.chain import list_last
 from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
-from deniable.results.windows import Windows, tally_source
+from deniable.results.windows import Windows, join_refused, tally_chain
 from deniable.series.lines import Line, read_lines
 from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts
 from deniable.series.spans import Days
@@ -43,15 +44,29 @@ class _Documented(Protocol):
 
 
 @final
+@dataclass(frozen=True)
+class Break(Printed):
+    """A day from which on a series is of a plan that asks the question anew."""
+
+    day: date
+    attribute: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.attribute} begins anew, and is compared with no day before: {self.why}"
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Series(Printed):
-    """The shares and means of a plan over days.
+    """The shares and means of a plan over days, and of the plans that it continues.
 
-    Of an attribute with two values, the rarer one is followed, which says all; of others, each value; of
-    numbers and ranges, the mean.
+    A day's number is that of all people who reported to any of these plans. Of an attribute with two values,
+    the rarer one is followed, which says all; of others, each value; of numbers and ranges, the mean.
     """
 
     document: PlanDocument
+    """The plan, which has those that it continues."""
     dates: tuple[date, ...]
     """All days from the first to the last one with reports."""
     reports: Floats
@@ -61,6 +76,8 @@ class Series(Printed):
     """The attributes that are not followed, and why."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """How many rows were not counted, by reason."""
+    breaks: tuple[Break, ...] = ()
+    """Where a plan asks a question anew."""
 
     @staticmethod
     def read(
@@ -76,29 +93,33 @@ class Series(Printed):
     ) -> Series:
         """Count a table of reports by day, or read the tallies that `deniable tally` keeps in a JSON file.
 
-        The plan is a file, a pattern of one, or a plan. `people` says who reports on several days: "others"
-        is new people every day, "population" the same people, "same" or not. A plan that asks once is taken
-        to have others, one with rounds the same. Days after `until` are left out.
+        The plan is a plan, or a file or a pattern of files: of plans that continue each other, the last one
+        says all. `people` says who reports on several days: "others" is new people every day, "population"
+        the same people, "same" or not. A plan that asks once is taken to have others, one with rounds the
+        same. Days after `until` are left out.
         """
         document = _read_document(plan)
         if isinstance(reports, str | Path) and str(reports).endswith(".json"):
             kept = KeptTallies.read(reports, document)
-            windows = (kept if number is None else kept.choose_round(number)).tally_windows(by)
+            windows = (kept if number is None else kept.choose_round(number)).list_windows(by)
         else:
-            counted = tally_source(document, reports, table, by, number, show)
-            assert isinstance(counted, Windows)
-            windows = counted
+            windows = tally_chain(document, reports, table, by, number, show)
         return Series.of(document, windows, people, until)
 
     @staticmethod
     def of(
-        document: PlanDocument, windows: Windows, people: People | None = None, until: date | None = None
+        document: PlanDocument,
+        windows: Windows | Sequence[Windows],
+        people: People | None = None,
+        until: date | None = None,
     ) -> Series:
-        """The series of tallies by day."""
-        by_day = read_days(windows, until)
-        if not by_day:
-            raise InvalidReport(f"there are no reports on any {windows.by[0]}")
-        first, last = min(by_day), max(by_day)
+        """The series of tallies by day, of a plan and of those that it continues."""
+        of_plans = [windows] if isinstance(windows, Windows) else windows
+        by_plan = {next(iter(each.values())).plan_id: read_days(each, until) for each in of_plans if each}
+        every_day = [day for by_day in by_plan.values() for day in by_day]
+        if not every_day:
+            raise InvalidReport(f"there are no reports on any {of_plans[0].by[0]}")
+        first, last = min(every_day), max(every_day)
         length = (last - first).days + 1
         if length > _MOST_DAYS:
             raise InvalidParameter(
@@ -106,10 +127,23 @@ class Series(Printed):
                 "column a day?"
             )
         dates = tuple(first + timedelta(days=t) for t in range(length))
-        days = [by_day.get(day) for day in dates]
-        reports = np.array([0 if tallies is None else tallies.n for tallies in days], dtype=np.float64)
-        lines, left_out = read_lines(document, days, people)
-        return Series(document, dates, reports, tuple(lines), left_out, windows.refused)
+        plans = [
+            (plan, [by_plan.get(plan.id, {}).get(day) for day in dates])
+            for plan in (*document.continues, document)
+        ]
+        counted = [(plan, days) for plan, days in plans if plan.id in (document.id, *by_plan)]
+        reports = np.array([[day.n if day else 0 for day in days] for _, days in counted], dtype=np.float64)
+        lines, left_out = read_lines(counted, people)
+        breaks = {(t, line.attribute): why for line in lines for t, why in line.breaks.items()}
+        return Series(
+            document,
+            dates,
+            reports.sum(axis=0),
+            tuple(lines),
+            left_out,
+            join_refused(document.id, of_plans),
+            tuple(Break(dates[t], name, why) for (t, name), why in sorted(breaks.items())),
+        )
 
     def alarms(self, days: float = 1000, spread: bool = True, least: float = 0.1) -> Alarms:
         """The days on which a number moved: at most one false alarm in so many days over all numbers.
@@ -179,21 +213,23 @@ class Series(Printed):
         days = f"{format_count(len(self.dates), 'day')}, {self.dates[0]} to {self.dates[-1]}"
         text = f"{days}: {format_count(int(self.reports.sum()), 'report')}, {len(self.lines):,} series"
         left_out = [f"not followed: {name}, {why}" for name, why in self.left_out.items()]
-        return "\n".join([text, *left_out])
+        return "\n".join([text, *map(str, self.breaks), *left_out])
 
 
 def _read_document(plan: str | Path | _Documented) -> PlanDocument:
-    """The document of the one plan of a series."""
+    """The document of a series: of several plans, the one that continues all others."""
     if not isinstance(plan, str | Path):
         return plan.document
     names = sorted(glob.glob(str(plan), recursive=True)) or [str(plan)]
-    if len(names) > 1:
-        raise InvalidParameter(
-            f"a series is of one plan, and {plan} names {len(names)}: {shorten_names(names)}; name one"
-        )
-    if not Path(names[0]).is_file():
+    if not all(Path(name).is_file() for name in names):
         raise FileMissing(f"there is no file {plan}; deniable plan makes one")
-    return PlanDocument.read(names[0])
+    last = list_last([PlanDocument.read(name) for name in names])
+    if len(last) > 1:
+        raise InvalidParameter(
+            f"a series is of one plan, or of plans that continue each other, and {plan} names "
+            f"{len(last)} that do not: {shorten_names(names)}; name one"
+        )
+    return last[0]
 
 
 def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies]:

@@ -91,7 +91,11 @@ class Comparison:
     @cached_property
     def fresh(self) -> Floats:
         """What noise that is drawn anew every day adds to the variance, for one report a day."""
-        return np.asarray((self.weights**2 * self._per_report).sum(axis=1))
+        return self.add_fresh(np.ones_like(self.n))
+
+    def add_fresh(self, part: Floats) -> Floats:
+        """What fresh noise of a part of each day's reports adds to the variance, for one report a day."""
+        return np.asarray((self._fresh_terms * look_back(part)).sum(axis=1))
 
     @cached_property
     def squares(self) -> Floats:
@@ -101,7 +105,11 @@ class Comparison:
     @cached_property
     def cubes(self) -> Floats:
         """What the skewness of one report adds to the third moment."""
-        return np.asarray((self.weights**3 * self._per_report**2).sum(axis=1))
+        return self.add_cubes(np.ones_like(self.n))
+
+    def add_cubes(self, part: Floats) -> Floats:
+        """What the skewness of a part of each day's reports adds to the third moment."""
+        return np.asarray((self._third_terms * look_back(part)).sum(axis=1))
 
     @cached_property
     def kept(self) -> Floats:
@@ -117,6 +125,14 @@ class Comparison:
                 total = total + 2 * (both * shared).sum(axis=1)
                 most = np.maximum(most, total)
         return np.asarray(most)
+
+    @cached_property
+    def _fresh_terms(self) -> Floats:
+        return np.asarray(self.weights**2 * self._per_report)
+
+    @cached_property
+    def _third_terms(self) -> Floats:
+        return np.asarray(self.weights * self._fresh_terms * self._per_report)
 
     @cached_property
     def _per_report(self) -> Floats:

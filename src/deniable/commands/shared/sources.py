@@ -179,6 +179,21 @@ def tally_windows(
     return windows
 
 
+def tally_chain(plan: Plan, source: Source, table: str | None, number: int | None, by: str) -> list[Windows]:
+    """The tallies of each window of a table of reports, of a plan and of those that it continues."""
+    from deniable.results.windows import join_refused, tally_chain
+
+    kept = _read_kept(plan, source, number)
+    with console.progress("counting") as show:
+        if kept is None:
+            windows = tally_chain(plan.document, source, table, by, number, show)
+        else:
+            windows = kept.list_windows(by)
+    n = sum(tallies.n for each in windows for tallies in each.values())
+    _report(plan, source, number, n, join_refused(plan.id, windows))
+    return windows
+
+
 def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | None:
     """The tallies in a file that `deniable tally` keeps; None of other sources."""
     if isinstance(source, tuple) or not source.endswith(".json"):

@@ -1,0 +1,213 @@
+"""Series of plans that continue each other: one number a day, from all people who reported to any of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import deniable as dn
+from deniable.results.kept_tallies import KeptTallies
+from deniable.results.windows import Windows
+from deniable.rounds import l_grr
+from deniable.series import Series
+from deniable.series.lines import Chances, Line, join_lines
+from deniable.series.rule import FIRST, Rule, find_alarms
+from deniable.study import Plan
+from spec.make.chains import plan_chain
+from tests.running import Run
+from tests.series.test_rule import as_days
+from tests.statistics import ALPHA, QUIET_DAYS, QUIET_HISTORIES, QUIET_RATE, WORST_STUDIES, at_least
+
+OLD, NEW = plan_chain((l_grr(2, 2.0, 3.0), 90), (l_grr(3, 1.5, 3.0), 90))
+BEGIN, ROLLED = date(2026, 9, 1), (8, 14)
+"""The first day, and the days between which people move to the new plan."""
+LENGTH, PEOPLE = 20, 300
+LAWS = l_grr(2, 2.0, 4.0).law, l_grr(2, 0.8, 4.0).law
+
+
+def write_days(folder: Path, plans: tuple[Plan, Plan] = (OLD, NEW), empty: tuple[int, ...] = (3,)) -> None:
+    """A folder of reports by day: people move from one plan to the other within a week."""
+    rng = np.random.default_rng(4)
+    for t in range(LENGTH):
+        moved = round(PEOPLE * np.clip((t - ROLLED[0]) / (ROLLED[1] - ROLLED[0]), 0.0, 1.0))
+        for plan, n in zip(plans, (PEOPLE - moved, moved), strict=True):
+            if n and t not in empty:
+                labels = plan.labels["city"]
+                people = rng.choice(10_000, n, replace=False)
+                answers = {
+                    "city": rng.choice(labels, n, p=[0.8, *[0.2 / (len(labels) - 1)] * (len(labels) - 1)])
+                }
+                reports = plan.privatize(answers, dn.remembering(1, round=t + 1), people)
+                day = BEGIN + timedelta(days=t)
+                plan.write_reports(folder / f"lake/day={day}/{plan.id[:4]}.parquet", reports)
+    for name, plan in zip(("old", "new"), plans, strict=True):
+        plan.write(folder / f"{name}.json")
+
+
+@pytest.fixture(scope="module")
+def rolled_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rolled")
+    write_days(folder)
+    return folder
+
+
+def read_shares(series: Series) -> dict[tuple[str, str], float]:
+    return {(row["day"], row["value"]): row["number"] for row in series.rows()}
+
+
+def test_a_day_of_two_plans_is_one_number_by_people(rolled_out: Path) -> None:
+    series = dn.Series.read(rolled_out / "*.json", f"{rolled_out}/lake/**/*.parquet", by="day")
+    assert (series.document.id, len(series.dates), series.breaks, series.refused) == (NEW.id, LENGTH, (), {})
+    assert series.reports.tolist() == [0.0 if t == 3 else PEOPLE for t in range(LENGTH)]
+    assert [line.value for line in series.lines] == [f"city {v}" for v in range(3)]
+    shares = read_shares(series)
+    for t in (0, 10, 19):
+        day = BEGIN + timedelta(days=t)
+        parts = [
+            plan.estimate(plan.tally(path))
+            for plan in (OLD, NEW)
+            if (path := rolled_out / f"lake/day={day}/{plan.id[:4]}.parquet").exists()
+        ]
+        alone, joined = parts[0]["city"], NEW.join(parts, "others")["city"] if len(parts) > 1 else None
+        for v, label in enumerate(OLD.labels["city"]):
+            assert shares[str(day), label] == pytest.approx((joined or alone).frequencies[v])
+            row = next(r for r in series.rows() if (r["day"], r["value"]) == (str(day), label))
+            ends = alone.interval() if joined is None else (joined.low, joined.high)
+            assert [row["low"], row["high"]] == pytest.approx(
+                [np.clip(end[v], 0, 1) for end in ends], abs=1e-9
+            )
+    assert shares[str(BEGIN), "city 2"] == 0.0
+    newest = dn.Series.read(rolled_out / "new.json", f"{rolled_out}/lake/**/*.parquet")
+    assert newest.rows() == series.rows()
+
+
+def test_tallies_that_are_kept_go_on_with_the_new_plan(rolled_out: Path, run: Run) -> None:
+    """A job that kept tallies of the old plan goes on with the new one, and counts nothing of it again."""
+    lake, kept = str(rolled_out / "lake"), ("--by", "day,round", "--keep", "kept.json", "--json")
+    first = json.loads(run("tally", f"{rolled_out}/old.json", "--from", lake, *kept).out)
+    assert first["n"] < PEOPLE * (LENGTH - 1)
+    assert first["not_counted"]["plan"] > 0
+    partitions = json.loads(Path("kept.json").read_text())["partitions"]
+    second = json.loads(run("tally", f"{rolled_out}/new.json", "--from", lake, *kept).out)
+    assert (second["n"], second["not_counted"], second["foreign"]) == (PEOPLE * (LENGTH - 1), {}, {})
+    assert json.loads(Path("kept.json").read_text())["before"][0]["partitions"] == partitions
+    third = json.loads(run("tally", f"{rolled_out}/new.json", "--from", lake, *kept).out)
+    assert (third["new"], third["changed"]) == ([], [])
+    series = dn.Series.read(rolled_out / "new.json", "kept.json")
+    assert series.rows() == dn.Series.read(rolled_out / "new.json", lake).rows()
+    day = str(BEGIN + timedelta(days=LENGTH - 1))
+    for source in ("kept.json", lake):
+        watched = run("watch", f"{rolled_out}/new.json", "--from", source, "--day", day, "--json")
+        assert (watched.code, json.loads(watched.out)["reports"]) == (0, PEOPLE)
+
+
+def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> None:
+    """Two numbers of two questions are not mixed: each day has that to which more people reported."""
+    make = l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 3.0)
+    plans = plan_chain(
+        (dn.records.Sample((make[0], make[1])), 90), (dn.records.Sample((make[0], make[2])), 90)
+    )
+    handover, days = 2 * FIRST, 2 * FIRST + 20
+
+    def tally_days(plan: Plan, first: int, n: list[int]) -> Windows:
+        """Days on which all people have one answer, and from the handover on another."""
+        tallies = {}
+        for t, people in enumerate(n, first):
+            rows = {name: [labels[t >= handover]] * people for name, labels in plan.labels.items()}
+            tallies[BEGIN + timedelta(days=t)] = plan.tally(plan.privatize(rows, dn.remembering(t)))
+        return Windows(("day",), tallies)
+
+    series = Series.of(
+        plans[1].document,
+        [
+            tally_days(plans[0], 0, [400] * handover + [100] * 20),
+            tally_days(plans[1], handover - 1, [30] + [300] * 20),
+        ],
+    )
+    lines = {line.attribute: line for line in series.lines}
+    [begun] = series.breaks
+    assert (begun.day, begun.attribute) == (BEGIN + timedelta(days=handover), "color")
+    assert "begins anew, and is compared with no day before: its first answers" in str(series)
+    assert lines["city"].n[-1] > 1.2 * lines["color"].n[-1]
+    assert series.reports[[0, handover - 1, days - 1]].tolist() == [400, 430, 400]
+    assert {alarm.attribute for alarm in series.alarms()} == {"city"}
+    assert ["asked anew" in [text.get_text() for text in axes.texts] for axes in series.plot().axes] == [
+        False,
+        True,
+    ]
+
+
+def draw_rollout(rng: np.random.Generator, share: np.ndarray, moved: np.ndarray) -> list[Line]:
+    """The lines of two plans, of which the second errs far more; other people each day."""
+    lines = []
+    later = np.round(3000 * moved)
+    for law, n in zip(LAWS, (3000 - later, later), strict=True):
+        counts = rng.binomial(n.astype(np.int64), law.q + law.gain * share)
+        with np.errstate(invalid="ignore"):
+            numbers = (counts / n - law.q) / law.gain
+        lines.append(Line("crash", "yes", "value", numbers, n, Chances(law.p, law.q)))
+    return lines
+
+
+@pytest.mark.parametrize("is_fault", [False, True])
+def test_a_rollout_raises_no_more_alarms_than_stated(is_fault: bool) -> None:
+    """Days of a plan that errs more are compared with those of one that errs less."""
+    rng = np.random.default_rng(12)
+    moved = np.clip((np.arange(QUIET_DAYS) - 60) / 14, 0.0, 1.0)
+    dates = [date(2026, 1, 1) + timedelta(days=t) for t in range(QUIET_DAYS)]
+    rule = Rule((QUIET_DAYS - FIRST) / QUIET_RATE, False, 0.0)
+    histories = QUIET_HISTORIES // 3 if is_fault else QUIET_HISTORIES
+    quiet, days = 0, as_days(np.full(QUIET_DAYS, 3000.0))
+    for _ in range(histories):
+        line = join_lines(draw_rollout(rng, np.full(QUIET_DAYS, 0.2), moved))
+        if is_fault:  # as if all reports were of the first plan
+            line = replace(line, plans=(), chances=line.plans[0].chances)
+        quiet += next(find_alarms(line, days, dates, np.ones(QUIET_DAYS), rule, 1), None) is None
+    if is_fault:
+        assert stats.binom.cdf(quiet, histories, 1 - QUIET_RATE) < ALPHA
+    else:
+        at_least(quiet, histories, 1 - QUIET_RATE, "histories without a false alarm")
+
+
+def test_intervals_of_a_day_hold_and_would_not_by_precision() -> None:
+    """People who move first are not like others: a fifth of the old ones have it, and a third of the new."""
+    rng, shares, n = np.random.default_rng(9), np.array([0.2, 0.3]), np.array([3000.0, 1000.0])
+    laws = dn.grr(2, 1.0).law, dn.grr(2, 2.0).law
+    truth = float(n @ shares / n.sum())
+    lines = []
+    for law, share, people in zip(laws, shares, n, strict=True):
+        counts = rng.binomial(int(people), law.q + law.gain * share, WORST_STUDIES)
+        numbers = (counts / people - law.q) / law.gain
+        lines.append(Line("a", "b", "value", numbers, np.full(WORST_STUDIES, people), Chances(law.p, law.q)))
+    low, high = join_lines(lines).interval(0.95)
+    at_least(int(((low <= truth) & (truth <= high)).sum()), WORST_STUDIES, 0.94, "intervals by people")
+    precision = np.array([1 / np.var(line.numbers) for line in lines])
+    weights = precision / precision.sum()
+    number = sum(weight * line.numbers for weight, line in zip(weights, lines, strict=True))
+    reach = 1.959964 / np.sqrt(precision.sum())
+    held = float((np.abs(number - truth) <= reach).mean())
+    assert held < 0.75
+
+
+def test_days_of_a_plan_without_reports_are_no_error(tmp_path: Path) -> None:
+    """The new plan has no reports yet, or the old ones are deleted."""
+    write_days(tmp_path)
+    for path in tmp_path.glob(f"lake/*/{NEW.id[:4]}.parquet"):
+        path.unlink()
+    only_old = dn.Series.read(tmp_path / "new.json", f"{tmp_path}/lake")
+    assert only_old.rows() == [
+        row | {"value": row["value"]}
+        for row in only_old.rows()
+        if row["day"] < str(BEGIN + timedelta(days=14))
+    ]
+    kept, _ = KeptTallies.begin(NEW.document, ("day", "round")).count(str(tmp_path / "lake"))
+    assert Series.of(NEW.document, kept.list_windows("day")).rows() == only_old.rows()
+    write_days(tmp_path / "other", tuple(plan_chain((l_grr(2, 1.0, 2.0), 90), (l_grr(3, 1.0, 2.0), 90))))  # type: ignore[arg-type]
+    with pytest.raises(dn.InvalidReport, match="was made for plan"):
+        dn.Series.read(tmp_path / "new.json", f"{tmp_path}/other/lake")
