@@ -14,6 +14,10 @@ from deniable.study import Plan
 from deniable.study.continued import follow_document
 
 NAMES = "city", "color", "town"
+LEVELS = (3, 2.0), (3, 1.5), (4, 1.8), (4, 3.0), (6, 4.0), (7, 2.0), (7, 4.0)
+"""How many answers plans have, and what any number of reports loses."""
+COVERED = (2, 0.6), (4, 0.6), (5, 0.6), (5, 4.0), (7, 4.0), (7, 4.2), (8, 5.0), (8, 1.0)
+"""Answers are covered twice, then raised so much that each is made of the raised one, then covered again."""
 
 
 def plan_chain(*steps: tuple[Any, int], **more: Any) -> list[Plan]:
@@ -47,6 +51,12 @@ def chains() -> dict[str, list[Plan]]:
     grr = [(l_grr(k, 1.0, 2.0), rounds) for k, rounds in ((2, 2), (3, 2), (3, 3), (6, 1))]
     return {
         "more values": plan_chain(*grr),
+        "less for ever, then more": plan_chain(*((l_grr(k, 1.0, forever), 2) for k, forever in LEVELS)),
+        "covered answers": plan_chain(*((l_grr(k, 0.5, forever), 1) for k, forever in COVERED)),
+        "less of a hash": plan_chain(
+            (loloha(5, 1.0, 2.0), 2), (loloha(7, 0.5, 1.5), 1), (loloha(7, 1.0, 3.0), 1)
+        ),
+        "more of a line": plan_chain(*((l_duchi(0.5, forever), 2) for forever in (1.0, 2.0, 1.5))),
         "more bits": plan_chain((bits, 2), (l_osue(7, 1.0, 2.0), 2), (l_osue(66, 1.0, 2.0), 3)),
         "more values of a hash": plan_chain((loloha(5, 1.0, 2.0), 2), (loloha(7, 1.0, 2.0), 13)),
         "more values of a pool": plan_chain((l_plh(5, 1.0, 2.0, 3), 2), (l_plh(9, 1.0, 2.0, 3), 13)),

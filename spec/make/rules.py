@@ -310,16 +310,20 @@ def continued() -> Iterator[Case]:
         yield changed(data, refused, f"continues, {name}", **fields)
     alone = {name: value for name, value in data.items() if name != "continues"}
     yield changed(alone, "losses", "continues, losses of a chain without one")
-    chain = data["losses"]["chain"]
-    for figure, true in chain.items():
-        losses = {**data["losses"], "chain": {**chain, figure: true - 1}}
-        yield case(f"continues, states less: {figure}", sealed({**data, "losses": losses}), "leaks")
+    [*_, raised] = chains.chains()["covered answers"]
+    for title, each in {"": data, " of raised answers": document(raised)}.items():
+        chain = each["losses"]["chain"]
+        for figure, true in chain.items():
+            losses = {**each["losses"], "chain": {**chain, figure: true - 1}}
+            yield case(
+                f"continues, states less{title}: {figure}", sealed({**each, "losses": losses}), "leaks"
+            )
     without = {name: value for name, value in data["losses"].items() if name != "chain"}
     yield case("continues, no losses of a chain", sealed({**data, "losses": without}), "losses")
-    part = data["mechanism"]["parts"][0]
-    first = {**part["first"], "keep": str(int(part["first"]["keep"]) - 1)}
-    other = {**data, "mechanism": {"kind": "single", "parts": [{**part, "first": first}]}}
-    yield changed(other, "continues", "continues, another threshold of what is kept")
+    cities = data["attributes"][0]["domain"]["labels"]
+    for name, k, forever in (("odds above 2^16", 4, 11.5), ("fewer values", 2, 2.0)):
+        other = document(of(dn.rounds.l_grr(k, 1.0, forever), {"city": cities[:k]}, rounds=2))
+        yield changed(other, "continues", f"continues, {name}", continues=data["continues"])
     yield changed(
         document(of(dn.grr(2, 1.0), {"a": [1, 2]})),
         "continues",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,18 +18,19 @@ import pytest
 import deniable as dn
 from deniable import Client, InvalidPlan, Ledger
 from deniable.mechanisms import Direct, Unary
-from deniable.plan.chain import list_breaks
+from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.losses import NANO
 from deniable.randomness.simulated import remembering
-from deniable.rounds import Memoized, l_grr, l_osue, l_rsfd, loloha
-from deniable.rounds.grown import find_turn, keep_first
+from deniable.rounds import Memoized, l_duchi, l_grr, l_osue, l_rsfd, loloha
+from deniable.rounds.carried import Covered, Step, keep_first, list_steps, weigh_answers
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 from spec.make.chains import chains, plan_chain
-from tests.enumeration import Law, again, bits_law, cells, direct_law
+from tests.enumeration import Law, again, bits_law, direct_law
 from tests.statistics import LAW_REPORTS, goodness_of_fit
 
 Kept = tuple[Any, ...]
+State = tuple[Kept, int, tuple[Covered, ...]]
 Chain = Sequence[tuple[Memoized, int]]
 
 
@@ -47,8 +49,8 @@ def loss_forever(plan: Plan) -> float:
 
 def rounds_of(plans: Sequence[Plan]) -> list[tuple[Memoized, int]]:
     """The rounds of the only question of each plan, and how often it is asked."""
-    parts = [(plan.document.parts[0], plan.document.rounds or 1) for plan in plans]
-    return [(part, rounds) for part, rounds in parts if isinstance(part, Memoized)]
+    parts = [(find_rounds(plan.document.parts[0]), plan.document.rounds or 1) for plan in plans]
+    return [(part, rounds) for part, rounds in parts if part]
 
 
 def list_kept(chain: Chain, value: int) -> Iterator[tuple[Kept, Fraction]]:
@@ -61,22 +63,47 @@ def list_kept(chain: Chain, value: int) -> Iterator[tuple[Kept, Fraction]]:
         for bits, chance in bits_law(first.one, first.zero, truth).items():
             yield tuple(bits[: part.k] for part, _ in chain), chance
         return
-    paths: list[tuple[Kept, Fraction]] = [
-        ((None,) * start + (kept,), chance) for kept, chance in direct_law(first.k, first.keep, value).items()
-    ]
-    for (before, _), (part, _) in itertools.pairwise(chain[start:]):
-        assert isinstance(before.first, Direct)
-        turn = Fraction(find_turn(before.first, part.k) if part.k > before.k else 0, 1 << 64)
-        added = cells(part.k - before.k) if part.k > before.k else []
-        paths = [
-            ((*path, kept), chance * share)
-            for path, chance in paths
-            for kept, share in [
-                (path[-1], 1 - turn),
-                *((before.k + new, turn * cell) for new, cell in enumerate(added)),
-            ]
-        ]
-    yield from paths
+    yield from list_carried([(part.k, cast(Direct, part.first).keep) for part, _ in chain], value).items()
+
+
+def list_carried(firsts: Sequence[tuple[int, int]], value: int) -> dict[Kept, Fraction]:
+    """What a device keeps for a value in each plan, with its chance; None where a plan has no such value."""
+    states: dict[State, Fraction] = {}
+    known = 0
+    for place, step in enumerate(list_steps(tuple(firsts))):
+        roots: dict[State, Fraction] = defaultdict(Fraction)
+        if known <= value < step.k:
+            for root in range(step.k):
+                roots[(None,) * place, root, ()] = (step.odds ** (root == value)) / (step.odds + step.k - 1)
+        for (path, root, covered), chance in states.items():
+            for x, rest, share in list_raised(value, root, covered, known, step):
+                taken = Fraction(step.share, 1 << 64)
+                roots[path, x, rest] += chance * share * (1 - taken * (step.k - known))
+                for added in range(known, step.k):
+                    roots[path, added, (*rest, Covered(x, known, step.odds))] += chance * share * taken
+        states, known = defaultdict(Fraction), step.k
+        for (path, root, covered), chance in roots.items():
+            for answer in range(step.k) if step.stay else [root]:
+                share = step.move if answer != root else 1 - (step.k - 1) * step.move
+                states[(*path, answer), root, covered] += chance * share
+    law: dict[Kept, Fraction] = defaultdict(Fraction)
+    for (path, _, _), chance in states.items():
+        law[path] += chance
+    return law
+
+
+def list_raised(
+    value: int, root: int, covered: tuple[Covered, ...], known: int, step: Step
+) -> Iterator[tuple[int, tuple[Covered, ...], Fraction]]:
+    """The root answers of a plan, with what they cover and their chances."""
+    if step.odds == step.before:
+        yield root, covered, Fraction(1)
+        return
+    ranges, left = weigh_answers(value, root, covered, known, step.before, step.odds)
+    total = sum(weight * (end - start) for start, end, weight in ranges)
+    for start, end, weight in ranges:
+        for x in range(start, end):
+            yield x, tuple(each for each in left if each.k <= x), weight / total
 
 
 def likelihood(chain: Chain) -> Callable[[Sequence[int], Sequence[object]], float]:
@@ -125,6 +152,15 @@ GROWN = {
     "2 to 3, twice": (((l_grr(2, 1, 2), 2), (l_grr(3, 1, 2), 2)), None),
     "2 to 3 to 4": (((l_grr(2, 1, 2), 1), (l_grr(3, 1, 2), 1), (l_grr(4, 1, 2), 1)), None),
     "other second rounds": (((l_grr(3, 1, 2), 1), (l_grr(3, 1.5, 2), 1), (l_grr(3, 1, 2), 1)), None),
+    "raised": (((l_grr(3, 1, 2), 2), (l_grr(3, 1, 3), 2)), 2.752412),
+    "lowered": (((l_grr(3, 1, 3), 2), (l_grr(3, 1, 2), 2)), 2.752412),
+    "lowered, raised, raised": (
+        ((l_grr(2, 1, 2.5), 1), (l_grr(2, 1, 2), 1), (l_grr(2, 1, 3), 2), (l_grr(2, 1, 4), 1)),
+        None,
+    ),
+    "raised, 2 to 3, lowered": (((l_grr(2, 1, 2), 1), (l_grr(2, 1, 3), 1), (l_grr(3, 1, 2), 2)), None),
+    "lowered and 2 to 3, back": (((l_grr(2, 1, 3), 1), (l_grr(3, 1, 2), 1), (l_grr(3, 1, 3), 1)), None),
+    "a bit": (((l_duchi(1, 2), 2), (l_duchi(1, 3), 2), (l_duchi(1, 2.5), 2)), None),
     "bits": (((l_osue(2, 1, 2), 1), (l_osue(3, 1, 2), 1)), None),
     "bits, other second rounds": (((l_osue(2, 1, 2), 1), (l_osue(3, 1.5, 2), 1)), None),
 }
@@ -208,7 +244,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "other answers": ({"asked": ["a", "c"]}, "more at the end"),
     "another order": ({"asked": ["b", "a"]}, "more at the end"),
     "another protocol": ({"mechanism": l_osue(2, 1.0, 2.0)}, "loss or form"),
-    "another epsilon_forever": ({"mechanism": l_grr(2, 1.0, 3.0)}, "loss or form"),
+    "a large epsilon_forever": ({"mechanism": l_grr(2, 1.0, 12.0)}, "loss or form"),
     "a hash": ({"mechanism": loloha(2, 1.0, 2.0)}, "protocol is another"),
     "a missing answer": ({"missing": "random"}, "missing answer"),
     "another question": ({"name": "y"}, "questions are others"),

@@ -85,8 +85,8 @@ def test_a_question_that_begins_anew_has_its_own_shares() -> None:
     from deniable.records import Sample
 
     old, new = plan_chain(
-        (Sample((l_grr(3, 1.0, 2.0), l_grr(2, 1.0, 2.0))), 1),
-        (Sample((l_grr(4, 1.0, 2.0), l_grr(2, 1.0, 3.0))), 1),
+        (Sample((l_grr(3, 1.0, 2.0), l_osue(2, 1.0, 2.0))), 1),
+        (Sample((l_grr(4, 1.0, 2.0), l_osue(2, 1.0, 3.0))), 1),
     )
     results = []
     for plan in (old, new):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deniable_device.carried import find_move, is_fine, list_steps
 from deniable_device.changes import logarithm
 from deniable_device.document import Json
 from deniable_device.errors import Refused
@@ -20,7 +21,7 @@ from deniable_device.losses import (
     record_figures,
     summed,
 )
-from deniable_device.mechanisms import Direct, Mechanism, Memoized, Repeated, Unary, down, pool_size, turn, up
+from deniable_device.mechanisms import Direct, Mechanism, Repeated, Unary, down, pool_size, up
 from deniable_device.records import Record, Sample, Split
 from deniable_device.words import FULL, Strand
 
@@ -31,8 +32,6 @@ MOST_BEFORE = 15
 """How many plans a plan continues."""
 MOST_ROUNDS = 10_000
 """Those of all plans that continue each other."""
-MOST_ODDS = 1 << 16
-"""Up to which odds, and how many values, a direct first round takes more values."""
 
 
 def check_chain(plans: Sequence[Plan]) -> None:
@@ -100,32 +99,27 @@ def keeps_alike(old: Json, new: Json) -> bool:
     """Whether two mechanisms of a plan keep the same for every value that both have."""
     if old == new or old["kind"] != new["kind"]:
         return bool(old == new)
-    inside = {"hashed-memoized": "buckets", "pooled-memoized": "buckets", "memoized-mean": "bit"}
+    inside = {"hashed-memoized": "buckets", "pooled-memoized": "buckets", "memoized-mean": "bit"}.get(
+        old["kind"]
+    )
     if old["kind"] == "pooled-memoized":
         sizes = [pool_size(tree["k"], tree["buckets"]["first"]["k"]) for tree in (old, new)]
         if sizes[0] != sizes[1]:  # kept words give other functions
             return False
-    if old["kind"] in inside:
-        return bool(old[inside[old["kind"]]]["first"] == new[inside[old["kind"]]]["first"])
-    if old["kind"] != "memoized" or old["first"]["kind"] != new["first"]["kind"]:
+    first, later = [(part[inside] if inside else part).get("first") for part in (old, new)]
+    if not first or first["kind"] != later["kind"]:
         return False
-    first, later = old["first"], new["first"]
-    if first["k"] < later["k"] and first["kind"] == "direct":
-        return grown_keep(first["k"], int(first["keep"]), later["k"]) == int(later["keep"])
-    return first["k"] <= later["k"] and {**first, "k": 0} == {**later, "k": 0}
+    if first["k"] != later["k"] if inside else first["k"] > later["k"]:
+        return False
+    if first["kind"] != "direct":
+        return bool({**first, "k": 0} == {**later, "k": 0})
+    return first == later or all(is_fine(each["k"], int(each["keep"])) for each in (first, later))
 
 
-def grown_keep(k: int, keep: int, more: int) -> int | None:
-    """The threshold of a first round with more values and the same odds; None if it would be too coarse."""
-    odds, rest = keep * (k - 1), FULL - keep
-    if odds > MOST_ODDS * rest or more > MOST_ODDS:
-        return None
-    return FULL * odds // (odds + rest * (more - 1))
-
-
-def turns(old: Mechanism | None, new: Mechanism | None) -> bool:
-    """Whether a kept value may turn into a new one."""
-    return isinstance(old, Memoized) and isinstance(old.first, Direct) and new is not None and new.k > old.k
+def first_of(mechanism: Mechanism | None) -> tuple[int, int] | None:
+    """The number of values of a first round that keeps a value, and its threshold."""
+    first = mechanism.rounds.first if isinstance(mechanism, Repeated) else None
+    return (first.k, first.keep) if isinstance(first, Direct) else None
 
 
 class Chain:
@@ -142,23 +136,26 @@ class Chain:
         for later, carried_on in enumerate(self.carried, 1):
             if not carried_on[number]:
                 used = [later]
-            elif turns(self.plans[later - 1].mechanisms[number], self.plans[later].mechanisms[number]):
+            elif self.first(later - 1, number) != self.first(later, number):
                 used.append(later)
         return used
+
+    def first(self, place: int, number: int) -> tuple[int, int] | None:
+        """The first round of an attribute in a plan."""
+        return first_of(self.plans[place].mechanisms[number])
 
     def strands(self) -> list[Strand]:
         """The words of the record, then those of each attribute."""
         strands = [Strand([self.plans[0].id], [])]
         for number in range(self.width):
             used = self.used(number)
-            parts = [self.plans[each].mechanisms[number] for each in used if len(used) > 1]
-            firsts = [part.first for part in parts if isinstance(part, Memoized)]
-            sizes = [(first.k, first.keep) for first in firsts if isinstance(first, Direct)]
+            firsts = [self.first(each, number) for each in used if len(used) > 1]
+            sizes = [first for first in firsts if first]
             strands.append(Strand([self.plans[each].id for each in used], sizes))
         return strands
 
     def bias(self) -> int:
-        """How many billionths each figure is more where a value may have turned."""
+        """How many billionths each figure is more where a kept value may have become another."""
         turned = any(len(self.used(number)) > 1 for number in range(self.width))
         return len(self.plans) * self.width if turned else 0
 
@@ -196,18 +193,24 @@ def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
     last, total = strand[-1][0], sum(rounds for _, rounds in strand)
     alike: dict[Json, tuple[Mechanism, int]] = {}
     for part, rounds in strand:
-        second = part.rounds.second if isinstance(part, Repeated) else None
-        key = (second.one, second.zero) if isinstance(second, Unary) else second and (second.k, second.keep)
+        both = [part.rounds.first, part.rounds.second] if isinstance(part, Repeated) else []
+        key = tuple(
+            (each.one, each.zero) if isinstance(each, Unary) else (each.k, each.keep) for each in both
+        )
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
     if len(alike) == 1:
         return figures(last, total)
-    losses = {**figures(last, 1), "changing_values_usual": figures(last, total)["changing_values_usual"]}
+    assert isinstance(last, Repeated)
     fresh = [fresh_loss(part, rounds) for part, rounds in alike.values()]
     whole = [figures(part, rounds)["changing_values"] or 0 for part, rounds in alike.values()]
-    changing = min(loss + sum(fresh) - own for loss, own in zip(whole, fresh))
-    forever = losses["one_value_forever"] or 0
-    same = min(logarithm(same_ratio(strand)), forever)
-    return {**losses, "same_value": same, "changing_values": changing}
+    forever = max(figures(part, 1)["one_value_forever"] or 0 for part, _ in alike.values())
+    return {
+        **figures(last, 1),
+        "same_value": min(logarithm(same_ratio(strand)), forever),
+        "one_value_forever": forever,
+        "changing_values": min(loss + sum(fresh) - own for loss, own in zip(whole, fresh)),
+        "changing_values_usual": forever * min(total, last.rounds.k),
+    }
 
 
 def fresh_loss(part: Mechanism, reports: int) -> int:
@@ -220,16 +223,35 @@ def fresh_loss(part: Mechanism, reports: int) -> int:
 
 
 def same_ratio(strand: list[tuple[Mechanism, int]]) -> Fraction:
-    """How much all reports of one value give away, which all speak for it."""
+    """At least how much all reports of one value give away, which all speak for it.
+
+    Once an added answer took over, they say nothing. What was said of an answer before it was raised is made
+    worse by as much."""
     chain = [(part.rounds, rounds) for part, rounds in strand if isinstance(part, Repeated)]
+    powers, total = [part.powers(rounds) for part, rounds in chain], sum(rounds for _, rounds in chain)
+    firsts = [(part.first.k, part.first.keep) for part, _ in chain if isinstance(part.first, Direct)]
     rise = fall = Fraction(1)
-    for place in range(len(chain) - 1, -1, -1):
-        part, rounds = chain[place]
-        more, less = part.powers(rounds)
-        rise, fall = rise * more, fall * less
-        if place and turns(chain[place - 1][0], part):
-            first = chain[place - 1][0].first
-            assert isinstance(first, Direct)
-            chance = Fraction(turn(first.k, first.keep, part.k), FULL)
+    if not firsts:
+        for more, less in powers:
+            rise, fall = rise * more, fall * less
+        return chain[0][0].after_powers(rise, fall, total)
+    steps = list_steps(firsts)
+    up_to = max((place for place, step in enumerate(steps) if step.odds > step.before), default=0)
+    root = chain[up_to][0]
+    if root.k > chain[0][0].k:
+        return root.first.ratio()
+    spoken = [blurred(power, step.move, step.k) for (power, _), step in zip(powers, steps)]
+    for place in range(len(steps) - 1, up_to - 1, -1):
+        rise *= spoken[place]
+        if place > up_to:
+            chance = Fraction(steps[place].share * (steps[place].k - steps[place - 1].k), FULL)
             rise = (1 - chance) * rise + chance
-    return chain[0][0].after_powers(rise, fall, sum(rounds for _, rounds in strand))
+    early = Fraction(1)
+    for said, step in zip(spoken, steps[1 : up_to + 1]):
+        early = blurred(early * said, find_move(step.odds, step.before, step.k), step.k)
+    return root.after_powers(rise * early, rise * early, total)
+
+
+def blurred(ratio: Fraction, move: Fraction, k: int) -> Fraction:
+    """What a ratio says of an answer that became each of the others with this chance."""
+    return ((1 - (k - 1) * move) * ratio + (k - 1) * move) / (move * ratio + 1 - move)

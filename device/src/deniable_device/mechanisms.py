@@ -20,9 +20,10 @@ from deniable_device.bodies import (
     places,
     smallest,
 )
+from deniable_device.carried import kept_value
 from deniable_device.document import Json, fields, kind_of, threshold, typed, within
 from deniable_device.errors import Refused
-from deniable_device.words import FULL, Draws, Row, below, chance, distinct
+from deniable_device.words import FULL, Draws, Row, below, chance, distinct, keep_or_other
 
 PRIME = (1 << 31) - 1
 POSITIONS = 1 << 32
@@ -145,14 +146,6 @@ class Direct(Numbered, Drawn):
 
     def ratio(self) -> Fraction:
         return kept_ratio(self.keep, self.k)
-
-
-def keep_or_other(value: int, k: int, keep: int, row: Row) -> int:
-    """The value with a chance, else one of the k - 1 others."""
-    if chance(row(0), keep):
-        return value
-    other = below(row(1), k - 1)
-    return other + (other >= value)
 
 
 def kept_ratio(keep: int, k: int) -> Fraction:
@@ -670,8 +663,13 @@ class Memoized(Repeated):
 
     def privatize(self, value: int, draws: Draws) -> Json:
         fresh = draws.after(self.first.words).noise(value + 1)
+        return self.carry(value, draws, fresh)
+
+    def carry(self, value: int, draws: Draws, fresh: Row) -> Json:
+        """Both rounds of a value, whose first answer may be of plans before."""
         if draws.strand.firsts:
-            return self.again(kept_value(value, draws), fresh)
+            rows = [draws.kept(value + 1, plan) for plan in range(len(draws.strand.firsts))]
+            return self.again(kept_value(value, draws.strand.firsts, rows), fresh)
         return self.twice(value, draws.kept(value + 1), fresh)
 
     def after(self, reports: int) -> Fraction:
@@ -721,25 +719,6 @@ class Memoized(Repeated):
         self.second.check(part)
 
 
-def turn(k: int, keep: int, more: int) -> int:
-    """The chance of a kept value to turn into one of the values that were added."""
-    odds, rest = keep * (k - 1), FULL - keep
-    return -(-FULL * (more - k) * rest // (odds + rest * (more - 1)))
-
-
-def kept_value(value: int, draws: Draws) -> int:
-    """The first answer to a value, of plans of which some have more values than the one before."""
-    firsts = draws.strand.firsts
-    begin = next(plan for plan, (k, _) in enumerate(firsts) if value < k)
-    kept = keep_or_other(value, *firsts[begin], draws.kept(value + 1, begin))
-    for plan in range(begin + 1, len(firsts)):
-        (k, keep), (more, _) = firsts[plan - 1], firsts[plan]
-        row = draws.kept(value + 1, plan)
-        if chance(row(0), turn(k, keep, more)):
-            kept = k + below(row(1), more - k)
-    return kept
-
-
 class MemoizedBuckets(Repeated):
     """Keeps a hash function, and sends the bucket of the value through two rounds."""
 
@@ -769,7 +748,7 @@ class MemoizedBuckets(Repeated):
         word, rest = draws.kept(0)(0), draws.after(1)
         bucket = self.hash(word, value)
         fresh = rest.after(self.buckets.first.words).noise(value + 1)
-        return self.part(word, self.buckets.twice(bucket, rest.kept(bucket + 1), fresh))
+        return self.part(word, self.buckets.carry(bucket, rest, fresh))
 
     def pack(self, part: Json) -> bytes:
         return self.once.pack(part)
@@ -834,7 +813,7 @@ class MemoizedMean(Numbered, Repeated):
         bit = int(draws.kept(0)(0) >> 32 < value)
         rest = draws.after(1)
         fresh = rest.after(self.bit.first.words).noise(value + 1)
-        return self.bit.twice(bit, rest.kept(bit + 1), fresh)
+        return self.bit.carry(bit, rest, fresh)
 
 
 class BitFlip(Mechanism):

@@ -22,6 +22,14 @@ def below(word: int, count: int) -> int:
     return word * count >> 64
 
 
+def keep_or_other(value: int, k: int, keep: int, row: Row) -> int:
+    """The value with a chance, else one of the k - 1 others."""
+    if chance(row(0), keep):
+        return value
+    other = below(row(1), k - 1)
+    return other + (other >= value)
+
+
 def choose(word: int, weights: Sequence[int]) -> int:
     """The number of the first weight at which the sum of the weights exceeds the word."""
     for number, weight in enumerate(weights):
@@ -73,9 +81,9 @@ class Stream:
 
 
 class Strand:
-    """The plans whose words are kept: the first that has a question, then those with more values.
+    """The plans whose words are kept: the first that has a question, then those whose first round is another.
 
-    `firsts` are the number of values and the threshold of each, where a kept value may turn."""
+    `firsts` are the number of values and the threshold of each, where a kept value may become another."""
 
     def __init__(self, plans: Sequence[str], firsts: Sequence[tuple[int, int]]) -> None:
         self.plans, self.firsts = plans, firsts

@@ -9,8 +9,8 @@ import { must } from "../errors.js";
 import { FULL, type Loss, largest, logUp, over, powerUp, type Ratio, smaller, times } from "../exact.js";
 import { below } from "../randomness/words.js";
 import { checkedFields, checkedInteger, checkedKind } from "../strict.js";
+import { keptValue } from "./carried.js";
 import { directChanges, MOST_ROUNDS, unaryChanges } from "./changes.js";
-import { keptValue } from "./grown.js";
 import type { HashedPart, Mechanism, Nobody } from "./mechanism.js";
 import { countFunctions, poolBucket, pooled } from "./pooled.js";
 import type { Repeated, TwoRounds } from "./repeated.js";
@@ -92,8 +92,8 @@ interface Rounds extends TwoRounds {
 
 const directRounds = (first: Direct, second: Direct): Rounds => ({
   name: `${first.k} ${first.keep} ${second.keep}`,
-  keep: first.keep,
-  second: `${second.k} ${second.keep}`,
+  first: [first.k, first.keep],
+  alike: `${first.k} ${first.keep} ${second.keep}`,
   changes: (rounds) => directChanges(first, second, rounds),
   after(reports) {
     return this.given(...this.speak(reports), reports);
@@ -112,6 +112,7 @@ const directRounds = (first: Direct, second: Direct): Rounds => ({
   },
   fresh: second.ratio,
   parts: 1,
+  k: first.k,
   fakes: { buckets: { k: first.k, keep: first.keep, again: second.keep } },
   encode: (value, kept, fresh) => second.pick(first.pick(value, kept), fresh),
 });
@@ -132,7 +133,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
       guess: guessBit(first.k, set(first.one), set(first.zero), FULL * FULL),
       ...(first.guess && { always: first.guess.chance }),
     },
-    second: `${second.one} ${second.zero}`,
+    alike: `${first.one} ${first.zero} ${second.one} ${second.zero}`,
     changes: (rounds) => unaryChanges(first, second, rounds),
     after(reports) {
       return this.given(...this.speak(reports), reports);
@@ -142,6 +143,7 @@ const unaryRounds = (first: Unary, second: Unary): Rounds => {
     given: (rise, [clear, set]) => over(after(rise), after([set, clear])),
     fresh: largest([second.up, second.down]),
     parts: first.k,
+    k: first.k,
     fakes: {
       nobody: {
         ...(first.nobody as Nobody<readonly number[]>),

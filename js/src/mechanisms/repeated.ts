@@ -1,6 +1,7 @@
 /** Defines mechanisms for repeated collections, and the losses that a plan states for them. */
 
 import type { Loss, Ratio } from "../exact.js";
+import type { First } from "./carried.js";
 import type { Mechanism, Part } from "./mechanism.js";
 
 /** The names of the figures, as a plan states them. */
@@ -32,14 +33,16 @@ export interface Repeated<P extends Part = Part> extends Mechanism<P> {
 
 /** What several plans with the same first round need of both rounds. */
 export interface TwoRounds {
-  /** The threshold of a first round that keeps a value. */
-  readonly keep?: bigint;
-  /** What tells the second round from others. */
-  readonly second: string;
+  /** A first round that keeps a value. */
+  readonly first?: First;
+  /** What tells both rounds from others; not how many bits they have. */
+  readonly alike: string;
   /** How far one report can change with a part of what is kept: the value, or a bit. */
   readonly fresh: Ratio;
   /** What is kept is one value, or k bits that may all change. */
   readonly parts: number;
+  /** How many values, or bits, there are. */
+  readonly k: number;
   /** How much so many reports speak for a kept value; of a bit, for one that is set, and for one that is clear. */
   speak(reports: number): readonly [rise: Ratio, fall: Ratio];
   /** At least the largest ratio after reports of an unchanged value that speak so much for what is kept. */

@@ -9,7 +9,7 @@ import type { Attribute } from "../domains/attribute.js";
 import { must } from "../errors.js";
 import { FULL, type Loss, logUp, plus, type Ratio, times } from "../exact.js";
 import { type FigureRow as Figures, recordLosses, type Together } from "../losses/together.js";
-import { findTurn, grownKeep } from "../mechanisms/grown.js";
+import { type First, findMove, isFine, listSteps, moveOf, raises, type Step } from "../mechanisms/carried.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
 import { countFunctions } from "../mechanisms/pooled.js";
 import { FIGURES, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
@@ -123,26 +123,28 @@ const keepsAlike = (old: Json, now: Json): boolean => {
   if (isEqual(old, now) || old.kind !== now.kind) return isEqual(old, now);
   const [inside, within] = [old.buckets ?? old.bit, now.buckets ?? now.bit];
   if (old.kind === "pooled-memoized" && sizeOfPool(old) !== sizeOfPool(now)) return false;
-  if (inside) return isEqual(inside.first, within?.first);
-  const [first, later] = [old.first, now.first];
-  if (old.kind !== "memoized" || !first || !later || first.kind !== later.kind) return false;
+  const [first, later] = [(inside ?? old).first, (within ?? now).first];
+  if (!first || !later || first.kind !== later.kind) return false;
   const [k, more] = [first.k as number, later.k as number];
-  if (first.kind === "direct" && k < more)
-    return grownKeep(k, BigInt(first.keep as string), more) === BigInt(later.keep as string);
-  return k <= more && isEqual({ ...first, k: 0 }, { ...later, k: 0 });
+  if (inside ? k !== more : k > more) return false;
+  if (first.kind !== "direct") return isEqual({ ...first, k: 0 }, { ...later, k: 0 });
+  return (
+    isEqual(first, later) ||
+    [first, later].every(({ k, keep }) => isFine([k as number, BigInt(keep as string)]))
+  );
 };
 
 /** The number of functions of a pool: of another one, kept words give other functions. */
 const sizeOfPool = ({ k, buckets }: Json): number => countFunctions(k as number, buckets?.first?.k as number);
 
-/** For each attribute, the plans whose words it takes, and its kept values where these may turn. */
+/** For each attribute, the plans whose words it takes, and its first rounds where kept values may become others. */
 const listPlaces = (plans: readonly Link[]): readonly (readonly number[])[] => {
   const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
   return (plans.at(-1) as Link).attributes.map((_, j) => {
     let places = [0];
     for (const [i, step] of steps.entries()) {
       if (!step[j]) places = [i + 1];
-      else if (turns(partOf(plans[i] as Link, j), partOf(plans[i + 1] as Link, j)))
+      else if (changes(partOf(plans[i] as Link, j), partOf(plans[i + 1] as Link, j)))
         places = [...places, i + 1];
     }
     return places;
@@ -151,18 +153,15 @@ const listPlaces = (plans: readonly Link[]): readonly (readonly number[])[] => {
 
 const partOf = ({ mechanism }: Link, j: number): Repeated => mechanism.mechanisms[j] as Repeated;
 
-/** Whether a kept value may turn into a new one. */
-const turns = (old: Repeated, now: Repeated): boolean =>
-  now.k > old.k && "first" in old && old.rounds?.keep !== undefined;
+/** Whether a kept value may become another. */
+const changes = (old: Repeated, now: Repeated): boolean => `${old.rounds?.first}` !== `${now.rounds?.first}`;
 
 /** The plans whose words are kept: for the record, then for each attribute. */
 export const listOrigins = (plans: readonly Link[]): readonly Origin[] => [
   { plans: [(plans[0] as Link).id], firsts: [] },
   ...listPlaces(plans).map((places, j): Origin => {
     const used = places.map((place) => plans[place] as Link);
-    const firsts = used
-      .map((plan) => partOf(plan, j))
-      .map(({ k, rounds }) => [k, rounds?.keep] as [number, bigint]);
+    const firsts = used.map((plan) => partOf(plan, j).rounds?.first as First);
     return { plans: used.map(({ id }) => id), firsts: used.length > 1 ? firsts : [] };
   }),
 ];
@@ -229,7 +228,7 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
   const total = sumOf(strand.map(([, rounds]) => rounds));
   const alike = new Map<string | undefined, Asked>();
   for (const [part, rounds] of strand) {
-    const key = part.rounds?.second;
+    const key = part.rounds?.alike;
     alike.set(key, [part, rounds + (alike.get(key)?.[1] ?? 0)]);
   }
   if (alike.size === 1) return last.losses(total);
@@ -242,31 +241,57 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
   const changing = groups.map(
     ([part, reports], i) => (part.losses(reports)[3] as Loss) + whole - (fresh[i] as Loss),
   );
-  const [oneReport, , forever] = last.losses(1) as [Loss, Loss, Loss];
+  const [oneReport] = last.losses(1) as [Loss];
+  const forever = groups
+    .map(([part]) => part.losses(1)[2] as Loss)
+    .sort(byNumber)
+    .at(-1) as Loss;
   const [same, least] = [[logUp(sameRatio(strand)), forever], changing].map(
     (losses) => losses.sort(byNumber)[0] as Loss,
   ) as [Loss, Loss];
-  return [oneReport, same, forever, least, last.losses(total)[4] as Loss];
+  return [oneReport, same, forever, least, forever * BigInt(Math.min(total, (last.rounds as TwoRounds).k))];
 };
 
-/** How much all reports of one value give away, which all speak for it; once it has turned, they say nothing. */
+/**
+ * At least how much all reports of one value give away, which all speak for it. Once an added answer took over,
+ * they say nothing. What was said of an answer before it was raised is made worse by as much.
+ */
 const sameRatio = (strand: readonly Asked[]): Ratio => {
-  let [rise, fall]: [Ratio, Ratio] = [
+  const total = sumOf(strand.map(([, rounds]) => rounds));
+  const chain = strand.map(([part]) => part.rounds as TwoRounds);
+  const powers = chain.map((rounds, i) => rounds.speak((strand[i] as Asked)[1]));
+  if (!chain[0]?.first) {
+    const [rise, fall] = [0, 1].map((side) => powers.map((power) => power[side] as Ratio).reduce(times));
+    return (chain[0] as TwoRounds).given(rise as Ratio, fall as Ratio, total);
+  }
+  const steps = listSteps(chain.map(({ first }) => first as First));
+  const raised = Math.max(0, steps.findLastIndex(raises));
+  const root = chain[raised] as TwoRounds;
+  if (root.k > chain[0].k) return (strand[raised] as Asked)[0].forever; // all is a part of the root answer
+  const spoken = steps.map((step, i) =>
+    blur((powers[i] as readonly [Ratio, Ratio])[0], moveOf(step), step.k),
+  );
+  let [ratio, later]: [Ratio, Ratio] = [
     [1n, 1n],
     [1n, 1n],
   ];
-  for (let i = strand.length - 1; i >= 0; i--) {
-    const [part, reports] = strand[i] as Asked;
-    const [more, less] = (part.rounds as TwoRounds).speak(reports);
-    [rise, fall] = [times(rise, more), times(fall, less)];
-    const before = strand[i - 1]?.[0];
-    if (!before || !turns(before, part)) continue;
-    const turn = findTurn(before.k, before.rounds?.keep as bigint, part.k);
-    rise = plus(times([FULL - turn, FULL], rise), [turn, FULL]);
+  for (let i = steps.length - 1; i >= raised; i--) {
+    later = times(later, spoken[i] as Ratio);
+    const [step, before] = [steps[i], steps[i - 1]] as [Step, Step | undefined];
+    if (i === raised || !before) continue;
+    const turn = step.share * BigInt(step.k - before.k);
+    later = plus(times([FULL - turn, FULL], later), [turn, FULL]);
   }
-  const total = sumOf(strand.map(([, rounds]) => rounds));
-  const [first] = strand[0] as Asked;
-  return (first.rounds as TwoRounds).given(rise, fall, total);
+  for (const [i, { odds, before, k }] of steps.slice(1, raised + 1).entries())
+    ratio = blur(times(ratio, spoken[i] as Ratio), findMove(odds, before, k), k);
+  const both = times(ratio, later);
+  return root.given(both, both, total);
+};
+
+/** What a ratio says of an answer that became each of the others with this chance. */
+const blur = ([n, d]: Ratio, [move, all]: Ratio, k: number): Ratio => {
+  const moves = move * BigInt(k - 1);
+  return [(all - moves) * n + moves * d, move * n + (all - move) * d];
 };
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from deniable.formatting import format_count, shorten_names
-from deniable.plan.chain import list_breaks
+from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.document import PlanDocument
 
 _SHOWN = 6
+_FEW = 1e-6  # nats
 
 
 def explain_continued(document: PlanDocument) -> str:
@@ -33,6 +34,9 @@ def _describe_change(before: PlanDocument, document: PlanDocument, j: int) -> st
     (old, old_part), (new, new_part) = before.pairs[j], document.pairs[j]
     added = new.domain.shown_labels[old.domain.k :] if old.domain != new.domain else ()
     changes = [f"with more answers: {shorten_names(added, _SHOWN)}"] if added else []
-    if abs(old_part.loss() - new_part.loss()) > 1e-6:
-        changes.append(f"one report of it loses {new_part.loss():.4g} in place of {old_part.loss():.4g}")
+    kept = [rounds.first.loss() for rounds in map(find_rounds, (old_part, new_part)) if rounds is not None]
+    losses = {"one report": [old_part.loss(), new_part.loss()], "any number of reports": kept}
+    for reports, figures in losses.items():
+        if figures and abs(figures[0] - figures[1]) > _FEW:
+            changes.append(f"{reports} of it loses {figures[1]:.4g} in place of {figures[0]:.4g}")
     return "carried on" + "".join(f", {change}" for change in changes)

@@ -7,6 +7,7 @@ one does. What is carried on follows from the documents alone: a device finds it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from itertools import pairwise
 from typing import Protocol, TypeVar, cast
 
 from deniable.domain import Categories
-from deniable.exact import log_up, round_up
+from deniable.exact import log_up, round_up, times_up
 from deniable.mechanisms import Direct, Losses, Mechanism, Unary
 from deniable.mechanisms.losses import add_losses
 from deniable.plan.attribute import Attribute
@@ -22,7 +23,7 @@ from deniable.randomness import FULL
 from deniable.randomness.words import Strand
 from deniable.records import Faked, RecordMechanism
 from deniable.rounds import Memoized, MemoizedMean, PooledMemoized
-from deniable.rounds.grown import BIAS, find_turn, grow
+from deniable.rounds.carried import BIAS, find_move, is_fine, list_steps
 from deniable.rounds.memoized import MemoizedBuckets
 
 MOST_CONTINUED = 15
@@ -114,16 +115,18 @@ def asks_alike(before: Linkable, after: Linkable, i: int, j: int) -> bool:
 
 
 def is_carried(old: Mechanism, new: Mechanism) -> bool:
-    """Whether two mechanisms of one kind keep the same for every value that both have."""
+    """Whether what two mechanisms of one kind keep for a value comes from one root answer."""
     if old == new:
         return True
     before, after = find_rounds(old), find_rounds(new)
-    if before is None or after is None:
+    if before is None or after is None or after.k < before.k or type(before.first) is not type(after.first):
         return False
     if isinstance(old, PooledMemoized) and isinstance(new, PooledMemoized) and old.pool.size != new.pool.size:
         return False
-    if isinstance(before.first, Direct) and after.k > before.k:
-        return grow(before.first, after.k) == after.first
+    if isinstance(before.first, Direct) and isinstance(after.first, Direct):
+        may_grow = isinstance(old, Memoized)  # buckets and bits are always as many
+        is_changed = is_fine(before.first) and is_fine(after.first) and (may_grow or after.k == before.k)
+        return is_changed or before.first == after.first
     return replace(before.first, k=after.k) == after.first
 
 
@@ -138,7 +141,7 @@ def find_rounds(part: Mechanism) -> Memoized | None:
 
 def list_places(plans: Sequence[Linkable]) -> list[list[int]]:
     """For each attribute, the numbers of the plans whose kept words are used: the first that has the question
-    as it is, then each at which a kept value may become an answer that was added.
+    as it is, then each at which a kept value may become another.
     """
     places = []
     for j, _ in enumerate(plans[-1].names):
@@ -146,7 +149,7 @@ def list_places(plans: Sequence[Linkable]) -> list[list[int]]:
         for i in range(1, len(plans)):
             if list_breaks(plans[i - 1], plans[i])[j]:
                 used = [i]
-            elif _turns(plans[i - 1].parts[j], plans[i].parts[j]):
+            elif _list_firsts([plan.parts[j] for plan in plans[i - 1 : i + 1]])[1:]:
                 used.append(i)
         places.append(used)
     return places
@@ -157,14 +160,17 @@ def list_strands(plans: Sequence[Linkable]) -> tuple[Strand, ...]:
     strands = [Strand(((0, plans[0].id),))]
     for j, places in enumerate(list_places(plans)):
         ids = tuple((place, plans[place].id) for place in places)
-        rounds = [cast(Memoized, plans[place].parts[j]).first for place in places if len(places) > 1]
-        strands.append(Strand(ids, tuple((first.k, cast(Direct, first).keep) for first in rounds)))
+        firsts = _list_firsts([plans[place].parts[j] for place in places])
+        strands.append(Strand(ids, firsts if len(places) > 1 else ()))
     return tuple(strands)
 
 
-def _turns(old: Mechanism, new: Mechanism) -> bool:
-    """Whether a kept value may become an answer that was added."""
-    return isinstance(old, Memoized) and isinstance(old.first, Direct) and new.k > old.k
+def _list_firsts(parts: Sequence[Mechanism]) -> tuple[tuple[int, int], ...]:
+    """The number of values and the threshold of each first round that differs from the one before."""
+    rounds = map(find_rounds, parts)
+    firsts = [each.first for each in rounds if each is not None]
+    changes = [first for i, first in enumerate(firsts) if i == 0 or first != firsts[i - 1]]
+    return tuple((first.k, first.keep) for first in changes if isinstance(first, Direct))
 
 
 def count_bias(plans: Sequence[Linkable]) -> int:
@@ -204,38 +210,59 @@ def _bound_strand(strand: Sequence[_Asked]) -> Losses:
     last, total = strand[-1][0], sum(rounds for _, rounds in strand)
     alike: dict[object, _Asked] = {}
     for part, rounds in strand:
-        second = None if (found := find_rounds(part)) is None else found.second
-        key = replace(second, k=2) if isinstance(second, Unary) else second
+        both = None if (found := find_rounds(part)) is None else (found.first, found.second)
+        key = both and tuple(replace(shape, k=2) if isinstance(shape, Unary) else shape for shape in both)
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
     if len(alike) == 1:
         return last.losses(total, total)
     groups = [(part.losses(rounds, rounds), _bound_fresh(part, rounds)) for part, rounds in alike.values()]
     whole = sum((fresh for _, fresh in groups), Fraction(0))
     changing = min(Fraction(losses.changing_values) + whole - fresh for losses, fresh in groups)
-    losses = last.losses(1, total)
+    forever = max(losses.one_value_forever for losses, _ in groups)
     return replace(
-        losses,
-        same_value=min(log_up(_compose_ratio(strand)), losses.one_value_forever),
+        last.losses(1, total),
+        same_value=min(log_up(_compose_ratio(strand)), forever),
+        one_value_forever=forever,
         changing_values=round_up(changing),
         changing_values_exact=False,
+        changing_values_usual=times_up(forever, min(total, cast(Memoized, find_rounds(last)).k)),
         reports=total,
     )
 
 
 def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
-    """The largest ratio after all reports of a value that never changed, rounded up.
+    """At least the largest ratio after all reports of a value that never changed, rounded up.
 
-    The worst are reports that all speak for one value. Once the kept answer has turned, they say nothing.
+    The worst are reports that all speak for one value. Once an added answer took over, they say nothing.
+    Where a root answer was raised, what was said of the one before is made worse by as much.
     """
     chain = [(cast(Memoized, find_rounds(part)), rounds) for part, rounds in strand]
-    set_ratio = clear = Fraction(1)
-    for i, (part, rounds) in reversed(list(enumerate(chain))):
-        speaks_set, speaks_clear = part.second.speak(rounds)
-        set_ratio, clear = set_ratio * speaks_set, clear * speaks_clear
-        if i and _turns(chain[i - 1][0], part):
-            turn = Fraction(find_turn(cast(Direct, chain[i - 1][0].first), part.k), FULL)
-            set_ratio = (1 - turn) * set_ratio + turn
-    return chain[0][0].first.ratio_given(set_ratio, clear, sum(rounds for _, rounds in strand))
+    spoken = [part.second.speak(rounds) for part, rounds in chain]
+    reports = sum(rounds for _, rounds in chain)
+    if isinstance(chain[0][0].first, Unary):
+        powers = [math.prod(each, start=Fraction(1)) for each in zip(*spoken, strict=True)]
+        return chain[0][0].first.ratio_given(powers[0], powers[1], reports)
+    steps = list_steps(tuple((part.k, cast(Direct, part.first).keep) for part, _ in chain))
+    raised = max((i for i, step in enumerate(steps) if step.before < step.odds), default=0)
+    root = cast(Direct, chain[raised][0].first)
+    if root.k > chain[0][0].k:  # covered answers were raised: all is a part of the root answer
+        return root.ratio
+    ratio = later = Fraction(1)
+    for i in reversed(range(raised, len(steps))):
+        later *= _blur(spoken[i][0], steps[i].move, steps[i].k)
+        if i > raised:
+            turn = Fraction(steps[i].share * (steps[i].k - steps[i - 1].k), FULL)
+            later = (1 - turn) * later + turn
+    for i in range(raised):
+        after = steps[i + 1]
+        ratio *= _blur(spoken[i][0], steps[i].move, steps[i].k)
+        ratio = _blur(ratio, find_move(after.odds, after.before, after.k), after.k)
+    return root.ratio_given(ratio * later, ratio * later, reports)
+
+
+def _blur(ratio: Fraction, move: Fraction, k: int) -> Fraction:
+    """What a ratio says of an answer that became each of the others with this chance."""
+    return ((1 - (k - 1) * move) * ratio + (k - 1) * move) / (move * ratio + 1 - move)
 
 
 def _bound_fresh(part: Mechanism, reports: int) -> Fraction:

@@ -28,8 +28,8 @@ from deniable.randomness import below
 from deniable.randomness.hashing import collision, hash_function, hash_values, occupied_buckets
 from deniable.randomness.pool import HashPool
 from deniable.randomness.words import Rows
+from deniable.rounds.carried import keep_first
 from deniable.rounds.changes import ChangesLoss, bound_changes
-from deniable.rounds.grown import keep_first
 
 
 class Kept(Mechanism):
@@ -146,7 +146,7 @@ class Memoized(ReportedOnce, Repeated):
         )
 
     def encode(self, values: Integers, rows: Rows) -> Array:
-        kept = keep_first(self.first, values, rows.columns(0, self.first.words))
+        kept = keep_first(self.first, values, rows)
         return self.second.encode_again(kept, rows.columns(self.first.words, self.words))
 
     @property

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from deniable.explain.references import name_protocol
-from deniable.mechanisms import Direct, Mechanism
+from deniable.mechanisms import Direct, Mechanism, calibrate
 from deniable.plan.chain import is_carried
 from deniable.plan.document import PlanDocument
 from deniable.records import Faked, Sample, Single
 from deniable.rounds import Memoized
-from deniable.rounds.grown import grow
+from deniable.rounds.carried import grow
 from deniable.rounds.memoized import MemoizedBuckets
 from deniable.rounds.named import solve_second
 
@@ -33,7 +34,10 @@ def follow_document(document: PlanDocument, before: PlanDocument) -> PlanDocumen
     """The plan that continues the one before, with its kept answers wherever they lose as much as planned."""
     mechanism, old = document.mechanism, before.mechanism
     if document.names == before.names and type(mechanism) is type(old):
-        parts = tuple(map(_follow_part, mechanism.mechanisms, old.mechanisms))
+        plans = [
+            plan.mechanism.mechanisms for plan in (*before.continues, before) if plan.names == document.names
+        ]
+        parts = tuple(map(_follow_part, mechanism.mechanisms, zip(*plans, strict=True)))
         if isinstance(mechanism, Single):
             mechanism = Single(parts[0])
         elif isinstance(mechanism, Sample):
@@ -41,18 +45,22 @@ def follow_document(document: PlanDocument, before: PlanDocument) -> PlanDocumen
     return replace(document, mechanism=mechanism, continues=(*before.continues, before))
 
 
-def _follow_part(new: Mechanism, old: Mechanism) -> Mechanism:
-    """The planned mechanism, or one with the old first round, if both lose as much of a value for ever."""
-    if type(new) is not type(old) or is_carried(old, new) or not isinstance(new, Memoized | MemoizedBuckets):
+def _follow_part(new: Mechanism, earlier: Sequence[Mechanism]) -> Mechanism:
+    """The planned mechanism, with an old first round if both lose as much of a value for ever."""
+    if not isinstance(new, Memoized | MemoizedBuckets) or type(new) is not type(earlier[-1]):
         return new
-    before, planned = _find_buckets(old), _find_buckets(new)
-    if not isinstance(before.first, Direct) or abs(before.first.loss() - planned.first.loss()) > _NEAR:
+    planned = _find_buckets(new)
+    old = [_find_buckets(part) for part in earlier if type(part) is type(new)]
+    near = [each for each in old if abs(each.first.loss() - planned.first.loss()) <= _NEAR]
+    before = [*old, *near][-1]
+    if not isinstance(before.first, Direct):
         return new
     if isinstance(new, MemoizedBuckets):
-        carried = replace(new, buckets=solve_second(before.first, planned.loss()))
-        return carried if is_carried(old, carried) else new
-    first = grow(before.first, new.k) if new.k > old.k else None
-    return new if first is None else solve_second(first, planned.loss())
+        first = before.first if near else calibrate.direct(before.k, planned.first.loss())
+        carried = replace(new, buckets=solve_second(first, planned.loss()))
+        return carried if first != planned.first and is_carried(earlier[-1], carried) else new
+    grown = grow(before.first, new.k) if near and new.k >= before.k else None
+    return new if grown is None or grown == planned.first else solve_second(grown, planned.loss())
 
 
 def _find_buckets(part: Mechanism) -> Memoized:

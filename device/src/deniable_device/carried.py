@@ -1,0 +1,137 @@
+"""Kept values where plans add answers or change what any number of reports gives away.
+
+A root answer is kept at the largest odds so far. Answers that are added may take it over, larger odds look at
+the truth again, and a plan with smaller odds reports the root answer made worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from deniable_device.words import FULL, Row, keep_or_other
+
+MOST = 1 << 16
+"""Up to which odds, and how many values, a kept value may become another."""
+
+
+class Step(NamedTuple):
+    """What becomes of root answers at a plan. The odds say how much likelier one is the value than any other.
+
+    By the thresholds, a plan's answer is the root answer, and each added answer takes over a root answer."""
+
+    k: int
+    odds: Fraction
+    before: Fraction
+    stay: int | None
+    share: int
+
+    @property
+    def move(self) -> Fraction:
+        """The chance of each other answer to be the plan's in place of the root answer."""
+        return Fraction(0) if self.stay is None else Fraction(FULL - self.stay, FULL * (self.k - 1))
+
+
+class Covered(NamedTuple):
+    """A root answer, of k values, that an added one took over, and how much likelier it is the true one."""
+
+    answer: int
+    k: int
+    odds: Fraction
+
+
+def odds_of(k: int, keep: int) -> Fraction:
+    """How much likelier the true value is than any other."""
+    return Fraction(keep * (k - 1), FULL - keep)
+
+
+def keep_of(odds: Fraction, k: int) -> int:
+    """The threshold of a first round with these odds."""
+    return int(FULL * odds / (odds + k - 1))
+
+
+def is_fine(k: int, keep: int) -> bool:
+    """Whether kept answers of a first round can become others: its thresholds are not too coarse."""
+    return k <= MOST and odds_of(k, keep) <= MOST
+
+
+def find_move(odds: Fraction, target: Fraction, k: int) -> Fraction:
+    """The chance of each other answer where an answer of these odds is made worse, to the target."""
+    return (odds - target) / ((odds - 1) * (target + k - 1))
+
+
+def list_steps(firsts: Sequence[tuple[int, int]]) -> list[Step]:
+    """What becomes of root answers by these first rounds."""
+    steps: list[Step] = []
+    for k, keep in firsts:
+        own = odds_of(k, keep)
+        before = steps[-1].odds if steps else own
+        if keep == keep_of(before, k):  # the odds of a longer list differ by rounding
+            before = own
+        odds = max(own, before)
+        stay = int(FULL * (1 - (k - 1) * find_move(odds, own, k))) if own < odds else None
+        steps.append(Step(k, odds, before, stay, -int(-FULL // (odds + k - 1))))
+    return steps
+
+
+def kept_value(value: int, firsts: Sequence[tuple[int, int]], rows: Sequence[Row]) -> int:
+    """The first answer to a value, with the words of all plans; those without the value are passed over."""
+    answer: int | None = None
+    covered: list[Covered] = []
+    known = 0
+    for step, row in zip(list_steps(firsts), rows):
+        if answer is not None:
+            if step.odds > step.before:
+                answer, covered = raised(value, answer, covered, known, step, row)
+            if row(0) < step.share * (step.k - known):
+                covered = [*covered, Covered(answer, known, step.odds)]
+                answer = known + row(0) // step.share
+        elif value < step.k:
+            answer = keep_or_other(value, step.k, keep_of(step.odds, step.k), row)
+        known = step.k
+    assert answer is not None
+    if step.stay is None:
+        return answer
+    return keep_or_other(answer, step.k, step.stay, lambda column: row(2 + column))
+
+
+def raised(
+    value: int, kept: int, covered: Sequence[Covered], k: int, step: Step, row: Row
+) -> tuple[int, list[Covered]]:
+    """A root answer of larger odds, of which all that was kept is a part, and what it covers; three words
+    choose it."""
+    odds, target = step.before, step.odds
+    share = (target - odds) / ((target - 1) * (target + k - 1))
+    factors = []
+    left: list[Covered] = []
+    for answer, size, own in reversed(covered):
+        whole, rest = own + size - 1, 1 - share * (target + size - 1)
+        few, many = (own - 1) / whole, share * (target - 1)
+        if few * FULL >= many * (FULL - 1):
+            gap, other = Fraction(1), Fraction(0)
+            true, any_other = own / whole - target * share, 1 / whole - share
+        else:
+            gap = few / many
+            other = (1 - gap) / size
+            true = any_other = rest / size
+        factors.append((answer, size, gap + other, other, (true if answer == value else any_other) / rest))
+        if true > any_other:
+            left.insert(0, Covered(answer, size, true / any_other))
+        share *= other * whole
+    points = {value, kept, *(each.answer for each in covered)}
+    edges = sorted({0, k, *(each.k for each in covered), *points, *(point + 1 for point in points)})
+    ranges = []
+    for start, end in zip(edges, edges[1:]):
+        weight = target if start == value else Fraction(1)
+        if start == kept:
+            weight *= (odds * (target + k - 2) - (k - 1)) / (target - odds)
+        for answer, size, same, other, above in factors:
+            weight *= (same if start == answer else other) if start < size else above
+        ranges.append((start, weight, weight * (end - start)))
+    place = sum(mass for _, _, mass in ranges) * Fraction((row(1) * FULL + row(2)) * FULL + row(3), FULL**3)
+    for start, weight, mass in ranges:
+        if place < mass:
+            answer = start + int(place / weight)
+            return answer, [each for each in left if each.k <= answer]
+        place -= mass
+    raise AssertionError("a number below 1 is below the sum of all chances")

@@ -1,0 +1,165 @@
+/**
+ * Keeps a value where plans add answers or change what any number of reports loses.
+ *
+ * A root answer is kept at the largest odds so far. Answers that are added may take it over, larger odds look at
+ * the truth again, and a plan with smaller odds reports the root answer made worse.
+ */
+
+import { divideUp, FULL, isAbove, minus, over, plus, type Ratio, times } from "../exact.js";
+import { chance, type Halves, type Row, threshold, wordOf } from "../randomness/words.js";
+import { keepOrOther } from "./shapes.js";
+
+const MOST = 1 << 16; // the odds of a kept value, and how many values there are
+const ONE: Ratio = [1n, 1n];
+const NONE: Ratio = [0n, 1n];
+
+/** A first round: its number of values, and its threshold. */
+export type First = readonly [k: number, keep: bigint];
+
+/** What becomes of root answers at a plan. */
+export interface Step {
+  readonly k: number;
+  /** How much likelier a root answer is the value than any other, at this plan and at the one before. */
+  readonly odds: Ratio;
+  readonly before: Ratio;
+  /** The threshold by which the plan's answer is the root answer; null where it always is. */
+  readonly stay: bigint | null;
+  /** The threshold by which each answer that was added takes over a root answer. */
+  readonly share: bigint;
+}
+
+/** A root answer that an added one took over: of so many values, and how much likelier it is the true one. */
+interface Covered {
+  readonly answer: number;
+  readonly k: number;
+  readonly odds: Ratio;
+}
+
+interface Root {
+  readonly answer: number;
+  readonly covered: readonly Covered[];
+}
+
+const whole = (number: number): Ratio => [BigInt(number), 1n];
+
+const oddsOf = ([k, keep]: First): Ratio => [keep * BigInt(k - 1), FULL - keep];
+
+const keepOf = ([n, d]: Ratio, k: number): bigint => (FULL * n) / (n + BigInt(k - 1) * d);
+
+/** Whether kept answers of a first round can become others: its thresholds are not too coarse. */
+export const isFine = (first: First): boolean => first[0] <= MOST && !isAbove(oddsOf(first), whole(MOST));
+
+/** The chance of each other answer where an answer of these odds is made worse, to the target. */
+export const findMove = (odds: Ratio, target: Ratio, k: number): Ratio =>
+  over(minus(odds, target), times(minus(odds, ONE), plus(target, whole(k - 1))));
+
+/** The chance of each other answer to be that of a plan in place of the root answer. */
+export const moveOf = ({ stay, k }: Step): Ratio =>
+  stay === null ? NONE : [FULL - stay, FULL * BigInt(k - 1)];
+
+/** Whether root answers are raised at a plan. */
+export const raises = ({ odds, before }: Step): boolean => isAbove(odds, before);
+
+/** What becomes of root answers by these first rounds. */
+export const listSteps = (firsts: readonly First[]): readonly Step[] => {
+  const steps: Step[] = [];
+  for (const first of firsts) {
+    const [k, keep] = first;
+    const own = oddsOf(first);
+    let before = steps.at(-1)?.odds ?? own;
+    if (keep === keepOf(before, k)) before = own; // the odds of a longer list differ by rounding
+    const isWorse = isAbove(before, own);
+    const odds = isWorse ? before : own;
+    const [n, d] = minus(ONE, times(findMove(before, own, k), whole(k - 1)));
+    const share = divideUp(FULL * odds[1], odds[0] + BigInt(k - 1) * odds[1]);
+    steps.push({ k, odds, before, stay: isWorse ? (FULL * n) / d : null, share });
+  }
+  return steps;
+};
+
+/** The first answer to a value, with the words of the plans that have had it; null where all keep it alike. */
+export const keptValue = async (value: number, row: Row): Promise<number | null> => {
+  let root: Root | null = null;
+  let known = 0;
+  for (const [i, step] of listSteps(row.firsts).entries()) {
+    const { k, odds, stay } = step;
+    if (value < k) {
+      const words = await row.recall(4, value, i);
+      if (root)
+        root = takeOver(raises(step) ? raise(value, root, known, step, words) : root, known, step, words);
+      else root = { answer: keepOrOther(value, words, k, threshold(keepOf(odds, k))), covered: [] };
+      if (i === row.firsts.length - 1 && stay !== null)
+        return keepOrOther(root.answer, words.subarray(4), k, threshold(stay));
+    }
+    known = k;
+  }
+  return root?.answer ?? null;
+};
+
+const takeOver = (root: Root, known: number, { k, odds, share }: Step, words: Halves): Root => {
+  if (!chance(words, 0, threshold(share * BigInt(k - known)))) return root;
+  const covered = [...root.covered, { answer: root.answer, k: known, odds }];
+  return { answer: known + Number(wordOf(words, 0) / share), covered };
+};
+
+/** A root answer of larger odds, of which all that was kept is a part; the words from the second on choose it. */
+const raise = (value: number, root: Root, k: number, { before, odds }: Step, words: Halves): Root => {
+  const { factors, left } = unfold(value, root, k, before, odds);
+  const points = [value, root.answer, ...root.covered.map(({ answer }) => answer)];
+  const edges = [
+    0,
+    k,
+    ...root.covered.map((each) => each.k),
+    ...points.flatMap((point) => [point, point + 1]),
+  ];
+  const starts = [...new Set(edges)].sort((a, b) => a - b).slice(0, -1);
+  const weights = starts.map((start): Ratio => {
+    const pull = over(minus(times(before, plus(odds, whole(k - 2))), whole(k - 1)), minus(odds, before));
+    const own = times(start === value ? odds : ONE, start === root.answer ? pull : ONE);
+    return simplest(factors.reduce((weight, factor) => times(weight, factor(start)), own));
+  });
+  const sums = starts.map((start, i) => times(weights[i] as Ratio, whole((starts[i + 1] ?? k) - start)));
+  const number = [1, 2, 3].reduce((sum, c) => sum * FULL + wordOf(words, c), 0n);
+  let place = times(sums.reduce(plus), [number, FULL ** 3n]);
+  let at = 0;
+  for (; !isAbove(sums[at] as Ratio, place); at++) place = minus(place, sums[at] as Ratio);
+  const [n, d] = over(place, weights[at] as Ratio);
+  const answer = (starts[at] as number) + Number(n / d);
+  return { answer, covered: left.filter((each) => each.k <= answer) };
+};
+
+/**
+ * By what factors covered answers make raised ones likelier, and what they say of the value then. A covered
+ * answer, from the last one on, is made of a raised answer below its k: it is this one, or seldom another. Else
+ * it is what is left of its own law.
+ */
+const unfold = (value: number, { covered }: Root, k: number, odds: Ratio, target: Ratio) => {
+  const factors: ((start: number) => Ratio)[] = [];
+  const left: Covered[] = [];
+  const gain = minus(target, ONE);
+  let share = over(minus(target, odds), times(gain, plus(target, whole(k - 1))));
+  for (const { answer, k: size, odds: own } of [...covered].reverse()) {
+    const all = plus(own, whole(size - 1));
+    const rest = minus(ONE, times(share, plus(target, whole(size - 1))));
+    const [few, many] = [over(minus(own, ONE), all), times(share, gain)];
+    const isAll = !isAbove(times(many, [FULL - 1n, FULL]), few);
+    const gap = isAll ? ONE : over(few, many);
+    const other = isAll ? NONE : over(minus(ONE, gap), whole(size));
+    const even = over(rest, whole(size));
+    const [one, any] = isAll
+      ? [minus(over(own, all), times(target, share)), minus(over(ONE, all), share)]
+      : [even, even];
+    const above = over(answer === value ? one : any, rest);
+    const same = plus(gap, other);
+    factors.push((start) => (start >= size ? above : start === answer ? same : other));
+    if (isAbove(one, any)) left.unshift({ answer, k: size, odds: simplest(over(one, any)) });
+    share = simplest(times(share, times(other, all)));
+  }
+  return { factors, left };
+};
+
+const simplest = ([n, d]: Ratio): Ratio => {
+  let [a, b] = [n, d];
+  while (b) [a, b] = [b, a % b];
+  return [n / a, d / a];
+};
