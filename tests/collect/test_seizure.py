@@ -469,6 +469,38 @@ def test_a_store_sweeps_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert store.traces.unswept == 1
 
 
+SEED = 0x5EED_BAD_5EED_BAD0  # ids begin with it, as no other bytes do
+
+
+def test_sweeps_by_number_leave_a_young_log_to_those_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are then written whole to PostgreSQL's log once a minute, and not for each 100,000 reports."""
+    monkeypatch.setattr(sweeping, "MOST", 50)
+    monkeypatch.setattr(sweeping, "SECONDS", 1e9)
+    cluster, plan = services.cluster(), small_plan()
+    store = open_store(cluster.url())
+    store.register(plan.document)
+    store.set_round(plan.id, 1)
+
+    def bring(seed: int) -> tuple[int, bool, bool]:
+        """After a sweep by number: how many reports are unswept, is one in the log, is a sweep due."""
+        reports = some_reports(plan, 50, SEED + seed)
+        store.add([Arrival(plan.id, 1, [one.id for one in reports], [one.body for one in reports])], 0.0)
+        log = b"".join(file.read_bytes() for file in (cluster.folder / "data" / "pg_wal").glob("0*"))
+        return store.traces.unswept, any(one.id in log for one in reports), store.traces.is_due
+
+    with closing(store):
+        assert bring(1) == (0, False, False), "no sweep dropped the log before"
+        assert bring(2) == (0, True, True)
+        monkeypatch.setattr(sweeping, "SECONDS", 0.0)
+        assert bring(3) == (0, False, False), "it is old"
+        monkeypatch.setattr(sweeping, "SECONDS", 1e9)
+        assert bring(4) == (0, True, True)
+    log = b"".join(file.read_bytes() for file in (cluster.folder / "data" / "pg_wal").glob("0*"))
+    assert not any(report.id in log for report in some_reports(plan, 50, SEED + 4)), (
+        "the end of a store drops it"
+    )
+
+
 def test_a_collector_sweeps_by_time(tmp_path: Path) -> None:
     plan = small_plan()
     with collecting(tmp_path, [plan], "--sweep", "0.2") as running:

@@ -169,10 +169,11 @@ class Database(ABC):
         """Write all rows of a locked table again, in the order of their keys."""
 
     @abstractmethod
-    def clear(self, reports: bool) -> Cleared:
+    def clear(self, reports: bool, log: bool = True) -> Cleared:
         """Clear what changed and deleted rows left in the files, outside transactions; what could be.
 
-        Scrubbed reports are deleted rows, too; they are cleared only where this is asked for.
+        Scrubbed reports are deleted rows, too; they are cleared only where `reports` is true. Without `log`,
+        a server's log stays: after each time that it goes, every page that changes is written to it whole.
         """
 
     @abstractmethod

@@ -215,15 +215,15 @@ class Postgres(Database):
         gone = f"DELETE FROM {table} RETURNING *"
         self.run(f"WITH gone AS ({gone}) INSERT INTO {table} SELECT * FROM gone ORDER BY {keys}")
 
-    def clear(self, reports: bool) -> Cleared:
+    def clear(self, reports: bool, log: bool = True) -> Cleared:
         cleaner = Postgres(self._url, create=False)  # so that this connection can add reports meanwhile
         try:
             with cleaner.outside():
-                return cleaner._clear((*_CHANGING, *["reports", "rounds"] * reports))
+                return cleaner._clear((*_CHANGING, *["reports", "rounds"] * reports), log)
         finally:
             cleaner.close()
 
-    def _clear(self, tables: Sequence[str]) -> Cleared:
+    def _clear(self, tables: Sequence[str], log: bool) -> Cleared:
         nothing = Cleared(tables=False, log=False)
         self._connect()
         [(free,)] = self.run("SELECT pg_try_advisory_lock('arrivals'::regclass::oid::int4, 0)")
@@ -245,6 +245,8 @@ class Postgres(Database):
                     self.run(f"VACUUM (FULL) {table}")
         except (errors.LockNotAvailable, errors.QueryCanceled):
             return nothing
+        if not log:
+            return Cleared(tables=True, log=False)
         try:
             self.run(f"SET statement_timeout = '{_LOGGED}'")
             self._drop_log()

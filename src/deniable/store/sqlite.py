@@ -176,7 +176,7 @@ class Sqlite(Database):
         self.run(f"INSERT INTO {table} SELECT * FROM written ORDER BY rowid")
         self.run("DROP TABLE written")
 
-    def clear(self, reports: bool) -> Cleared:
+    def clear(self, reports: bool, log: bool = True) -> Cleared:
         with self.outside():
             if self._connection is None:
                 self._connect()

@@ -6,9 +6,10 @@ acknowledged.
 
 Data at rest reveals neither which invitation let a report in nor in which order reports came, once the store
 is swept (see `sweeping`). A collector sweeps it every minute, when it starts and when it ends. A store also
-sweeps after 100,000 reports, after a scrub, and when it is closed. Until then a reader of its files
-can link them: by the log of SQLite, or in PostgreSQL by its log and by deleted rows, whose transaction number
-a report also carries. Backups, replicas and archived logs from that time keep the link.
+sweeps after 100,000 reports (PostgreSQL's log once a minute), after a scrub, and when it is closed. Until
+then a reader of its files can link them: by the log of SQLite, or in PostgreSQL by its log and by deleted
+rows, whose transaction number a report also carries. Backups, replicas and archived logs from that time keep
+the link.
 
 If a plan takes tickets, invitations are exchanged for them beforehand. No data, at rest or in flight, reveals
 which invitation a ticket comes from.
@@ -364,20 +365,21 @@ class Store:
         with self._database.transaction():
             return self._database.exposures()
 
-    def tidy(self) -> None:
+    def tidy(self, log: bool = True) -> None:
         """Sweep, also what a killed collector left; what cannot be done now is tried again later."""
         with suppress(StoreUnavailable):
-            self.sweep()
+            self.sweep(log=log)
 
     def close(self) -> None:
-        if self.traces.unswept:
+        if self.traces.unswept or self.traces.leaves_log:
             self.tidy()
         self._database.close()
 
-    def sweep(self, reports: bool = False) -> bool:
+    def sweep(self, reports: bool = False, log: bool = True) -> bool:
         """Sweep, if nobody reads; whether it worked. What reports said goes only where they were scrubbed.
 
-        The database's log may stay all the same, where the store may not drop it: `traces` has both.
+        The database's log may stay all the same, where the store may not drop it: `traces` has both. Without
+        `log`, a server's log is left to the next sweep by time.
         """
         if not self._sweeping.acquire(blocking=False):  # another thread does
             return False
@@ -385,9 +387,9 @@ class Store:
             before = self.traces.begin()
             with self._database.transaction(write=True):
                 sweeping.mix(self._database, self.traces.sizes)
-            cleared = self._database.clear(reports)
+            cleared = self._database.clear(reports, log)
             if cleared.tables:
-                self.traces.end(before, cleared.log)
+                self.traces.end(before, cleared.log, leaves_log=not log and not cleared.log)
             return cleared.tables
         finally:
             self._sweeping.release()
@@ -395,7 +397,7 @@ class Store:
     def _note(self, new: int, size: int) -> None:
         """Note what came and is durable, and sweep if that is due by its number."""
         if self.traces.add(new, size):
-            self.tidy()
+            self.tidy(log=self.traces.log_is_old)
 
     def _count_rows(self, table: TokenTable, plan_id: str) -> int:
         with self._database.transaction():

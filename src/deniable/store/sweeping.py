@@ -33,7 +33,11 @@ They leave once there are twice as many. A row names its plan and round, so that
 POOL_BYTES = 8 << 20
 """Bytes of bodies of a plan and round that stay there, at most."""
 MOST = 100_000
-"""Reports after which a store sweeps whatever the time."""
+"""Reports after which a store sweeps whatever the time.
+
+A server's log then stays if it is younger than SECONDS. After it is dropped, each page that changes is
+written whole to the new one. With random ids that would be a page for each report.
+"""
 MOST_BYTES = 64 << 20
 """Bytes of their bodies after which it does."""
 
@@ -92,6 +96,8 @@ class Traces:
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         """How many rows tables had that were written again."""
+        self.leaves_log = False
+        """Whether the last sweep left a server's log to a later one."""
         self._reports = self._bytes = 0
         self._last = self._log = Mark(0, 0, 0.0)
         self._tried = Mark(0, 0, 0.0)
@@ -100,7 +106,7 @@ class Traces:
     @property
     def is_due(self) -> bool:
         """Whether there is anything to sweep: what came, or what an earlier process may have left."""
-        return self.unswept > 0 or self.swept is None
+        return self.unswept > 0 or self.swept is None or self.leaves_log
 
     @property
     def unswept(self) -> int:
@@ -117,6 +123,11 @@ class Traces:
         """The moment before which the database's log is cleared, too; None if it never was."""
         return self._log.time or None
 
+    @property
+    def log_is_old(self) -> bool:
+        """Whether no sweep dropped the server's log for SECONDS, so that one by number does, too."""
+        return not self._log.time <= time.time() < self._log.time + SECONDS
+
     def add(self, reports: int, size: int) -> bool:
         """Note durable reports and their size; whether a sweep is due by their number."""
         with self._lock:
@@ -129,9 +140,9 @@ class Traces:
         self._tried = Mark(self._reports, self._bytes, time.time())
         return self._tried
 
-    def end(self, mark: Mark, log: bool) -> None:
-        """Note that all from before this mark is swept, and whether the database's log is, too."""
-        self._last = mark
+    def end(self, mark: Mark, log: bool, leaves_log: bool = False) -> None:
+        """Note that all from before this mark is swept; the log, too, or left to a later sweep."""
+        self._last, self.leaves_log = mark, leaves_log
         if log:
             self._log = mark
 
