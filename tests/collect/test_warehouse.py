@@ -19,6 +19,7 @@ from deniable.collect.warehouse import Warehouse
 from tests.collector import HTTP, Running, collecting
 from tests.running import Run
 from tests.series.lake import DAYS, FIRST, PLAN
+from tests.series.test_chain import BEGIN, LENGTH, NEW, OLD, ROLLED, write_days
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -138,3 +139,44 @@ def test_the_page_says_what_moved_and_has_no_survey(browser: Browser, running: R
         check_access(page)
         page.get_by_text("Tables").click()
         expect(page.get_by_role("table", name="The last days of crash")).to_contain_text(str(LAST))
+
+
+def test_plans_that_continue_each_other_are_one_with_one_series(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the new plan has a day with enough reports, the old one is shown; then both are one."""
+    write_days(tmp_path)
+    lake, later = tmp_path / "lake", tmp_path / "later"
+    later.mkdir()
+    for t in range(ROLLED[0] + 2, LENGTH):
+        shutil.move(lake / f"day={BEGIN + timedelta(days=t)}", later)
+    shown = Warehouse([NEW, OLD], str(lake), None, "day", 120, None)
+    assert (list(shown.offers()), shown.show_days(OLD.id).plans) == ([OLD.id], 1)
+    for folder in later.iterdir():
+        shutil.move(folder, lake)
+    monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+    assert list(shown.offers()) == [NEW.id]
+    days, series = shown.show_days(NEW.id), dn.Series.read(NEW, lake)
+    assert (days.plans, len(days.dates), days.reports) == (2, LENGTH, series.reports.tolist())
+    assert days.lines[0].numbers[10] == pytest.approx(series.lines[0].numbers[10], rel=1e-5)
+    last = lake / f"day={BEGIN + timedelta(days=LENGTH - 1)}"
+    assert shown.tallied(NEW.id)[1].tallies == NEW.tally(last).tallies
+    with pytest.raises(Refusal, match="shown with another one"):
+        shown.show_days(OLD.id)
+
+
+def test_the_dashboard_of_two_plans_is_one_line(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import visiting
+
+    write_days(tmp_path)
+    with collecting(tmp_path, [], "old.json", "new.json", "--from", "lake") as running:
+        assert [plan["id"] for plan in running.get("/plans").json()["plans"]] == [NEW.id]
+        assert running.get(f"/plans/{OLD.id}/rounds").json()["rounds"] == []
+        with visiting(browser, running, bypass_csp=True) as visit:
+            page = visit.dashboard(NEW)
+            moved = page.get_by_role("region", name="What moved")
+            expect(moved).to_contain_text("all people who reported to any of 2 plans")
+            expect(page.get_by_role("img", name="city: city 2 by day")).to_be_visible()
+            expect(page.get_by_role("navigation", name="Studies")).to_have_count(0)

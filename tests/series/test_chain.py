@@ -63,7 +63,9 @@ def read_shares(series: Series) -> dict[tuple[str, str], float]:
 
 def test_a_day_of_two_plans_is_one_number_by_people(rolled_out: Path) -> None:
     series = dn.Series.read(rolled_out / "*.json", f"{rolled_out}/lake/**/*.parquet", by="day")
-    assert (series.document.id, len(series.dates), series.breaks, series.refused) == (NEW.id, LENGTH, (), {})
+    assert (series.document.id, len(series.dates), series.refused) == (NEW.id, LENGTH, {})
+    added = (BEGIN + timedelta(days=ROLLED[0] + 1), "city: city 2", "it is an answer that was added")
+    assert [(begun.day, begun.name, begun.why) for begun in series.breaks] == [added]
     assert series.reports.tolist() == [0.0 if t == 3 else PEOPLE for t in range(LENGTH)]
     assert [line.value for line in series.lines] == [f"city {v}" for v in range(3)]
     shares = read_shares(series)
@@ -132,12 +134,12 @@ def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> N
     )
     lines = {line.attribute: line for line in series.lines}
     [begun] = series.breaks
-    assert (begun.day, begun.attribute) == (BEGIN + timedelta(days=handover), "color")
+    assert (begun.day, begun.name) == (BEGIN + timedelta(days=handover), "color")
     assert "begins anew, and is compared with no day before: its first answers" in str(series)
     assert lines["city"].n[-1] > 1.2 * lines["color"].n[-1]
     assert series.reports[[0, handover - 1, days - 1]].tolist() == [400, 430, 400]
     assert {alarm.attribute for alarm in series.alarms()} == {"city"}
-    assert ["asked anew" in [text.get_text() for text in axes.texts] for axes in series.plot().axes] == [
+    assert [" asked anew" in [text.get_text() for text in axes.texts] for axes in series.plot().axes] == [
         False,
         True,
     ]

@@ -9,6 +9,7 @@ import {
   lineY,
   type Markish,
   plot,
+  ruleX,
   ruleY,
   text,
   tickX,
@@ -412,6 +413,9 @@ export function byDay(line: DayLine & { readonly title: string }, days: Days, wi
   const moved = days.alarms.filter(
     ({ attribute, value }) => attribute === line.attribute && value === line.value,
   );
+  const begun = days.breaks
+    .filter(({ name }) => [line.attribute, `${line.attribute}: ${line.value}`].includes(name))
+    .map(({ day }) => days.dates.indexOf(day));
   const marked = points.filter(({ t }) => moved.some(({ day }) => day === days.dates[t]));
   const last = days.dates.length - 1;
   const parts = Math.max(1, Math.floor(width / 170)); // a date takes some 70 pixels
@@ -445,6 +449,7 @@ export function byDay(line: DayLine & { readonly title: string }, days: Days, wi
         fontSize: 11,
         tickFormat: (t: number) => days.dates[t] ?? "",
       }),
+      ruleX(begun, { stroke: SOFT, strokeDasharray: "2 3" }),
       areaY(quiet, { ...where, y1: "low", y2: "high", fill: MAIN, fillOpacity: 0.24 }),
       lineY(quiet, { ...where, y: "number", stroke: STRONG, strokeWidth: 1.5 }),
       dot(points.filter(isBurst), { ...where, y: "number", symbol: "times", stroke: SOFT, r: 3 }),

@@ -15,7 +15,7 @@ const MANY = 4; // columns that have no room for intervals
 /** What moved, the newest first, and the days with too many reports. */
 export function alarms({ days }: View): Child {
   if (!days) return null;
-  const { dates, bursts, left_out: others } = days;
+  const { dates, bursts, breaks, left_out: others } = days;
   const falseAlarmDays = Math.round(1 / days.rate);
   return [
     h("h2", {}, "What moved"),
@@ -37,6 +37,15 @@ export function alarms({ days }: View): Child {
       "p",
       { class: "soft" },
       `${several(dates.length, "day")}, ${dates[0]} to ${dates.at(-1)}. Spans of 1 to 14 days are compared with the same weekdays of eight weeks before, from the sixth week on. There is at most one false alarm in ${count(falseAlarmDays)} days, over all ${count(days.lines.length)} numbers.`,
+    ),
+    days.plans > 1 &&
+      h(
+        "p",
+        { class: "soft" },
+        `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before. All else is that of the newest.`,
+      ),
+    breaks.map(({ day, name, why }) =>
+      h("p", { class: "soft" }, `From ${day} on, ${name} begins anew, and is compared with no day before: ${why}.`),
     ),
     Object.entries(others).map(([name, why]) => h("p", { class: "soft" }, `Not followed: ${name}, ${why}.`)),
   ];

@@ -44,6 +44,14 @@ export interface Between {
   readonly moved_from: number | null;
 }
 
+/** A day from which on a plan asks a question anew, or has another answer to it. */
+export interface Break {
+  readonly day: string;
+  /** The attribute; of an answer that was added, also the value, after a colon. */
+  readonly name: string;
+  readonly why: string;
+}
+
 /** A day that is left out of what others are compared with. */
 export interface Burst {
   readonly day: string;
@@ -237,6 +245,10 @@ export interface Days {
   readonly bursts: readonly Burst[];
   /** The attributes that are not followed, and why. */
   readonly left_out: Readonly<Record<string, string>>;
+  /** Days before which nothing is compared with days after. */
+  readonly breaks: readonly Break[];
+  /** How many plans that continue each other have reports. */
+  readonly plans: number;
 }
 
 /** The texts or codes of a question that many people have. */

@@ -444,6 +444,16 @@ class Burst(Message, frozen=True):
     times: Annotated[float, explain("How many times the usual reports it has.")]
 
 
+class Break(Message, frozen=True):
+    """A day from which on a plan asks a question anew, or has another answer to it."""
+
+    day: str
+    name: Annotated[
+        str, explain("The attribute; of an answer that was added, also the value, after a colon.")
+    ]
+    why: str
+
+
 class Days(Message, frozen=True):
     """The shares and means of all days, unbiased, and the days on which one moved."""
 
@@ -457,6 +467,8 @@ class Days(Message, frozen=True):
     alarms: list[DayAlarm]
     bursts: list[Burst]
     left_out: Annotated[dict[str, str], explain("The attributes that are not followed, and why.")]
+    breaks: Annotated[list[Break], explain("Days before which nothing is compared with days after.")] = []
+    plans: Annotated[int, explain("How many plans that continue each other have reports.")] = 1
 
 
 class Counted(Message, frozen=True):

@@ -116,6 +116,8 @@ class Views:
     async def list_plans(self, _: Request) -> Response:
         offers, now, summaries = await self.read(self._shelf.offers), time.time(), []
         for plan_id, served in self._served.items():
+            if plan_id not in offers:  # it is shown with a plan that continues it
+                continue
             offer, document = offers[plan_id], served.plan.document
             opened = [times.number for times in offer.rounds if times.is_open(now)]
             newest = max(opened, default=None)
@@ -241,7 +243,8 @@ class Views:
         return served
 
     async def describe_rounds(self, served: Served) -> Response:
-        rounds = (await self.read(self._shelf.offers))[served.plan.id].rounds
+        offer = (await self.read(self._shelf.offers)).get(served.plan.id)
+        rounds = [] if offer is None else offer.rounds
         now = time.time()
         described = [
             messages.Round(times.number, _moment(times.opens), _moment(times.closes), times.is_open(now))

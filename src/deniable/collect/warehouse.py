@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,6 +26,7 @@ from deniable.collect.openapi import OPERATIONS
 from deniable.collect.viewing import Views
 from deniable.errors import DeniableError
 from deniable.frames import Show
+from deniable.plan.chain import list_last
 from deniable.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
 from deniable.results.windows import Windows
@@ -54,11 +56,13 @@ class Nobody:
 @final
 @dataclass(frozen=True)
 class Counted:
-    """The tallies of one plan, when they were counted, and what they say."""
+    """The tallies of a plan and of those that it continues, and what they say."""
 
     kept: KeptTallies
+    plan_id: str
+    """The plan that is shown: the last one that has a day with enough reports."""
     last: Tallies
-    """Those of the last day that has enough reports."""
+    """Those of the last day on which this plan has enough reports."""
     days: messages.Days | None
     """None where no day has enough."""
 
@@ -68,6 +72,8 @@ class Warehouse:
     """Tables of reports that are counted by day where they are, and again where files are new or changed.
 
     Its results are those of the last day: days are not added up, since the same people may report on several.
+    Plans that continue each other are one, with one series. Until the newest of them has a day with enough
+    reports, those before it are shown without it.
     """
 
     def __init__(
@@ -76,20 +82,21 @@ class Warehouse:
         self.access = Nobody()
         self._source, self._by, self._minimum = source, by, minimum
         self._counting = threading.Lock()
-        documents = [plan.document for plan in plans]
         self._counted: dict[str, Counted] = {}
-        for document in documents:
+        for document in list_last([plan.document for plan in plans]):
             keys = (by,) if document.rounds is None else (by, document.table_form.round_column)
-            self._counted[document.id] = self._count(KeptTallies(document, keys, None, table), show)
+            counted = self._count(KeptTallies.begin(document, keys, None, table), show)
+            self._counted[counted.plan_id] = counted
         self._looked = time.monotonic()
 
     def offers(self) -> dict[str, Offer]:
-        """Every plan is offered as if it had one round that never closes."""
+        """Every plan that is shown is offered as if it had one round that never closes."""
+        self._look()
         return {plan_id: Offer(False, [Times(1, None, None)]) for plan_id in self._counted}
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
         """The tallies of the last day."""
-        return 1, self._look(plan_id).last
+        return 1, self._find(plan_id).last
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """None: reports of a table are not in a random order."""
@@ -97,24 +104,33 @@ class Warehouse:
 
     def show_days(self, plan_id: str) -> messages.Days:
         """The numbers of all days, and alarms."""
-        days = self._look(plan_id).days
+        days = self._find(plan_id).days
         if days is None:
             raise Refusal("few", f"No day has {self._minimum:,} reports yet.")
         return days
 
-    def _look(self, plan_id: str) -> Counted:
-        """What was counted, looked at again if that is due; one thread looks, and others take the last."""
+    def _find(self, plan_id: str) -> Counted:
+        self._look()
+        if plan_id not in self._counted:
+            raise Refusal("plan", "This plan is shown with another one, which continues it.")
+        return self._counted[plan_id]
+
+    def _look(self) -> None:
+        """Look at tables again if that is due; one thread looks, and others take what was counted last."""
         if time.monotonic() - self._looked > SECONDS and self._counting.acquire(blocking=False):
             try:
-                for known, counted in list(self._counted.items()):
+                counted_now: dict[str, Counted] = {}
+                for before in self._counted.values():
+                    counted = before
                     try:
-                        self._counted[known] = self._count(counted.kept, before=counted)
+                        counted = self._count(before.kept, before=before)
                     except (DeniableError, OSError) as problem:  # such as a file that is being written
                         _log.warning("a table could not be counted again: %s", problem)
+                    counted_now[counted.plan_id] = counted
+                self._counted = counted_now
             finally:
                 self._looked = time.monotonic()
                 self._counting.release()
-        return self._counted[plan_id]
 
     def _count(self, kept: KeptTallies, show: Show | None = None, before: Counted | None = None) -> Counted:
         if self._source.endswith(".json") and Path(self._source).is_file():
@@ -125,14 +141,24 @@ class Warehouse:
                 _log.warning("damaged, and set aside until mended: %s", name)
         if before is not None and now == kept:
             return before
-        rounds = {now.document.table_form.round_column} & set(now.by)
-        by_day = read_days(now.tally_windows((self._by, *rounds)))
-        enough = {day: tallies for day, tallies in by_day.items() if tallies.n >= self._minimum}
-        days_shown = enough or by_day or {date.min: now.tally()}
+        by_plan = [read_days(windows) for windows in now.list_windows(self._by)]
+        enough = [
+            [day for day, tallies in by_day.items() if tallies.n >= self._minimum] for by_day in by_plan
+        ]
+        shown = max((i for i, days in enumerate(enough) if days), default=len(by_plan) - 1)
+        kept_shown, by_plan = now.chain[shown], by_plan[: shown + 1]
+        last = by_plan[-1].get(max(enough[shown], default=max(by_plan[-1], default=date.min)))
+        n = Counter({day: 0 for by_day in by_plan for day in by_day})
+        for by_day in by_plan:
+            n.update({day: tallies.n for day, tallies in by_day.items()})
+        of_days = [
+            Windows((self._by,), {day: part for day, part in by_day.items() if n[day] >= self._minimum})
+            for by_day in by_plan
+        ]
         days = None
-        if enough:
-            days = describe_days(Series.of(kept.document, Windows((self._by,), enough)), self._by)
-        return Counted(now, days_shown[max(days_shown)], days)
+        if any(of_days):
+            days = describe_days(Series.of(kept_shown.document, of_days), self._by)
+        return Counted(now, kept_shown.document.id, last or kept_shown.tally(), days)
 
 
 def describe_days(series: Series, by: str) -> messages.Days:
@@ -156,6 +182,8 @@ def describe_days(series: Series, by: str) -> messages.Days:
         ],
         bursts=[messages.Burst(str(day), round(times, 2)) for day, times in alarms.bursts.items()],
         left_out=dict(series.left_out),
+        breaks=[messages.Break(str(begun.day), begun.name, begun.why) for begun in series.breaks],
+        plans=series.plans,
     )
 
 

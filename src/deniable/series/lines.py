@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 DaysOfPlan = tuple["PlanDocument", Sequence["Tallies | None"]]
 """A plan, and its tallies of each day; None on a day without reports to it."""
+ADDED = "it is an answer that was added"
+"""Why one answer begins anew, and not its question."""
 _MOST_VALUES = 100  # of an attribute, of which each is followed
 _FEW_STEPS = 12  # of a range: of more, single values are known far less well than the mean
 
@@ -211,9 +213,11 @@ def _join_plans(
         why = _explain_break(documents[i - 1], document, last.attribute) if runs else ""
         if why or not runs:
             runs.append(_Run(why))
-        runs[-1].has_answer |= line is not None
-        runs[-1].lines += filter(None, [line or _fill_nobody(lines[i], last)])
-    runs = [run for run in runs if run.has_answer]
+        if line is not None:
+            runs[-1].lines.append(line)
+        elif (nobody := _fill_nobody(lines[i], last)) is not None:
+            runs[-1].without.append(nobody)
+    runs = [run for run in runs if run.lines]
     run_of_day, breaks = np.zeros(len(last.n), dtype=np.int64), dict[int, str]()
     for number, (before, later) in enumerate(pairwise(runs), 1):
         is_ahead = (later.n > before.n) & (run_of_day == number - 1)
@@ -221,7 +225,13 @@ def _join_plans(
             first = int(np.argmax(is_ahead))
             run_of_day[first:] = number
             breaks |= {first: later.why} if first else {}
-    members = [line.only(run_of_day == i) for i, run in enumerate(runs) for line in run.lines]
+    for number, run in enumerate(runs):
+        given = np.flatnonzero((np.sum([line.n for line in run.lines], axis=0) > 0) & (run_of_day == number))
+        if run.without and given.size and given[0] > 0:
+            breaks.setdefault(int(given[0]), ADDED)
+    members = [
+        line.only(run_of_day == i) for i, run in enumerate(runs) for line in (*run.without, *run.lines)
+    ]
     members = [line for line in members if line.n.any()]
     return replace(join_lines(members), breaks=breaks) if members else last
 
@@ -232,11 +242,12 @@ class _Run:
 
     why: str
     lines: list[Line] = field(default_factory=list)
-    has_answer: bool = False
+    without: list[Line] = field(default_factory=list)
+    """The lines of plans that carry the question on without this answer, which nobody gave there."""
 
     @property
     def n(self) -> Floats:
-        return np.asarray(np.sum([line.n for line in self.lines], axis=0))
+        return np.asarray(np.sum([line.n for line in (*self.lines, *self.without)], axis=0))
 
 
 def join_lines(lines: Sequence[Line]) -> Line:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.series.lines import Line
+from deniable.series.lines import ADDED, Line
 from deniable.series.rule import BURST, Alarm, Alarms
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _SIZE = 4.6, 2.2  # inches, of a panel
 _LEFT, _RIGHT, _BELOW, _BETWEEN = 0.7, 0.3, 0.4, 0.4  # inches around panels; a part of one between them
 _TICKS, _FEW_MONTHS = 5, 3
 _ROOM = 0.15  # of what is drawn, above and below it
-_NOTE = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top", "fontsize": 7}
 _WIDEST_BAND = 3.0  # times what the numbers span: of wider bands, only a part is seen
 
 
@@ -82,9 +81,11 @@ def _draw(axes: Axes, days: Days, line: Line, alarms: Sequence[Alarm], level: fl
     for alarm in alarms:
         axes.axvline(np.datetime64(alarm.day), color=ESTIMATE, linewidth=0.8, linestyle="--")  # type: ignore[arg-type]
         axes.plot(np.datetime64(alarm.day), places[alarm.day], marker="o", color=ESTIMATE, markersize=5)
-    for t in line.breaks:
-        axes.axvline(np.datetime64(days.dates[t]), color=NOISE, linewidth=1.2, linestyle=":")  # type: ignore[arg-type]
-        axes.annotate("asked anew", (np.datetime64(days.dates[t]), 1.0), (2, -2), **_NOTE)  # type: ignore[arg-type]
+    for t, why in line.breaks.items():
+        begin: Any = np.datetime64(days.dates[t])
+        axes.axvline(begin, color=NOISE, linewidth=1.2, linestyle=":")
+        label = "added" if why == ADDED else "asked anew"
+        axes.text(begin, 1.0, f" {label}", transform=axes.get_xaxis_transform(), va="top", fontsize=7)
     axes.set_ylim(*find_ends(numbers, low, high, line.is_share))
     if line.is_share:
         axes.yaxis.set_major_formatter(format_tick)

@@ -23,7 +23,7 @@ from deniable.plan.document import PlanDocument
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
 from deniable.results.windows import Windows, join_refused, tally_chain
-from deniable.series.lines import Line, read_lines
+from deniable.series.lines import ADDED, Line, read_lines
 from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts
 from deniable.series.spans import Days
 
@@ -46,14 +46,15 @@ class _Documented(Protocol):
 @final
 @dataclass(frozen=True)
 class Break(Printed):
-    """A day from which on a series is of a plan that asks the question anew."""
+    """A day from which on a series is of a plan that asks the question anew, or has the answer."""
 
     day: date
-    attribute: str
+    name: str
+    """The attribute, or the attribute and the value, where an answer was added."""
     why: str
 
     def __str__(self) -> str:
-        return f"{self.day}: {self.attribute} begins anew, and is compared with no day before: {self.why}"
+        return f"{self.day}: {self.name} begins anew, and is compared with no day before: {self.why}"
 
 
 @final
@@ -78,6 +79,8 @@ class Series(Printed):
     """How many rows were not counted, by reason."""
     breaks: tuple[Break, ...] = ()
     """Where a plan asks a question anew."""
+    plans: int = 1
+    """How many plans that continue each other have reports."""
 
     @staticmethod
     def read(
@@ -134,7 +137,11 @@ class Series(Printed):
         counted = [(plan, days) for plan, days in plans if plan.id in (document.id, *by_plan)]
         reports = np.array([[day.n if day else 0 for day in days] for _, days in counted], dtype=np.float64)
         lines, left_out = read_lines(counted, people)
-        breaks = {(t, line.attribute): why for line in lines for t, why in line.breaks.items()}
+        breaks = {
+            (t, line.title if why == ADDED else line.attribute): why
+            for line in lines
+            for t, why in line.breaks.items()
+        }
         return Series(
             document,
             dates,
@@ -143,6 +150,7 @@ class Series(Printed):
             left_out,
             join_refused(document.id, of_plans),
             tuple(Break(dates[t], name, why) for (t, name), why in sorted(breaks.items())),
+            len(by_plan),
         )
 
     def alarms(self, days: float = 1000, spread: bool = True, least: float = 0.1) -> Alarms:
