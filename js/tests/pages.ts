@@ -60,7 +60,16 @@ export class FakeCollector {
     const { id, title, texts, rounds = null } = JSON.parse(plan);
     const open = this.rounds.filter((round) => round.open).map(({ number }) => number);
     const round = open.at(-1) ?? null;
-    return { id, title, titles: texts?.title ?? {}, invited: this.invited, round, open, rounds };
+    return {
+      id,
+      title,
+      titles: texts?.title ?? {},
+      invited: this.invited,
+      round,
+      open,
+      rounds,
+      continues: [],
+    };
   }
 }
 

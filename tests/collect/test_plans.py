@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 import deniable as dn
 from deniable.errors import InvalidParameter
+from deniable.rounds import l_grr
 from deniable.tickets import draw_code
+from spec.make.chains import plan_chain
 from tests.collect.journeys import PHONE, Visit, check_access, counted, set_round, visiting
 from tests.collect.test_pages import TICKETED
-from tests.collector import HTTP, OPERATOR, Running
+from tests.collector import HTTP, OPERATOR, Running, collecting
 
 WEEKLY = dn.Study(
     {"How do you feel?": ["well", "so-so", "badly"]},
@@ -258,3 +261,20 @@ def test_a_ticket_waits_and_the_other_report_does_not(
         page.get_by_role("button", name="Send now").click()
         expect(page.locator("#receipt")).to_be_focused()
         assert (counted(closed, ASIDE), counted(closed, TICKETED)) == plus(before, 1, 1)
+
+
+def test_plans_that_continue_each_other_are_one_line_with_a_way_to_both(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The newest is shown first, and leads to the one before, whose rounds an operator still opens."""
+    old, new = plan_chain((l_grr(2, 1.0, 2.0), 2), (l_grr(3, 1.0, 2.0), 2))
+    with collecting(tmp_path, [old, new, ONCE]) as running:
+        listed = {plan["id"]: plan["continues"] for plan in running.get("/plans").json()["plans"]}
+        assert listed == {old.id: [], new.id: [old.id], ONCE.id: []}
+        with visiting(browser, running) as visit:
+            page = visit.dashboard(new)
+            expect(page.get_by_role("navigation", name="Studies").get_by_role("link")).to_have_count(2)
+            expect(page.get_by_text("It continues")).to_be_visible()
+            page.get_by_role("link", name=f"plan {old.id[:12]}").click()
+            expect(page.get_by_text("It is continued by")).to_be_visible()
+            expect(page.locator("nav [aria-current=page]")).to_have_attribute("data-name", new.id)

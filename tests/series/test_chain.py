@@ -111,17 +111,18 @@ def test_tallies_that_are_kept_go_on_with_the_new_plan(rolled_out: Path, run: Ru
 
 def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> None:
     """Two numbers of two questions are not mixed: each day has that to which more people reported."""
-    make = l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 3.0)
-    plans = plan_chain(
-        (dn.records.Sample((make[0], make[1])), 90), (dn.records.Sample((make[0], make[2])), 90)
-    )
+    mechanism = dn.records.Sample((l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0)))
+    asked = {"city": ["a", "b"], "color": ["green", "red"]}
+    before = Plan.of(asked, mechanism, people=1000, rounds=90)
+    after = Plan.of(asked | {"color": ["red", "green"]}, mechanism, people=1000, rounds=90)
+    plans = before, replace(after, document=replace(after.document, continues=(before.document,)))
     handover, days = 2 * FIRST, 2 * FIRST + 20
 
     def tally_days(plan: Plan, first: int, n: list[int]) -> Windows:
         """Days on which all people have one answer, and from the handover on another."""
         tallies = {}
         for t, people in enumerate(n, first):
-            rows = {name: [labels[t >= handover]] * people for name, labels in plan.labels.items()}
+            rows = {name: [sorted(labels)[t >= handover]] * people for name, labels in plan.labels.items()}
             tallies[BEGIN + timedelta(days=t)] = plan.tally(plan.privatize(rows, dn.remembering(t)))
         return Windows(("day",), tallies)
 
@@ -135,7 +136,7 @@ def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> N
     lines = {line.attribute: line for line in series.lines}
     [begun] = series.breaks
     assert (begun.day, begun.name) == (BEGIN + timedelta(days=handover), "color")
-    assert "begins anew, and is compared with no day before: its first answers" in str(series)
+    assert "begins anew, and is compared with no day before: its answers are others" in str(series)
     assert lines["city"].n[-1] > 1.2 * lines["color"].n[-1]
     assert series.reports[[0, handover - 1, days - 1]].tolist() == [400, 430, 400]
     assert {alarm.attribute for alarm in series.alarms()} == {"city"}

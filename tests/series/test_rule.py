@@ -248,6 +248,24 @@ def test_a_small_change_of_many_devices_is_no_alarm() -> None:
     assert list_alarms(line, Rule(spread=False, least=0.05))
 
 
+@pytest.mark.parametrize(("n", "share"), [(2000, 0.004), (20_000, 0.001)])
+def test_tails_of_rare_answers_are_the_stated_ones(n: int, share: float) -> None:
+    """Exact, over all counts of a day and its baseline, up and down: the rule corrects what is skewed."""
+    q, p = 0.0025, 0.9975
+    supported, limit = q + (p - q) * share, float(stats.norm.isf(1 / (1000 * 10 * 20)))
+    day, baseline = np.arange(int(3 * n * supported) + 40), np.arange(int(16 * n * supported))
+    counts = baseline[:, np.newaxis] / (8 * n)
+    moments = Chances(p, q).moments(np.clip((counts - q) / (p - q), 0.0, 1.0))
+    variance = moments.fresh / n * 1.125
+    plain = (day / n - counts) / (p - q) / np.sqrt(variance)
+    third = moments.skewness / n**2 * as_days(np.ones(100)).comparisons[0].cubes[90] / variance**1.5
+    corrected = plain - third * (plain**2 - 1) / 6
+    chances = stats.binom.pmf(baseline, 8 * n, supported)[:, np.newaxis] * stats.binom.pmf(day, n, supported)
+    stated = 2 * stats.norm.sf(limit)
+    assert (chances * (abs(corrected) > limit)).sum() < 1.03 * stated
+    assert (chances * (abs(plain) > limit)).sum() > 2 * stated
+
+
 def test_days_without_reports_are_not_compared() -> None:
     rng, n = np.random.default_rng(8), np.full(120, 20_000.0)
     share = np.where(np.arange(120) >= 90, 0.10, 0.05)

@@ -4,6 +4,7 @@ import type { Attribute, Plan } from "../../src/index.js";
 import type { Estimates, Row } from "../kit/api.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { atMost, count, loss, moment, sentence, titleOf } from "../kit/phrases.js";
+import { lastOf } from "./readings.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -40,13 +41,20 @@ export function heading({ plan, plans, summary, byDay }: View): Child {
       "a",
       {
         href: `#plan=${study.id}`,
-        "aria-current": study.id === summary.id ? "page" : null,
+        "aria-current": [study.id, ...study.continues].includes(summary.id) ? "page" : null,
         "data-name": study.id,
       },
-      quoted(nameOf(study, plans)),
+      quoted(nameOf(study, lastOf(plans))),
     );
+  const last = lastOf(plans);
+  const chain = last.find(({ id, continues }) => [id, ...continues].includes(summary.id));
+  const others = plans.filter(
+    ({ id }) => id !== summary.id && [chain?.id, ...(chain?.continues ?? [])].includes(id),
+  );
+  const linked = ({ id }: View["summary"]): HTMLElement =>
+    h("a", { href: `#plan=${id}`, "data-name": id }, `plan ${id.slice(0, 12)}…`);
   return [
-    plans.length > 1 && h("nav", { "aria-label": "Studies" }, plans.map(tab)),
+    last.length > 1 && h("nav", { "aria-label": "Studies" }, last.map(tab)),
     h("h1", {}, quoted(titleOf(plan.title, plan.id))),
     h(
       "p",
@@ -63,6 +71,9 @@ export function heading({ plan, plans, summary, byDay }: View): Child {
           { href: `./#plan=${plan.id}`, target: "_blank", rel: "noopener", "data-name": "survey" },
           "Open the survey",
         ),
+      others.map((other) =>
+        h("span", {}, summary.continues.includes(other.id) ? "It continues " : "It is continued by ", linked(other)),
+      ),
     ),
   ];
 }

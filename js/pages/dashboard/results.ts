@@ -19,6 +19,7 @@ import type {
   Summary,
 } from "../kit/api.js";
 import { ask, askJson, Refused } from "../kit/collector.js";
+import { lastOf } from "./readings.js";
 
 const PATIENCE = 500; // milliseconds in which what may take long is waited for; then it is shown later
 const LONG = 120_000; // milliseconds until a history is given up: another one would take as long
@@ -158,7 +159,7 @@ export class Results {
       operates ? this.counters() : null,
       operates ? askJson<Actions>("actions", { token: this.token }) : { actions: [] },
     ]);
-    const summary = plans.find(({ id }) => id === choice.plan) ?? plans[0];
+    const summary = plans.find(({ id }) => id === choice.plan) ?? lastOf(plans)[0];
     if (!summary) return null;
     const { id } = summary;
     const [plan, { rounds }] = await Promise.all([this.plan(id), askJson<Rounds>(`plans/${id}/rounds`)]);

@@ -523,6 +523,8 @@ export interface Summary {
   readonly open: readonly number[];
   /** How often people are asked; null where they are asked once. */
   readonly rounds: number | null;
+  /** The plans of this list that it continues, the last one last. */
+  readonly continues: readonly string[];
 }
 
 /** Why something was refused. */

@@ -105,6 +105,9 @@ class Summary(Message, frozen=True):
     round: Annotated[int | None, explain("The newest round that is open now; null where none is.")]
     open: Annotated[list[int], explain("All rounds that are open now, in order.")]
     rounds: Annotated[int | None, explain("How often people are asked; null where they are asked once.")]
+    continues: Annotated[
+        list[str], explain("The plans of this list that it continues, the last one last.")
+    ] = []
 
 
 class Plans(Message, frozen=True):

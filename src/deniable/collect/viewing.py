@@ -119,10 +119,11 @@ class Views:
             if plan_id not in offers:  # it is shown with a plan that continues it
                 continue
             offer, document = offers[plan_id], served.plan.document
+            before = [plan.id for plan in document.continues if plan.id in self._served and plan.id in offers]
             opened = [times.number for times in offer.rounds if times.is_open(now)]
             newest = max(opened, default=None)
             summary = messages.Summary(
-                plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds
+                plan_id, document.title, served.titles, offer.invited, newest, opened, document.rounds, before
             )
             summaries.append(summary)
         return respond(messages.Plans(summaries, self._url, self._days is not None))
