@@ -1,7 +1,8 @@
-"""What a billion reports cost in each shape, by measured slopes, and a simulated day of a billion people.
+"""What a billion reports cost in each shape and engine, by slopes, and a day of a billion people.
 
-`python bench/scale.py` takes a minute. It writes the tables into docs/scale.md, between their marks, and
-draws docs/images/scale.png. Seconds are processor time, since the machine is shared.
+`python bench/scale.py` takes some minutes; with `costs`, `engines` or `day` it makes one table. It writes
+them into docs/scale.md, between their marks, and draws docs/images/scale.png. Seconds are processor time,
+since the machine is shared.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import os
 import platform
 import re
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
 
 import deniable as dn
 import queueing
@@ -23,7 +28,9 @@ from deniable.engines.query import count_by
 from deniable.mechanisms import Mechanism
 from deniable.metric.means import averaged
 from deniable.plot import figure
+from deniable.reports import Tallies
 from deniable.store.counting import Known
+from deniable.store.store import Arrival, open_store
 from deniable.study import Plan
 from deniable.wire import Report
 from origin import describe_origin
@@ -160,6 +167,147 @@ def costs() -> list[str]:
     return lines
 
 
+PARTS = 1, 6  # files that engines count, of SIZES[1] reports each
+COUNTED = ("direct, k = 100",)
+
+
+def all_seconds() -> float:
+    """Processor time of this process and of all that it started: servers, and the machine of Java."""
+    total = 0.0
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):  # a server's helper has ended; its parent has its time
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def time_all(work: Callable[[], object]) -> float:
+    """Processor time of everything, the best of some turns."""
+    spent = []
+    for _ in range(TURNS):
+        start = all_seconds()
+        work()
+        spent.append(all_seconds() - start)
+    return min(spent)
+
+
+def export_slope(plan: Plan, bodies: list[bytes], folder: Path) -> float:
+    """Seconds to read one more report from PostgreSQL and write it to Parquet, as `deniable export` does."""
+    from tests import services
+
+    with closing(open_store(services.cluster().url())) as store:
+        store.register(plan.document)
+        spent = []
+        store.set_round(plan.id, 1)
+        for n, before in zip(SIZES, (0, SIZES[0]), strict=True):
+            for start in range(before, n, BATCHES[1]):
+                block = bodies[start : start + BATCHES[1]]
+                store.add([Arrival(plan.id, 1, [os.urandom(16) for _ in block], block)], 0.0)
+            path = folder / f"{plan.id}-exported-{n}.parquet"
+            spent.append(time_all(lambda: plan.write_reports(path, store.reports(plan.id, 1, 100_000), True)))  # noqa: B023
+    return (spent[1] - spent[0]) / (SIZES[1] - SIZES[0])
+
+
+def fill_table(database: Any, table: Any, parts: tuple[int, ...]) -> None:
+    """Tables of PostgreSQL with the reports of a relation, each as often as its name says."""
+    kinds = {"TINYINT": "smallint", "SMALLINT": "smallint", "INTEGER": "integer", "BIGINT": "bigint"}
+    kinds |= {"VARCHAR": "text", "UTINYINT": "smallint", "USMALLINT": "integer", "UINTEGER": "bigint"}
+    columns = ", ".join(
+        f'"{name}" {kinds[str(kind)]}' for name, kind in zip(table.columns, table.types, strict=True)
+    )
+    for n in parts:
+        database.execute(f"CREATE TABLE reports_{n} ({columns})")
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "reports.csv"
+        table.write_csv(str(path), header=False)
+        with (
+            path.open("rb") as file,
+            database.cursor().copy("COPY reports_1 FROM STDIN (FORMAT csv)") as copy,
+        ):
+            while block := file.read(1 << 20):
+                copy.write(block)
+    for n in parts[1:]:
+        database.execute(
+            f"INSERT INTO reports_{n} SELECT reports_1.* FROM reports_1, generate_series(1, {n})"
+        )
+
+
+@contextmanager
+def spark(folder: Path) -> Iterator[Any]:
+    """A session of Spark with two threads."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_LOCAL_IP": "127.0.0.1"}
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.local.dir": str(folder),
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def engines() -> list[str]:
+    """The table of export and of engines per billion reports."""
+    import duckdb
+    import psycopg
+    from tests import services
+
+    lines = [
+        f"{describe_origin()}. Processor seconds of all that takes part, as above: slopes between "
+        f"{PARTS[0] * SIZES[1]:,} and {PARTS[1] * SIZES[1]:,} reports, of exports between {SIZES[0]:,} and "
+        f"{SIZES[1]:,}.",
+        "",
+        "| a billion reports, s | `deniable export` | Parquet files | DuckDB | PostgreSQL | Spark |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    plans = make_plans()
+    with tempfile.TemporaryDirectory() as name, spark(Path(name)) as session, duckdb.connect() as lake:
+        for shape in COUNTED:
+            plan, folder = plans[shape][0], Path(name) / plans[shape][0].id
+            [mechanism] = plan.mechanism.mechanisms
+            codes = np.random.default_rng(SEED).integers(0, mechanism.k, (1, SIZES[1]))
+            reports = plan.privatize_codes(codes, dn.seeded(SEED))
+            plan.write_reports(folder / "part-0.parquet", reports)
+            for part in range(1, PARTS[1]):
+                others = plan.privatize_codes(codes, dn.seeded(SEED + part))
+                plan.write_reports(folder / f"part-{part}.parquet", others)
+            files = {n: [str(folder / f"part-{part}.parquet") for part in range(n)] for n in PARTS}
+            tables = {
+                n: lake.sql(f"SELECT *, '{plan.id}' AS plan FROM read_parquet({files[n]})") for n in PARTS
+            }
+            address = services.cluster().url()
+            with psycopg.connect(address, autocommit=True) as database:
+                fill_table(database, tables[1], PARTS)
+            from pyspark.sql.functions import lit
+
+            frames = {n: session.read.parquet(*files[n]).withColumn("plan", lit(plan.id)) for n in PARTS}
+            ways: list[Callable[[int], Tallies]] = [
+                lambda n: plan.tally(files[n]),  # noqa: B023
+                lambda n: plan.tally(tables[n]),  # noqa: B023
+                lambda n: plan.tally(address, f"reports_{n}"),  # noqa: B023
+                lambda n: plan.tally(frames[n]),  # noqa: B023
+            ]
+            expected = plan.tally(reports).tallies["question"].counts
+            for way in ways:
+                counted = way(1).tallies["question"].counts
+                assert (counted == expected).all(), shape
+            spent = [export_slope(plan, Known(1, plan.document).wire.bodies(reports), folder)]
+            spent += [
+                (time_all(lambda: way(PARTS[1])) - time_all(lambda: way(PARTS[0])))  # noqa: B023
+                / (SIZES[1] * (PARTS[1] - PARTS[0]))
+                for way in ways
+            ]
+            lines.append(f"| {shape} | {' | '.join(map(format_seconds, spent))} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
 def format_seconds(each: float) -> str:
     """Of a billion, with two digits: the machine gives no more."""
     digits = 1 - int(np.floor(np.log10(each * BILLION)))
@@ -244,10 +392,10 @@ def replace_marked(text: str, mark: str, lines: list[str]) -> str:
 
 
 def main() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    text = replace_marked(text, "costs", costs())
-    text = replace_marked(text, "day", day())
-    PAGE.write_text(text, encoding="utf-8")
+    makers = {"costs": costs, "engines": engines, "day": day}
+    for mark in sys.argv[1:] or makers:
+        lines = makers[mark]()
+        PAGE.write_text(replace_marked(PAGE.read_text(encoding="utf-8"), mark, lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
