@@ -16,8 +16,8 @@ from deniable.study.continued import follow_document
 NAMES = "city", "color", "town"
 LEVELS = (3, 2.0), (3, 1.5), (4, 1.8), (4, 3.0), (6, 4.0), (7, 2.0), (7, 4.0)
 """How many answers plans have, and what any number of reports loses."""
-COVERED = (2, 0.6), (4, 0.6), (5, 0.6), (5, 4.0), (7, 4.0), (7, 4.2), (8, 5.0), (8, 1.0)
-"""Answers are covered twice, then raised so much that each is made of the raised one, then covered again."""
+COVERED = (2, 0.6), (3, 0.6), (4, 0.6), (4, 1.6), (6, 1.6), (6, 2.0)
+"""Answers are covered twice, then raised, so that one of them is made of the raised one; then once more."""
 
 
 def plan_chain(*steps: tuple[Any, int], **more: Any) -> list[Plan]:
@@ -52,7 +52,7 @@ def chains() -> dict[str, list[Plan]]:
     return {
         "more values": plan_chain(*grr),
         "less for ever, then more": plan_chain(*((l_grr(k, 1.0, forever), 2) for k, forever in LEVELS)),
-        "covered answers": plan_chain(*((l_grr(k, 0.5, forever), 1) for k, forever in COVERED)),
+        "covered answers": plan_chain(*((l_grr(k, 0.98 * forever, forever), 1) for k, forever in COVERED)),
         "less of a hash": plan_chain(
             (loloha(5, 1.0, 2.0), 2), (loloha(7, 0.5, 1.5), 1), (loloha(7, 1.0, 3.0), 1)
         ),

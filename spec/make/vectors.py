@@ -737,9 +737,26 @@ def device_cases() -> Iterator[dict[str, Any]]:
                 "answers": given,
                 "report": report.to_bytes().hex(),
             }
+    yield from carried_cases()
     yield from asked_cases()
     yield from near_device_cases()
     yield from questionnaires.spelled()
+
+
+def carried_cases() -> Iterator[dict[str, Any]]:
+    """Many devices of plans that raise covered answers, of which few are unlike."""
+    plan = chains.last_plans()["a chain, covered answers"]
+    for number in range(32):
+        secret = hashlib.sha256(f"covered {number}".encode()).digest()
+        given = {"city": f"city {number % 2}"}
+        yield {
+            "name": f"covered answers, {number}",
+            "plan": plan.to_json(),
+            "secret": secret.hex(),
+            "round": 1,
+            "answers": given,
+            "report": dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, 1).to_bytes().hex(),
+        }
 
 
 def asked_cases() -> Iterator[dict[str, Any]]:

@@ -17,12 +17,12 @@ import pytest
 
 import deniable as dn
 from deniable import Client, InvalidPlan, Ledger
-from deniable.mechanisms import Direct, Unary
+from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.losses import NANO
 from deniable.randomness.simulated import remembering
 from deniable.rounds import Memoized, l_duchi, l_grr, l_osue, l_rsfd, loloha
-from deniable.rounds.carried import Covered, Step, keep_first, list_steps, weigh_answers
+from deniable.rounds.carried import Covered, Step, find_odds, grow, keep_first, list_steps, weigh_answers
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 from spec.make.chains import chains, plan_chain
@@ -89,7 +89,7 @@ def list_carried(firsts: Sequence[tuple[int, int]], value: int) -> dict[Kept, Fr
     law: dict[Kept, Fraction] = defaultdict(Fraction)
     for (path, _, _), chance in states.items():
         law[path] += chance
-    return law
+    return {path: chance for path, chance in law.items() if chance}
 
 
 def list_raised(
@@ -103,7 +103,7 @@ def list_raised(
     total = sum(weight * (end - start) for start, end, weight in ranges)
     for start, end, weight in ranges:
         for x in range(start, end):
-            yield x, tuple(each for each in left if each.k <= x), weight / total
+            yield x, tuple(each for each in left if each.k <= x), Fraction(weight, total)
 
 
 def likelihood(chain: Chain) -> Callable[[Sequence[int], Sequence[object]], float]:
@@ -190,37 +190,77 @@ def test_changing_values_lose_more_than_the_sum_of_both_plans() -> None:
     assert alone < worst * NANO <= changing(plans[-1], chained=True)
 
 
-def test_every_later_plan_keeps_its_own_law() -> None:
-    """People of a long list answer as if there had been no other plan."""
-    chain = rounds_of(chains()["more values"])
-    for place, (part, _) in enumerate(chain):
-        for value in range(part.k):
-            law: dict[object, Fraction] = {}
-            for path, chance in list_kept(chain[: place + 1], value):
-                law[path[-1]] = law.get(path[-1], Fraction(0)) + chance
-            assert isinstance(part.first, Direct)
-            stated = direct_law(part.k, part.first.keep, value)
-            ratios = [law[kept] / chance for kept, chance in stated.items()]
-            assert max(abs(ratio - 1) for ratio in ratios) < Fraction(place + 1, 1 << 45)
+KEPT = {
+    "raised": ((3, 2.0), (3, 3.0)),
+    "covered, then raised": ((2, 2.0), (3, 2.0), (3, 3.0)),
+    "raised a little": ((2, 2.0), (4, 2.0), (4, 2.0 + 1e-9)),
+    "raised much": ((2, 0.2), (4, 0.2), (4, 5.0)),
+    "covered twice, then raised": ((2, 0.3), (3, 0.3), (4, 0.3), (4, 3.0)),
+    "covered, raised, raised": ((2, 1.0), (3, 1.0), (3, 2.0), (3, 2.5)),
+    "covered, raised much, covered, raised": ((2, 0.3), (3, 0.3), (3, 3.0), (4, 3.0), (4, 3.1)),
+    "added and raised at once": ((2, 1.0), (3, 2.0), (4, 3.0)),
+    "added and lowered at once": ((2, 2.0), (3, 1.0), (4, 2.5)),
+    "added, lowered and back": ((3, 2.0), (4, 1.5), (4, 2.0), (5, 1.0)),
+}
 
 
-def test_people_keep_their_answers_by_this_law() -> None:
-    plans = chains()["more values"]
+def choose_firsts(steps: Sequence[tuple[int, float]]) -> list[tuple[int, int]]:
+    """The first rounds of these numbers of answers and losses, as a study plans them."""
+    firsts: list[Direct] = []
+    for k, forever in steps:
+        near = [first for first in firsts if abs(first.loss() - forever) < 1e-10]
+        grown = grow(near[-1], k) if near else None
+        firsts.append(grown or calibrate.direct(k, forever))
+    return [(first.k, first.keep) for first in firsts]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kept_answers_have_their_laws_and_lose_the_largest_epsilon_forever(name: str) -> None:
+    """Of each plan alone, and of all that any two values of the plans from one on keep."""
+    firsts = choose_firsts(KEPT[name])
+    laws = [list_carried(firsts, value) for value in range(firsts[-1][0])]
+    worst = Fraction(1)
+    for place, (k, keep) in enumerate(firsts):
+        since: list[dict[Kept, Fraction]] = [defaultdict(Fraction) for _ in range(k)]
+        for value in range(k):
+            own: dict[int, Fraction] = defaultdict(Fraction)
+            for path, chance in laws[value].items():
+                own[path[place]] += chance
+                since[value][path[place:]] += chance
+            stated = direct_law(k, keep, value)
+            assert max(abs(own[kept] / stated[kept] - 1) for kept in range(k)) < Fraction(place + 1, 1 << 45)
+        for path in since[0]:
+            chances = [law[path] for law in since]
+            worst = max(worst, max(chances) / min(chances))
+    most = max(Direct(*first).ratio for first in firsts)
+    assert most * (1 - Fraction(1, 1 << 40)) < worst < most * (1 + Fraction(1, 1 << 40))
+
+
+def test_a_raised_answer_has_the_published_chances() -> None:
+    odds = [find_odds(calibrate.direct(3, forever)) for forever in (2.0, 3.0)]
+    for kept, published in ((0, [0.991847, 0.004076, 0.004076]), (1, [0.604999, 0.364880, 0.030121])):
+        ranges, _ = weigh_answers(0, kept, (), 3, odds[0], odds[1])
+        weights = [float(weight) for start, end, weight in ranges for _ in range(start, end)]
+        assert np.array(weights) / sum(weights) == pytest.approx(published, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["more values", "covered answers", "less for ever, then more"])
+def test_people_keep_their_answers_by_this_law(name: str) -> None:
+    plans = chains()[name][:5]
     chain = rounds_of(plans)
-    n = LAW_REPORTS // 4
-    for value in (0, 1, 4):
+    n = LAW_REPORTS // 4 if name == "more values" else 5_000  # each raised answer takes its time
+    for value in (0, 1, 3):
         has = [i for i, (part, _) in enumerate(chain) if value < part.k]
         kept = []
         for i in has:
             rows = remembering(5).rows(n, 4).carry(plans[i].document.strands).key_noise(0)
-            first = chain[i][0].first
-            kept.append(keep_first(first, np.full(n, value), rows.columns(0, 2)))
+            kept.append(keep_first(chain[i][0].first, np.full(n, value), rows))
         paths = {path[has[0] :]: float(chance) for path, chance in list_kept(chain, value) if chance}
         seen = dict.fromkeys(paths, 0)
         for path in zip(*(column.tolist() for column in kept), strict=True):
             seen[path] += 1
         expected = n * np.array([*paths.values()])
-        goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of {value}")
+        goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of {value}, {name}")
 
 
 @pytest.mark.parametrize("name", ["more bits", "more values of a hash", "a random answer"])

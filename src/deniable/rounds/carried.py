@@ -10,6 +10,7 @@ Thresholds are whole, and the law is off by a few of 2^64 words: plans state `BI
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -135,7 +136,7 @@ def keep_first(first: Direct | Unary, values: Integers, rows: Rows) -> Array:
 def raise_answer(
     value: int,
     kept: int,
-    covered: Sequence[Covered],
+    covered: tuple[Covered, ...],
     k: int,
     odds: Fraction,
     target: Fraction,
@@ -149,19 +150,20 @@ def raise_answer(
     less.
     """
     weights, left = weigh_answers(value, kept, covered, k, odds, target)
-    total = sum(weight * (end - start) for start, end, weight in weights)
-    place = total * (number[0] * FULL**2 + number[1] * FULL + number[2]) / FULL**3
+    place = sum(weight * (end - start) for start, end, weight in weights)
+    place = place * (number[0] * FULL**2 + number[1] * FULL + number[2]) // FULL**3
     for start, end, weight in weights:
         if place < weight * (end - start):
-            answer = start + int(place / weight)
+            answer = start + place // weight
             return answer, tuple(each for each in left if each.k <= answer)
         place -= weight * (end - start)
     raise AssertionError("a number below 1 is below the sum of all chances")
 
 
+@lru_cache(maxsize=4096)
 def weigh_answers(
-    value: int, kept: int, covered: Sequence[Covered], k: int, odds: Fraction, target: Fraction
-) -> tuple[list[tuple[int, int, Fraction]], list[Covered]]:
+    value: int, kept: int, covered: tuple[Covered, ...], k: int, odds: Fraction, target: Fraction
+) -> tuple[list[tuple[int, int, int]], list[Covered]]:
     """The weight of each raised answer, by ranges of answers, and what covered answers then say."""
     share = (target - odds) / ((target - 1) * (target + k - 1))  # of an answer that is no more than noise
     factors: list[tuple[int, int, Fraction, Fraction, Fraction]] = []
@@ -191,4 +193,5 @@ def weigh_answers(
         for answer, size, same, other, above in factors:
             weight *= (same if start == answer else other) if start < size else above
         weights.append((start, end, weight))
-    return weights, left
+    unit = math.lcm(*(weight.denominator for _, _, weight in weights))
+    return [(start, end, int(weight * unit)) for start, end, weight in weights], left
