@@ -746,7 +746,7 @@ def device_cases() -> Iterator[dict[str, Any]]:
 def carried_cases() -> Iterator[dict[str, Any]]:
     """Many devices of plans that raise covered answers, of which few are unlike."""
     plan = chains.last_plans()["a chain, covered answers"]
-    for number in range(32):
+    for number in (*range(24), 57, 72, 112, 561):  # the last ones tell what is left of a law
         secret = hashlib.sha256(f"covered {number}".encode()).digest()
         given = {"city": f"city {number % 2}"}
         yield {
