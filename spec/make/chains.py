@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from deniable.domain.number import Number
+from deniable.mechanisms import grr
 from deniable.records import RecordMechanism, Sample, Split
 from deniable.records.single import as_record_mechanism
 from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_plh, l_rsfd, loloha
@@ -48,9 +49,9 @@ def chains() -> dict[str, list[Plan]]:
     some = (l_grr(3, 1.0, 2.0), bits, loloha(5, 1.0, 2.0))
     more = (l_grr(4, 1.0, 2.0), l_osue(9, 1.0, 2.0), loloha(5, 1.0, 3.0))
     fakes = l_rsfd([3, 5], 1.0, 2.0)
-    grr = [(l_grr(k, 1.0, 2.0), rounds) for k, rounds in ((2, 2), (3, 2), (3, 3), (6, 1))]
+    values = [(l_grr(k, 1.0, 2.0), rounds) for k, rounds in ((2, 2), (3, 2), (3, 3), (6, 1))]
     return {
-        "more values": plan_chain(*grr),
+        "more values": plan_chain(*values),
         "less for ever, then more": plan_chain(*((l_grr(k, 1.0, forever), 2) for k, forever in LEVELS)),
         "covered answers": plan_chain(*((l_grr(k, 0.98 * forever, forever), 1) for k, forever in COVERED)),
         "less of a hash": plan_chain(
@@ -73,6 +74,11 @@ def chains() -> dict[str, list[Plan]]:
         "a split": plan_chain((Split(some), 2), (Split(more), 2)),
         "a random answer": plan_chain((Sample(some), 2), (Sample(some), 1), missing="random"),
         "fakes": plan_chain((fakes, 2), (fakes, 5)),
+        "fresh beside kept": plan_chain(
+            (Split((some[0], grr(5, 0.25), grr(2, 0.125))), 3),
+            (Split((more[0], grr(5, 0.25), grr(2, 0.25))), 2),
+            (Split((more[0], grr(5, 0.25), grr(3, 0.25))), 1),
+        ),
     }
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import deniable as dn
 from deniable.exact import PRIME
 from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, PackedSubset, Pooled, Subset, Unary
+from deniable.plan.domain_json import domain_to_dict
+from deniable.plan.mechanism_json import record_to_dict
 from deniable.plan.strict_json import mechanism_to_dict
 from deniable.randomness import FULL
 from deniable.records import Prior, Sample
@@ -883,10 +885,32 @@ def repeated_mechanisms() -> Iterator[Case]:
     yield case("memoized, without rounds", sealed({**once, "losses": without}), "rounds")
     again = alone(5, direct, 2)
     yield case("rounds of what answers once", sealed(again), "rounds")
-    both = document(of(dn.records.Split(tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)), rounds=5))
-    first, *others = both["mechanism"]["parts"]
-    mixed = {"kind": "split", "parts": [mechanism_to_dict(dn.grr(first["first"]["k"], 1.0)), *others]}
-    yield changed(both, "rounds", "some answer once", mechanism=mixed)
+    yield from fresh_beside_kept()
+
+
+def fresh_beside_kept() -> Iterator[Case]:
+    """Answers with fresh noise in every round, beside one that is kept."""
+    kept = mechanism_to_dict(dn.rounds.l_grr(5, 0.5, 1.0))
+    fakes = record_to_dict(dn.rsfd(KS[1:], 1.0))
+    bits = record_to_dict(dn.records.near_bits(2, 2.0))
+    plan = document(of(dn.records.Split(tuple(dn.rounds.l_grr(k, 0.5, 1.0) for k in KS)), rounds=5))
+    asked = plan["attributes"]
+    two = [asked[0], *({**asked[2], "name": name} for name in ("smokes", "drinks"))]
+    word = {"name": "word", "domain": domain_to_dict(unlisted.SITE)}
+    for name, refused, about, parts in (
+        ("some answer once, by a larger loss", "leaks", asked, [kept, *map(fresh, KS[1:])]),
+        ("a fake", "rounds", asked, [kept, fakes]),
+        ("near bits", "rounds", two, [kept, bits]),
+        ("text", "rounds", [asked[0], word], [kept, mechanism_to_dict(dn.mechanisms.linear(60, 1.0))]),
+    ):
+        split = {"kind": "split", "parts": parts}
+        yield changed(plan, refused, f"fresh beside kept, {name}", attributes=about, mechanism=split)
+    alone = {"kind": "split", "parts": list(map(fresh, KS))}
+    yield changed(plan, "rounds", "fresh, with nothing kept", mechanism=alone)
+
+
+def fresh(k: int) -> dict[str, Any]:
+    return mechanism_to_dict(dn.grr(k, 1.0))
 
 
 def metric_mechanisms() -> Iterator[Case]:

@@ -311,6 +311,21 @@ def nested() -> dict[str, Plan]:
         "nested, fakes that are kept": of(
             dn.records.Split((kept[0], dn.rounds.l_rsfd(KS[1:], 0.5, 1.0))), rounds=5
         ),
+        "kept and fresh": of(dn.records.Split((kept[0], dn.oue(7, 0.25), dn.grr(2, 0.125))), rounds=5),
+        "kept and one of two fresh": of(
+            dn.records.Split((kept[0], Sample((dn.olh(7, 0.25), dn.grr(2, 0.125))))),
+            rounds=4,
+            missing="random",
+        ),
+        "one that is kept or fresh": of(
+            Sample((kept[0], dn.ss(7, 0.125), kept[2]), weights=(3, 1, 1)), rounds=5
+        ),
+        "fresh beside fakes that are kept": of(
+            dn.records.Split((dn.grr(5, 0.125), dn.rounds.l_rsfd(KS[1:], 0.5, 1.0))), rounds=20
+        ),
+        "distances that are fresh beside a mean that is kept": of(
+            dn.records.Split((years, home, color, dn.rounds.l_duchi(0.5, 1.0))), everybody, rounds=3
+        ),
     }
 
 
@@ -345,7 +360,13 @@ def nested_cases() -> Iterator[dict[str, Any]]:
     ):
         raw = (header + wrong).hex()
         yield {"name": f"two samples, {name}", "plan": two.to_json(), "refused": "form", "bytes": raw}
-    some = ("a sample last", "fakes last", "age and place from everybody", "nested, repeated")
+    some = (
+        "a sample last",
+        "fakes last",
+        "age and place from everybody",
+        "nested, repeated",
+        "kept and fresh",
+    )
     yield from hostile_plans({name: plans[name] for name in some})
     yield from hostile_nests(plans)
 
@@ -709,7 +730,7 @@ def device_plans() -> dict[str, Plan]:
     some |= {name: faked()[name] for name in ("faked oue-r", "faked from priors grr", "faked, as published")}
     names = ("l_grr", "l_sue-z", "from priors l_grr", "from priors l_osue-r")
     some |= {name: repeated()[name] for name in (f"fakes that are kept, {one}" for one in names)}
-    some |= {name: nested()[name] for name in ("nested, fakes that are kept",)}
+    some |= {name: nested()[name] for name in list(nested())[-6:]}
     names = ("faked ss", "faked olh", "faked from priors hr", "faked, unlike kinds of uniform values")
     some |= {name: any_faked()[name] for name in names} | any_kept()
     some |= {"linked": repeated()["loloha 3"].with_linked()} | chains.last_plans()

@@ -438,15 +438,6 @@ def test_no_change_of_one_character_goes_unnoticed(data: st.DataObject) -> None:
         (lambda: Plan.of({"a": ["x", "y"]}, dn.grr(2, 1.0), 10, rounds=3), "answer once"),
         (lambda: Plan.of({"a": ["x", "y"]}, dn.grr(2, 1.0), 0), "people"),
         (lambda: Plan.of({"a": ["x", "no answer"]}, dn.grr(3, 1.0), 5, missing="value"), "already"),
-        (
-            lambda: Plan.of(
-                {"a": ["x", "y"], "b": ["x", "y"]},
-                Split((dn.grr(2, 1.0), again.l_grr(2, 0.5, 1.0))),
-                5,
-                rounds=2,
-            ),
-            "either all attributes",
-        ),
     ],
 )
 def test_what_does_not_fit_cannot_be_made(make: Callable[[], Plan], reason: str) -> None:

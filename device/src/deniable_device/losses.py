@@ -62,6 +62,14 @@ def figures(mechanism: Mechanism, reports: int) -> Figures:
             "changing_values": changing_values(rounds, reports),
             "changing_values_usual": min(reports, rounds.k) * forever,
         }
+    if not mechanism.repeated:
+        return {
+            "one_report": forever,
+            "same_value": reports * forever,
+            "one_value_forever": None,
+            "changing_values": reports * forever,
+            "changing_values_usual": reports * forever,
+        }
     answers = mechanism.k
     if isinstance(mechanism, BitFlip):
         answers = mechanism.bits + (mechanism.bits < mechanism.k)

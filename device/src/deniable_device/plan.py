@@ -24,7 +24,7 @@ from deniable_device.domains import (
 from deniable_device.errors import Refused
 from deniable_device.losses import Truth, check_stated, mechanisms_by_attribute
 from deniable_device.mechanisms import Geometric, Linear, Mechanism, Planar
-from deniable_device.records import Faked, NearSets, Sample, Split, read_record
+from deniable_device.records import Faked, Near, NearSets, Sample, Split, read_record
 from deniable_device.texts import Texts, check_maps
 
 POLICIES = ("refuse", "value", "random")
@@ -420,14 +420,18 @@ class Plan:
         return any(attribute.has_random for attribute in self.attributes)
 
     def check_rounds(self) -> None:
-        """Refuses a plan that asks again some and not others."""
+        """Refuses rounds in which nothing is kept, and fresh noise whose losses do not simply add up."""
         repeated = [mechanism is not None and mechanism.repeated for mechanism in self.mechanisms]
-        if any(repeated) != all(repeated) or any(repeated) != (self.rounds is not None):
-            raise Refused("rounds", "all attributes are asked in rounds, or none is")
-        if self.rounds is not None:
-            within(self.rounds, 1, 1000, "rounds", "rounds")
-        parts = self.record.parts if isinstance(self.record, Split) else [self.record]
-        for part in parts:
+        if any(repeated) != (self.rounds is not None):
+            raise Refused("rounds", "rounds are for answers that are kept")
+        if self.rounds is None:
+            return
+        within(self.rounds, 1, 1000, "rounds", "rounds")
+        for part in self.record.parts if isinstance(self.record, Split) else [self.record]:
+            fresh = [mechanism for mechanism in part.mechanisms if not mechanism.repeated]
+            is_apart = isinstance(part, Near) or (fresh and isinstance(part, Faked))
+            if is_apart or any(isinstance(mechanism, Linear) for mechanism in fresh):
+                raise Refused("rounds", "text, near reports and fakes have no fresh noise in rounds")
             if isinstance(part, Faked) and len({each.kind == "bit-flip" for each in part.mechanisms}) > 1:
                 raise Refused("rounds", "fakes of kept histograms go with no others")
 

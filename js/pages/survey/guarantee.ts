@@ -3,6 +3,7 @@
 import type { Attribute, BestGuess, Domain, Plan } from "../../src/index.js";
 import { type Level, rateProtection } from "../../src/losses/protection.js";
 import type { Mechanism } from "../../src/mechanisms/mechanism.js";
+import { isRepeated } from "../../src/mechanisms/repeated.js";
 import type { Group } from "../../src/records/records.js";
 import { type ByDistance, byDistance } from "../kit/distances.js";
 import { type Child, h, svg } from "../kit/dom.js";
@@ -245,6 +246,7 @@ function promiseInFull(
       ),
     folded.length > 0 && h("p", { class: "again" }, plural("more_questions", folded.length)),
     drawn !== null && h("p", { class: "drawing" }, drawn),
+    ...sayFresh(plan),
     !alone &&
       h(
         "details",
@@ -271,6 +273,16 @@ function promiseInFull(
   ]
     .flat()
     .filter((element) => element instanceof HTMLElement);
+}
+
+/** Which answers get new noise in every round, where a device keeps what it says of others. */
+function sayFresh(plan: Plan): HTMLElement[] {
+  const [kept, fresh] = [true, false].map((isKept) => {
+    const some = plan.attributes.filter((_, j) => isRepeated(plan.mechanisms[j] as Mechanism) === isKept);
+    return [...new Set(some.map(nameOf))];
+  }) as [string[], string[]];
+  if (!kept.length || !fresh.length) return [];
+  return [h("p", { class: "fresh" }, rich("kept_and_fresh", { kept: listed(plan, kept), fresh: listed(plan, fresh) }))];
 }
 
 /** Which of the answers are sent, where not all of them are; for people to read before they answer. */
@@ -398,7 +410,9 @@ function exact(plan: Plan): HTMLElement {
           repeated.changing_values,
           ` (${atMost(repeated.changing_values)})`,
         ),
-        line(t("loss_unchanged"), repeated.one_value_forever),
+        repeated.one_value_forever === null
+          ? line(t("loss_same", { rounds: allRounds(plan.reports) }), repeated.same_value)
+          : line(t("loss_unchanged"), repeated.one_value_forever),
       ],
     ),
     metric && h("p", { class: "soft" }, t("loss_metric")),

@@ -3,7 +3,7 @@
 import type { Attribute } from "../domains/attribute.js";
 import { divideUp, NANO, toNano } from "../exact.js";
 import type { Guess, Mechanism } from "../mechanisms/mechanism.js";
-import { FIGURES, isRepeated } from "../mechanisms/repeated.js";
+import { FIGURES, lossesOf } from "../mechanisms/repeated.js";
 import { chanceHeld } from "../records/records.js";
 import { boundGuess } from "./bounds.js";
 import { type BestGuess, findGuess, tell } from "./guesses.js";
@@ -28,6 +28,7 @@ export const bestGuess = (recipe: Recipe, losses: Losses, question: Attribute): 
     part,
     chanceHeld(mechanism, j),
     changedLoss(recipe, losses, related ? undefined : part),
+    recipe.reports ?? 1,
     related,
   );
 };
@@ -39,7 +40,7 @@ export const bestGuess = (recipe: Recipe, losses: Losses, question: Attribute): 
 const changedLoss = ({ reports }: Recipe, losses: Losses, part?: Mechanism): number | null | undefined => {
   if (reports === null) return undefined;
   const { counted } = lossOfAll(losses);
-  const alone = part && isRepeated(part) ? part.losses(reports)[FIGURES.indexOf("changing_values")] : null;
+  const alone = part && lossesOf(part, reports)[FIGURES.indexOf("changing_values")];
   return alone === null || alone === undefined
     ? counted
     : Math.min(Number(toNano(alone)), counted ?? Infinity);

@@ -2,7 +2,7 @@
 
 import { type Loss, logUp, type Ratio, toNano } from "../exact.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
-import { isRepeated } from "../mechanisms/repeated.js";
+import { ratioAfter } from "../mechanisms/repeated.js";
 import { chanceHeld } from "../records/records.js";
 import type { Recipe } from "./losses.js";
 
@@ -18,7 +18,7 @@ export interface Bounds {
  * these. No bound is above `most`.
  */
 export const boundGuess = (
-  { mechanism }: Recipe,
+  { mechanism, reports }: Recipe,
   telling: readonly number[],
   blind: number,
   most = 1,
@@ -34,7 +34,7 @@ export const boundGuess = (
   const ofAll = (ratioOf: (part: Mechanism) => Ratio, isLinked = false): number =>
     bound(mechanism.loss((part) => (inside.has(part) ? logUp(ratioOf(part)) : 0n), isLinked));
   const oneReport = ofAll(({ ratio }) => ratio);
-  const allReports = ofAll((part) => (isRepeated(part) ? part.forever : part.ratio), true);
+  const allReports = ofAll((part) => ratioAfter(part, reports ?? 1), true);
   const gain = (j: number): number => {
     const [real, size] = chanceHeld(mechanism, j);
     return (Number(real) / Number(size)) * (bound(logUp(partOf(j).ratio)) - blind);

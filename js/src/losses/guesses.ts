@@ -2,7 +2,7 @@
 
 import { divideUp, NANO, type Ratio } from "../exact.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
-import { isRepeated } from "../mechanisms/repeated.js";
+import { isRepeated, ratioAfter } from "../mechanisms/repeated.js";
 import type { RelatedGuess } from "./related.js";
 
 /** How often somebody who has no idea beforehand guesses an answer right, at most. */
@@ -28,15 +28,19 @@ export const findGuess = (
   part: Mechanism,
   [real, size]: Ratio,
   changedLoss: number | null | undefined,
+  reports: number,
   related?: RelatedGuess,
 ): BestGuess => {
   const { chance, among, what = "" } = part.guess ?? { chance: guess(part.ratio, part.k), among: part.k };
   const [n, d] = chance;
   const whole = rounded([n * real * BigInt(among) + d * (size - real), d * size * BigInt(among)]);
   const single = rounded(chance);
-  const all = isRepeated(part)
-    ? Math.max(single, rounded(part.always ?? guess(part.forever, part.k)))
-    : single;
+  const always = isRepeated(part) ? part.always : undefined;
+  const several = isRepeated(part) ? part.k : among;
+  const all =
+    isRepeated(part) || reports > 1
+      ? Math.max(single, rounded(always ?? guess(ratioAfter(part, reports), several)))
+      : single;
   const wholeReport = Math.max(whole, related?.wholeReport ?? 0);
   const oneReport = Math.max(single, related?.oneReport ?? 0);
   const allReports = Math.max(all, related?.allReports ?? 0);

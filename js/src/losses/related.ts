@@ -3,7 +3,6 @@
 import { type Attribute, NOT_APPLICABLE } from "../domains/attribute.js";
 import { NANO } from "../exact.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
-import { isRepeated } from "../mechanisms/repeated.js";
 import { type Bounds, boundGuess } from "./bounds.js";
 import type { Recipe } from "./losses.js";
 
@@ -37,7 +36,7 @@ export const boundRelated = (recipe: Recipe, attribute: Attribute): RelatedGuess
   const telling = related.filter((question) => question === attribute || !isDrawn(question));
   // who guesses well that it does not apply guesses badly what it is: the sum of both is enough
   const part = partOf(attribute);
-  const chance = isDrawn(attribute) && !isRepeated(part) && part.guess?.chance;
+  const chance = isDrawn(attribute) && recipe.reports === null && part.guess?.chance;
   const most = chance ? 1 - often + often * (Number((chance[0] * NANO) / chance[1] + 1n) / 1e9) : 1;
   const among = related.map(({ name }) => at(name));
   return {

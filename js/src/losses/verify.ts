@@ -2,7 +2,7 @@
 
 import { must } from "../errors.js";
 import { type Loss, logUp } from "../exact.js";
-import { FIGURES, type Figures, isRepeated } from "../mechanisms/repeated.js";
+import { FIGURES, type Figures, lossesOf } from "../mechanisms/repeated.js";
 import { sumOfLargest } from "../records/records.js";
 import { type Losses, type Recipe, refuseLess } from "./losses.js";
 import { verifyMetric } from "./metric_losses.js";
@@ -47,7 +47,7 @@ export const verifyLosses = (
       : checked(
           recordLosses(
             mechanism,
-            mechanism.mechanisms.map((part) => (isRepeated(part) ? part.losses(reports) : [])),
+            mechanism.mechanisms.map((part) => lossesOf(part, reports)),
             reports,
           ),
           stated.repeated,

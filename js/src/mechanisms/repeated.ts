@@ -1,6 +1,6 @@
 /** Defines mechanisms for repeated collections, and the losses that a plan states for them. */
 
-import type { Loss, Ratio } from "../exact.js";
+import { type Loss, logUp, powerUp, type Ratio } from "../exact.js";
 import type { First } from "./carried.js";
 import type { Mechanism, Part } from "./mechanism.js";
 
@@ -50,3 +50,15 @@ export interface TwoRounds {
 }
 
 export const isRepeated = (part: Mechanism): part is Repeated => "losses" in part;
+
+/** The losses of this many reports of an attribute. Where nothing is kept, each of them adds its loss. */
+export const lossesOf = (part: Mechanism, reports: number): readonly (Loss | null)[] => {
+  if (isRepeated(part)) return part.losses(reports);
+  const loss = logUp(part.ratio);
+  const all = loss * BigInt(reports);
+  return [loss, all, null, all, all];
+};
+
+/** The largest ratio after this many reports of one value; after any number of them, where part is kept. */
+export const ratioAfter = (part: Mechanism, reports: number): Ratio =>
+  isRepeated(part) ? part.forever : powerUp(part.ratio, reports);

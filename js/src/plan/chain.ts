@@ -12,7 +12,7 @@ import { type FigureRow as Figures, recordLosses, type Together } from "../losse
 import { type First, findMove, isFine, listSteps, moveOf, raises, type Step } from "../mechanisms/carried.js";
 import type { Mechanism } from "../mechanisms/mechanism.js";
 import { countFunctions } from "../mechanisms/pooled.js";
-import { FIGURES, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
+import { FIGURES, lossesOf, type Repeated, type TwoRounds } from "../mechanisms/repeated.js";
 import type { Strand } from "../randomness/words.js";
 import { byNumber, type RecordMechanism } from "../records/records.js";
 import { canonical, type Fields } from "../strict.js";
@@ -181,7 +181,7 @@ const chainLosses = (plans: readonly Link[]): Figures => {
   const isOne =
     steps.flat().every(Boolean) && plans.every((plan) => isEqual(plan.data.mechanism, data.mechanism));
   const ofPart = (part: Repeated, j: number): Figures =>
-    isOne ? part.losses(rounds) : questionLosses(plans, steps, j);
+    isOne ? lossesOf(part, rounds) : questionLosses(plans, steps, j);
   const losses = recordLosses(
     mechanism,
     attributes.map((_, j) => ofPart(partOf(plans.at(-1) as Link, j), j)),
@@ -191,7 +191,7 @@ const chainLosses = (plans: readonly Link[]): Figures => {
   const alone = plans.map((plan) =>
     recordLosses(
       plan.mechanism,
-      plan.attributes.map((_, j) => partOf(plan, j).losses(1)),
+      plan.attributes.map((_, j) => lossesOf(partOf(plan, j), 1)),
       1,
     ),
   );
@@ -231,7 +231,7 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
     const key = part.rounds?.alike;
     alike.set(key, [part, rounds + (alike.get(key)?.[1] ?? 0)]);
   }
-  if (alike.size === 1) return last.losses(total);
+  if (alike.size === 1) return lossesOf(last, total);
   const groups = [...alike.values()];
   const fresh = groups.map(([{ rounds }, reports]) => {
     const { fresh: ratio, parts } = rounds as TwoRounds;

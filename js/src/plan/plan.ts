@@ -131,10 +131,10 @@ export class Plan implements Recipe {
     this.hasQuestions = this.attributes.some(({ onlyIf, several, answers }) => onlyIf ?? several ?? answers);
     this.checkSizes();
     this.rounds = data.rounds === null ? null : checkedInteger(data.rounds, "rounds");
-    const again = this.mechanisms.filter(isRepeated).length;
-    must(!again || again === many, "rounds", () => "all attributes are asked again, or none");
-    if (again) wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
-    else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
+    if (this.mechanisms.some(isRepeated)) {
+      wholeNumber("rounds", "rounds", data.rounds, 1, MOST_ROUNDS);
+      this.refuseFresh(data.mechanism as never);
+    } else must(data.rounds === null, "rounds", () => "rounds are for plans that ask again");
     this.turns = "turns" in data ? checkedTurns(data.turns, this.rounds) : null;
     this.linked = "linked" in data && checkedLinked(data.linked, this.rounds);
     checkViews(this.attributes, this.mechanism.groups);
@@ -267,6 +267,27 @@ export class Plan implements Recipe {
     if (this.hasQuestions) return encodeAnswers(this.attributes, answers);
     return this.attributes.map((attribute) =>
       drawn.has(attribute.name) ? attribute.code(attribute.answer(answers)) : 0,
+    );
+  }
+
+  /** Refuses answers with fresh noise in every round whose losses do not simply add up. */
+  private refuseFresh(record: {
+    readonly kind: string;
+    readonly parts?: readonly { readonly kind: string }[];
+  }): void {
+    const isNear = [record, ...(record.parts ?? [])].some(({ kind }) => kind.startsWith("near-"));
+    const isFaked = this.mechanism.groups.flatMap(({ size, named, real }) =>
+      Array<boolean>(size).fill(!named && real < size),
+    );
+    const isAllowed = this.mechanisms.every(
+      (part, j) =>
+        isRepeated(part) ||
+        (!isFaked[j] && (!part.isUnlisted || this.attributes[j]?.domain.kind === "number")),
+    );
+    must(
+      isAllowed && !isNear,
+      "rounds",
+      () => "text, near reports and fakes have no fresh noise beside answers that are kept",
     );
   }
 

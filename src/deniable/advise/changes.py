@@ -104,6 +104,8 @@ class Asked(Protocol):
     @property
     def known(self) -> Sequence[str]: ...
     @property
+    def changes(self) -> Sequence[str]: ...
+    @property
     def target(self) -> str | None: ...
     def plan(self, people: int) -> Planned: ...
 
@@ -216,6 +218,7 @@ def keep_options(study: Asked, names: Collection[str]) -> dict[str, Any]:
         "together": together,
         "whole": study.whole and bool(together),
         "known": tuple(name for name in study.known if name in names),
+        "changes": tuple(name for name in study.changes if name in names),
         "target": study.target if study.target in names and len(names) > 1 else None,
     }
 

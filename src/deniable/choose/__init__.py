@@ -6,6 +6,7 @@ L-GRR or L-OSUE) are choices among two at f = 0.
 """
 
 from deniable.choose.candidate import Considered, Size
+from deniable.choose.mixed import Budget, consider_mixed, explain_division
 from deniable.choose.objective import Objective, Reading, list_readings
 from deniable.choose.precision import HALF_WIDTH, Precision, Use, list_precisions
 from deniable.choose.ranking import consider, consider_repeated
@@ -18,6 +19,7 @@ __all__ = [
     "HALF_WIDTH",
     "RECORD_NAMES",
     "Alone",
+    "Budget",
     "Considered",
     "Limited",
     "Objective",
@@ -31,8 +33,10 @@ __all__ = [
     "advise_epsilon",
     "choose_views",
     "consider",
+    "consider_mixed",
     "consider_repeated",
     "epsilon_needed",
+    "explain_division",
     "exposure",
     "find_moved",
     "list_precisions",

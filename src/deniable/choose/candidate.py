@@ -50,6 +50,7 @@ TWO_ROUNDS_OF_MEANS = ("l_duchi",)
 KEPT_BITS = "dbitflip"
 """The protocol without fresh noise. A change of the value shows in it, so it is chosen only by name."""
 
+_CERTAIN = 700.0  # nats
 _NAMED = 3  # of several attributes that the same is said of
 _BY_ATTRIBUTE = (
     *("protocols", "variances", "readings", "names", "bounds"),
@@ -62,6 +63,16 @@ class Size(NamedTuple):
 
     expected: float
     most: int
+
+
+class Division(NamedTuple):
+    """What answers that stay lose, in a round and in all rounds, and answers that change, in each round."""
+
+    first: float
+    forever: float
+    fresh: float
+    alone: tuple[float, ...] = ()
+    """The standard error of each attribute where everybody answers it, and nothing else."""
 
 
 @final
@@ -111,6 +122,8 @@ class Considered(Printed):
     """What a cap on the guess is held against: `success_reported` by an attacker with the public priors, if
     there are any; and where people are asked again, from all their reports of one value.
     """
+    division: Division | None = None
+    """How answers that stay and answers that change share the loss, where there are both."""
     bounds: tuple[Callable[[], float] | None, ...] = field(default=(), compare=False, repr=False)
     """What one report counts for at most in the share of a range, of attributes that have levels."""
 
@@ -166,7 +179,11 @@ class Considered(Printed):
         """With this share of the people in a round."""
         less = float(self.presence / presence)
         variances = tuple(tuple(variance * less for variance in read) for read in self.variances)
-        return replace(self, presence=presence, variances=variances)
+        division = self.division
+        if division is not None:
+            alone = tuple(error * math.sqrt(less) for error in division.alone)
+            division = division._replace(alone=alone)
+        return replace(self, presence=presence, variances=variances, division=division)
 
     def reordered(self, order: Sequence[int]) -> Considered:
         """With one number per attribute in the order of the questions, where a report has them in another."""
@@ -318,6 +335,15 @@ def _success_of(part: Mechanism, prior: Prior | None = None) -> float:
 def most_revealed(part: Mechanism, prior: Prior | None = None) -> float:
     """How often the best guess is right from all reports of a person whose value does not change."""
     return _success_of(part.permanent, prior)
+
+
+def reveal_all(part: Mechanism, reports: int) -> float:
+    """How often the best guess is right, at most, from so many reports of a value that does not change."""
+    if part.repeated or reports == 1:
+        return most_revealed(part)
+    blind = part.blind
+    odds = math.exp(min(reports * part.loss(), _CERTAIN)) * blind
+    return odds / (odds + 1 - blind)
 
 
 @final

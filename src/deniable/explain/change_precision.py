@@ -100,7 +100,7 @@ def _count(document: PlanDocument, j: int, reading: Reading, people: float) -> P
     if document.linked and record.fake(j) is None:
         part = document.parts[j]
         moved = reading.spread(law) * part.k / (part.k - 1)  # by who changes to any other value
-        kept = reading.noise(part.permanent.law)
+        kept = reading.noise(part.permanent.law) if part.repeated else 0.0
         linked = 2 * (reading.noise(law) - _STAYS * kept + (1 - _STAYS) * moved)
         if document.turns is not None:  # of those who answer in one round, as many answer in the other
             both = (document.turns - 1) / ((document.rounds or 1) - 1)

@@ -35,6 +35,7 @@ _KINDS = {
     "SPL by importance": "everybody reports all questions, important ones with more of epsilon",
     "SMP": "everybody reports one question, drawn at random",
     _BLOCKS: "everybody reports metric questions, maybe numbers, and one of the others, drawn at random",
+    "SPL of SMP": "everybody reports one question that stays and one that changes",
     "RS+FD": "everybody reports all questions: one is real, and the others are fakes",
     "RS+RFD": "everybody reports all questions: one is real, and the others are fakes from public shares",
     "NEAR": "everybody reports some options, or all yes/no answers, together, and every other question",

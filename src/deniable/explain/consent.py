@@ -76,6 +76,12 @@ def _consent_to_reports(document: PlanDocument, words: Mapping[str, str], langua
     if loss.repeated is not None:
         if document.turns is not None:
             lines.append(words["turns"].format(turns=document.turns, rounds=document.rounds))
+        kept, fresh = (
+            [name for name, part in zip(document.names, parts, strict=True) if part.repeated is is_kept]
+            for is_kept in (True, False)
+        )
+        if fresh:
+            lines.append(words["fresh"].format(kept=", ".join(kept), fresh=", ".join(fresh)))
         lines.append(_consent_to_rounds(document, words, other, language))
     if document.linked:
         lines.append(words["linked"])

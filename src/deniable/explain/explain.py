@@ -9,6 +9,7 @@ from textwrap import fill
 from deniable.choose import (
     Considered,
     Objective,
+    explain_division,
     exposure,
     list_readings,
     plainer,
@@ -16,6 +17,7 @@ from deniable.choose import (
     warn_influence,
     warning,
 )
+from deniable.choose.candidate import reveal_all
 from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
@@ -56,6 +58,7 @@ def explain_plan(document: PlanDocument, considered: Sequence[Considered] = ()) 
         _explain_dependence(document),
         explain_crowd(document),
         explain_choice(considered),
+        explain_division(considered, document.most_reports),
         tabulate_choices(considered, document.rounds and document.most_reports),
     ]
     return "\n\n".join(_wrap(paragraph) for paragraph in paragraphs if paragraph)
@@ -67,7 +70,7 @@ def _explain_rounds(document: PlanDocument) -> str:
         return ""
     known = (
         "A change from one round to another is known to within twice these margins, whoever answers in each: "
-        "answers are kept, so that rounds depend on each other."
+        "rounds depend on each other, since the same people may answer in both."
     )
     if document.linked:
         known += " That of those who answered both is known better, person by person: reports are linked."
@@ -107,6 +110,7 @@ def _opening(document: PlanDocument) -> str:
     size = f"{format_count(document.people, 'person')}, {format_count(many, 'attribute')}"
     how = explain_drawn(document) or document.mechanism.explain(document.names)
     is_kept_as_sent = any(part.repeated and part.permanent is part for part in document.parts)
+    fresh = [attribute.name for attribute, part in document.pairs if not part.repeated]
     if document.rounds is not None and is_kept_as_sent:
         how += (
             " They are asked again and again: a random answer is kept and sent every time, so that a "
@@ -117,6 +121,9 @@ def _opening(document: PlanDocument) -> str:
             "a first answer is" if document.mechanism.fake(0) is None else "first answers, also of fakes, are"
         )
         how += f" They are asked again and again: {kept} kept, and reported with fresh noise each time."
+        if fresh:
+            names = shorten_names([repr(name) for name in fresh])
+            how += f" Nothing is kept of what changes, and each round draws all of its noise anew: {names}."
     if document.turns is not None:
         present = round(document.people * document.presence)
         how += (
@@ -214,7 +221,9 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         for attribute, part in document.pairs
     ]
     choice = mechanism, mechanism.acronym, protocols, document.people
-    row = Considered.of(*choice, Objective(), names=names, readings=readings)
+    revealed = [reveal_all(part, document.most_reports) for part in document.parts]
+    seen = None if document.rounds is None else revealed
+    row = Considered.of(*choice, Objective(), names=names, readings=readings, revealed=seen)
     return anticipate_levels(document.attributes, replace(row, per=per)).with_presence(document.presence)
 
 

@@ -289,6 +289,9 @@ def _format_answers(document: PlanDocument, forever: bool) -> str:
     return f"{'; '.join(texts)}{more}"
 
 
+_CERTAIN = Fraction(1 << 500)  # odds
+
+
 @final
 @dataclass(frozen=True)
 class AnswerGuess:
@@ -322,14 +325,18 @@ def _guess_answer(document: PlanDocument, name: str, forever: bool) -> AnswerGue
     blind = 1 / document.domains[name].k
     guesses = [_guess_in(document, j, name, forever) for j in holding]
     known = [guess for guess in guesses if guess is not None]
-    often = None if telling else _list_often(document, holding)
+    parts = [document.parts[j] for j in holding + telling]
+    is_bound = telling or (forever and not all(part.repeated for part in parts))
+    often = None if is_bound else _list_often(document, holding)
     if often is not None and len(known) == len(holding):
         report = blind + math.fsum(share * (guess - blind) for share, guess in zip(often, known, strict=True))
         return AnswerGuess(name, report, max(known), blind, exact=True)
     inside = [j in holding + telling for j in range(len(document.attributes))]
     ratio = document.mechanism.ratio_among(inside)
     if forever:
-        ratio = math.prod((document.parts[j].permanent.ratio for j in holding + telling), start=Fraction(1))
+        reports = [1 if part.repeated else document.most_reports for part in parts]
+        ratios = (part.permanent.ratio**many for part, many in zip(parts, reports, strict=True))
+        ratio = min(math.prod(ratios, start=Fraction(1)), _CERTAIN)
     odds = float(ratio) * blind
     bound = odds / (odds + 1 - blind)
     return AnswerGuess(name, bound, bound, blind, exact=False)

@@ -54,10 +54,13 @@ class Losses(Printed):
         else:
             changes = format_up(self.changing_values)
             changing = f"{changes} (exact)" if self.changing_values_exact else f"at most {changes} (a bound)"
+        forever = format_up(self.one_value_forever)
+        if math.isinf(self.one_value_forever):
+            forever = "no bound: fresh noise in every round averages away"
         return [
             ("one report", format_up(self.one_report)),
             (f"{self.reports} reports of a value that does not change", format_up(self.same_value)),
-            ("any number of reports of a value that does not change", format_up(self.one_value_forever)),
+            ("any number of reports of a value that does not change", forever),
             (
                 f"{format_count(self.rounds, 'report')} of values that change, against any other sequence",
                 changing,

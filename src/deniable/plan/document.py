@@ -61,7 +61,7 @@ from deniable.plan.strict_json import (
 from deniable.plan.texts import Texts
 from deniable.randomness.words import Strand
 from deniable.records import NearSets, RecordMechanism, Sample
-from deniable.records.single import as_record_mechanism
+from deniable.records.single import Single, as_record_mechanism
 from deniable.tickets import PublicKey
 
 VERSION = 2
@@ -177,10 +177,8 @@ class PlanDocument:
             )
 
     def _check_rounds(self) -> None:
-        repeated = [part.repeated for part in self.parts]
-        if any(repeated) != all(repeated):
-            raise InvalidParameter("either all attributes are asked again and again, or none is", "rounds")
-        if any(repeated):
+        if any(part.repeated for part in self.parts):
+            self._refuse_fresh()
             what = "rounds, the number of collections,"
             rounds = whole_number(what, self.rounds, 1, MOST_ROUNDS, reason="rounds")
             object.__setattr__(self, "rounds", rounds)
@@ -194,6 +192,18 @@ class PlanDocument:
                 "linked",
             )
         check_turns(self.turns, self.rounds)
+
+    def _refuse_fresh(self) -> None:
+        """Refuse answers with fresh noise in every round whose losses do not simply add up."""
+        for member, first, _ in self.mechanism.members:
+            for attribute, part in self.pairs[first : first + member.d]:
+                if not part.repeated and not (part.listed and isinstance(member, Single | Sample)):
+                    raise InvalidParameter(
+                        f"{attribute.name!r} cannot have fresh noise in every round beside answers that are "
+                        "kept: text, codes, near reports and answers among fakes are asked once; ask "
+                        "them in a plan of their own",
+                        "rounds",
+                    )
 
     def _check_continued(self) -> None:
         """Refuse plans before of which nothing is carried on, or that do not follow each other."""

@@ -168,4 +168,5 @@ def _find_kept(document: PlanDocument, j: int, share: Floats) -> Floats:
     part, fake = document.parts[j], document.mechanism.fake(j)
     if fake is not None:  # which are kept as well: as much as a report errs
         return np.asarray(document.mechanism.marginal(j).variance(1, possible))
-    return np.asarray(part.permanent.law.variance(1, possible, "fixed")) + possible * (1 - possible)
+    noise = part.permanent.law.variance(1, possible, "fixed") if part.repeated else 0.0
+    return np.asarray(noise + possible * (1 - possible))

@@ -43,10 +43,10 @@ class Spread(NamedTuple):
 def find_against(record: RecordMechanism, attribute: int, kind: Kind = "value") -> float:
     """How much of the mean variance of two rounds' noise may be against their difference, at most.
 
-    None of it is where noise that is kept for different values is independent; of means, where there are no
-    fakes, since one that is far from both answers is kept as well. Hashed values share a bucket or not by one
-    function that is kept: at worst, three never share one. In a public pool it is known how often three do.
-    Of other noise that people keep nothing is known.
+    None of it is where noise is fresh in every round, or where noise that is kept for different values is
+    independent; of means, where there are no fakes, since one that is far from both answers is kept as well.
+    Hashed values share a bucket or not by one function that is kept: at worst, three never share one. In a
+    public pool it is known how often three do. Of other noise that people keep nothing is known.
 
     >>> from deniable.records import Single
     >>> from deniable.rounds import l_grr, l_plh, loloha
@@ -59,7 +59,7 @@ def find_against(record: RecordMechanism, attribute: int, kind: Kind = "value") 
     part, fake = record.mechanisms[attribute], record.fake(attribute)
     if fake is not None and (kind == "mean" or np.ptp(fake.supported) >= _ROUNDED):
         return 1.0
-    if part.keeps_apart:
+    if part.keeps_apart or (fake is None and not part.repeated):
         return 0.0
     if kind != "value" or fake is not None or not isinstance(part, HashedMemoized | PooledMemoized):
         return 1.0

@@ -320,7 +320,7 @@ def _read_values(
     lines = []
     for v, label in enumerate(labels):
         chances = Chances(float(q[v] + gain[v]), float(q[v]), None, is_kept)
-        if is_kept and document.rounds is not None:
+        if is_kept and part.repeated:
             first = chances.p, chances.q
             if document.mechanism.fake(j) is None and isinstance(kept, Law):
                 first = kept.p, kept.q

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, final, get_args
 
 from deniable.choose import (
+    Budget,
     Considered,
     Limited,
     Objective,
@@ -23,10 +24,12 @@ from deniable.choose import (
     Wanted,
     advise_epsilon,
     consider,
+    consider_mixed,
     consider_repeated,
     list_readings,
     people_needed,
 )
+from deniable.choose.mixed import BOTH
 from deniable.choose.ranking import round_chances
 from deniable.domain import Product, Unlisted, checked_text
 from deniable.domain.categories import Several
@@ -195,6 +198,11 @@ class Study(Printed):
     each kind.
     """
 
+    changes: Sequence[str] = ()
+    """Questions whose answers change from round to round: ["crashed"]. Nothing of them is kept, and each
+    round has fresh noise. Then epsilon_forever is of all reports of a person whose other answers stay.
+    """
+
     def __post_init__(self) -> None:
         if not isinstance(self.attributes, Mapping) or not self.attributes:
             raise InvalidParameter(
@@ -226,6 +234,7 @@ class Study(Printed):
         object.__setattr__(
             self, "repeat", MappingProxyType(read_repeat(self.repeat, list(questions), self.known))
         )
+        object.__setattr__(self, "changes", read_changes(self))
         if is_repeated_as_a_whole(self):
             object.__setattr__(self, "rounds", read_rounds(self))
             object.__setattr__(self, "repeat", MappingProxyType({}))
@@ -250,6 +259,7 @@ class Study(Printed):
             often = {name: f", in {rounds} rounds" for name, rounds in self.repeat.items()}
             return [(name, described[name] + often.get(name, "")) for name in self.attributes]
         more = dict.fromkeys(self.known, ", known and sent as it is")
+        more |= dict.fromkeys(self.changes, ", with fresh noise in every round")
         more |= {name: ", in levels" for name, question in self.inquiry.leveled.items() if question.divisors}
         return [(name, f"{question}{more.get(name, '')}") for name, question in self.attributes.items()]
 
@@ -451,6 +461,11 @@ class Study(Printed):
         from deniable.advise import advise_study
 
         self._refuse_divided("divide() gives the study of each, which has advice of its own")
+        if self.changes:
+            raise InvalidParameter(
+                "advice is for answers that all stay, or are asked once; plan this study, and read what its "
+                "explanation says of each question"
+            )
         return advise_study(self, people, want, may_know, show)
 
     def _consider(self, people: int) -> list[Considered]:
@@ -459,7 +474,13 @@ class Study(Printed):
         ks, protocols, mechanism = self.inquiry.build_task()
         if self.repeated:
             first, forever = self.epsilon_first or 1.0, self.epsilon_forever or 2.0  # or nobody shares any
-            rows = consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
+            if self.changes:
+                both = Budget(first, forever, self.turns or self.rounds or 1)
+                kind = BOTH if mechanism == "SPL" else mechanism
+                changing = self.inquiry.changing
+                rows = consider_mixed(ks, changing, both, people, self.objective, protocols, kind)
+            else:
+                rows = consider_repeated(ks, first, forever, people, self.objective, protocols, mechanism)
             return [row.with_presence(find_presence(self.rounds, self.turns)) for row in rows]
         budget = self.inquiry.budget
         return consider(ks, budget, people, self.objective, mechanism, protocols, self.per)
@@ -536,6 +557,32 @@ class Inquiry:
             if mechanism is not None:
                 mechanisms[name] = replace(mechanism, kept=True) if self.study.repeated else mechanism
         return mechanisms
+
+    @cached_property
+    def changing(self) -> tuple[str, ...]:
+        """The attributes whose answers change from round to round."""
+        changing = []
+        for name, attribute in self.attributes.items():
+            questions = {attribute.several} if attribute.several else set(attribute.columns)
+            among = questions & set(self.study.changes)
+            if among != questions and among:
+                other = min(questions - among)
+                raise InvalidParameter(
+                    f"{min(among)!r} changes and {other!r} stays, so that no table holds both; let both "
+                    "change, or leave the table out"
+                )
+            if among and name in self.metric_mechanisms:
+                raise InvalidParameter(
+                    f"{name!r} is metric, and fresh reports tell what is near it; leave its changes out, or "
+                    "ask it without privacy = 'metric'"
+                )
+            changing += [name] if among else []
+        if self.study.changes and len(changing) == len(self.attributes):
+            raise InvalidParameter(
+                "every question changes, so that devices keep nothing: leave changes out of one that stays, "
+                "or ask once, with epsilon, by a plan for each round"
+            )
+        return tuple(changing)
 
     @property
     def sharing(self) -> bool:
@@ -896,11 +943,39 @@ def _check_budget(study: Study) -> None:
     rounds = whole_number("rounds, the number of collections,", rounds, 1, MOST_ROUNDS)
     object.__setattr__(study, "rounds", rounds)
     check_turns(study.turns, rounds)
+    if study.inquiry.changing:
+        if study.mechanism in (None, "sample", "split") and study.per == "record":
+            return
+        raise InvalidParameter(
+            "answers that change share the budget of a record with those that stay, and have no fakes: "
+            "mechanism 'split' or 'sample', with per = 'record'"
+        )
     if study.mechanism not in (None, "sample", "faked") or study.per != "record":
         raise InvalidParameter(
             "a study that asks again has one real attribute per person, with its budget per record: "
             "mechanism 'sample' or 'faked'"
         )
+
+
+def read_changes(study: Study) -> tuple[str, ...]:
+    """The questions whose answers change, which are asked again."""
+    changes = study.changes
+    if isinstance(changes, str) or not isinstance(changes, Sequence):
+        raise InvalidParameter(f'changes is a list of questions, such as ["crashed"], got {changes!r}')
+    for name in changes:
+        if name not in study.attributes:
+            raise InvalidParameter(not_among(str(name), "a question of this study", list(study.attributes)))
+        if name in study.known or (study.repeat and name not in study.repeat):
+            why = "known, and sent as it is" if name in study.known else "asked once"
+            raise InvalidParameter(
+                f"{name!r} is {why}, so that no noise of it is kept; leave its changes out"
+            )
+    if changes and study.epsilon_first is None and study.epsilon_forever is None:
+        raise InvalidParameter(
+            "changes are for asking again: give epsilon_first, for one report, and epsilon_forever, for all "
+            "reports of a person whose other answers stay"
+        )
+    return tuple(dict.fromkeys(changes))
 
 
 def _refuse_boundless(epsilon: float, name: str, attributes: int) -> None:
@@ -942,6 +1017,10 @@ def _refuse_overspent(study: Study, plan: Plan) -> None:
     budget = study.epsilon if study.epsilon is not None else study.epsilon_first
     kept = [part for part in plan.document.parts if part.repeated and not part.metric]
     forever = max((part.losses(1, 1).one_value_forever for part in kept), default=0.0)
+    if study.changes:
+        reports = study.turns or study.rounds or 1
+        figures = [0.0 if part.metric else part.losses(reports, 1).same_value for part in plan.document.parts]
+        forever = math.fsum(plan.mechanism.select_largest(figures))
     if spent > (budget or 0.0) or forever > (study.epsilon_forever or math.inf):
         raise InvalidParameter(f"this plan would lose {max(spent, forever):.9g}, more than the study allows")
     for unit in loss.units:

@@ -25,7 +25,10 @@ _SECTIONS: dict[str, tuple[str, ...] | None] = {
     "objective": tuple(limit.name for limit in fields(Objective)),
 }
 """The keys of each section of a study; names of attributes and tables are keys of two."""
-_OF_QUESTION = ("importance", "missing", "only_if", "answered", "known", "repeat", "protocol", "map", "towns")
+_OF_QUESTION = (
+    *("importance", "missing", "only_if", "answered", "known", "repeat", "changes", "protocol"),
+    *("map", "towns"),
+)
 """The keys of an attribute that say nothing about its values or its texts."""
 
 
@@ -42,9 +45,10 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for key in section.keys() - values.keys():
                 chosen[key][name] = section[key]
         attributes[name] = as_question(values, name)
-    for name, known in chosen["known"].items():
-        if not isinstance(known, bool):
-            raise InvalidParameter(f"attributes.{name}.known is true or false, got {known!r}")
+    for key in ("known", "changes"):
+        for name, is_so in chosen[key].items():
+            if not isinstance(is_so, bool):
+                raise InvalidParameter(f"attributes.{name}.{key} is true or false, got {is_so!r}")
     for name, other in chosen["other"].items():
         if not isinstance(other, bool):
             raise InvalidParameter(
@@ -84,6 +88,7 @@ def list_options(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "answered": chosen["answered"],
         "repeat": chosen["repeat"],
         "known": [name for name, known in chosen["known"].items() if known],
+        "changes": [name for name, changes in chosen["changes"].items() if changes],
         "maps": {
             name: _read_map(name, domain, chosen["map"].get(name), chosen["towns"].get(name), folder)
             for name, domain in attributes.items()
