@@ -55,6 +55,15 @@ const all = Object.values(files).flat();
 const sound = all.filter((one): one is Case => "words" in one);
 const hostile = all.filter((one): one is Hostile => "refused" in one && !("typed" in one));
 
+it("guesses a fresh answer from the reports of all rounds, and a kept one from what is kept", async () => {
+  const text = sound.find(({ name }) => name === "kept and fresh, 0")?.plan as string;
+  const plan = await Plan.fromJson(text);
+  const odds = (loss: number): number => Math.exp(loss) / (Math.exp(loss) + 1);
+  expect(plan.bestGuess("smokes").oneReport).toBeCloseTo(odds(0.125), 6);
+  expect(plan.bestGuess("smokes").allReports).toBeCloseTo(odds(5 * 0.125), 6);
+  expect(plan.bestGuess("color").allReports).toBeCloseTo(Math.E / (Math.E + 4), 6);
+});
+
 it("has examples of every record mechanism, and hostile ones", () => {
   const kinds = new Set(sound.map((one) => JSON.parse(one.plan).mechanism.kind));
   expect([...kinds].sort()).toEqual(["faked", "near-bits", "near-sets", "sample", "single", "split"]);

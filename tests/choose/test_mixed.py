@@ -46,8 +46,8 @@ def test_no_other_division_errs_less() -> None:
         first = min(1.0 - fresh, 0.9 * (2.0 - 10 * fresh))
         errors = [dn.grr(3, first).law.error(1000), dn.grr(2, fresh).law.error(1000)]
         products.append(errors[0] * errors[1])
-    found = best.errors[0] * best.errors[1]
-    assert min(products) * 0.999 < found < 1.05 * min(products)
+    product = best.errors[0] * best.errors[1]
+    assert min(products) * 0.999 < product < 1.05 * min(products)
 
 
 def test_what_stays_is_kept_and_what_changes_is_not() -> None:

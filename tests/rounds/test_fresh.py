@@ -106,3 +106,12 @@ def test_what_does_not_add_up_is_refused(name: str) -> None:
 def test_rounds_keep_something() -> None:
     with pytest.raises(dn.InvalidParameter, match="these mechanisms answer once"):
         dn.Plan.of(QUESTIONS, Split((dn.grr(3, 1.0), dn.grr(2, 1.0))), people=100, rounds=2)
+
+
+def test_an_attacker_learns_from_every_fresh_report_and_from_one_kept_answer() -> None:
+    plan = dn.Plan.of(QUESTIONS, Split((l_grr(3, 1.0, 2.0), dn.grr(2, 0.5))), people=100, rounds=9)
+    kept, fresh = dn.attack.success(plan, collections=9).attributes
+    p = dn.grr(2, 0.5).law.p
+    majority = sum(math.comb(9, i) * p**i * (1 - p) ** (9 - i) for i in range(5, 10))
+    assert fresh.reported_memoized == pytest.approx(majority)
+    assert kept.reported_memoized < kept.reported_averaged

@@ -278,8 +278,8 @@ function promiseInFull(
 /** Which answers get new noise in every round, where a device keeps what it says of others. */
 function sayFresh(plan: Plan): HTMLElement[] {
   const [kept, fresh] = [true, false].map((isKept) => {
-    const some = plan.attributes.filter((_, j) => isRepeated(plan.mechanisms[j] as Mechanism) === isKept);
-    return [...new Set(some.map(nameOf))];
+    const attributes = plan.attributes.filter((_, j) => isRepeated(plan.mechanisms[j] as Mechanism) === isKept);
+    return [...new Set(attributes.map(nameOf))];
   }) as [string[], string[]];
   if (!kept.length || !fresh.length) return [];
   return [h("p", { class: "fresh" }, rich("kept_and_fresh", { kept: listed(plan, kept), fresh: listed(plan, fresh) }))];
@@ -411,7 +411,8 @@ function exact(plan: Plan): HTMLElement {
           ` (${atMost(repeated.changing_values)})`,
         ),
         repeated.one_value_forever === null
-          ? line(t("loss_same", { rounds: allRounds(plan.reports) }), repeated.same_value)
+          ? line(
+ sentence(t("loss_same", { rounds: allRounds(plan.reports) })).slice(0, -1), repeated.same_value)
           : line(t("loss_unchanged"), repeated.one_value_forever),
       ],
     ),

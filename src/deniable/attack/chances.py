@@ -81,8 +81,12 @@ def success(plan: Source, prior: object = None, collections: int = COLLECTIONS, 
     believed, parts = checked_priors(plan, prior), parts_of(plan)
     blind = [float(shares.max()) for shares in believed]
     pairs = list(zip(parts, believed, strict=True))
+    asks_again = any(part.repeated for part in parts)  # then nothing is kept of an answer with fresh noise
     kept, fresh = (
-        [chances_after(part, collections, memoized, shares, seed) for part, shares in pairs]
+        [
+            chances_after(part, collections, memoized and part.repeated is asks_again, shares, seed)
+            for part, shares in pairs
+        ]
         for memoized in (True, False)
     )
     fresh = _bound_joined(plan, fresh)

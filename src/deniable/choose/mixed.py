@@ -89,22 +89,22 @@ class _Halves:
 
     def keep(self, first: float, forever: float, names: Sequence[str] = ()) -> Considered:
         """The best way to ask all that stays, or some of it."""
-        some = {name: question for name, question in self.kept.items() if not names or name in names}
-        protocols = self._protocols[0] if len(some) == len(self.kept) else None
-        return self._choose(some, first, Allowed(("SMP",), protocols), forever)
+        questions = {name: question for name, question in self.kept.items() if not names or name in names}
+        protocols = self._protocols[0] if len(questions) == len(self.kept) else None
+        return self._choose(questions, first, Allowed(("SMP",), protocols), forever)
 
     def refresh(self, epsilon: float, names: Sequence[str] = ()) -> Considered:
         """The best way to ask all that changes, or some of it."""
-        some = {name: question for name, question in self.fresh.items() if not names or name in names}
-        protocols = self._protocols[1] if len(some) == len(self.fresh) else None
-        return self._choose(some, epsilon, Allowed(_ONCE, protocols), None)
+        questions = {name: question for name, question in self.fresh.items() if not names or name in names}
+        protocols = self._protocols[1] if len(questions) == len(self.fresh) else None
+        return self._choose(questions, epsilon, Allowed(_ONCE, protocols), None)
 
     def _choose(
-        self, some: Mapping[str, Question], epsilon: float, allowed: Allowed, forever: float | None
+        self, questions: Mapping[str, Question], epsilon: float, allowed: Allowed, forever: float | None
     ) -> Considered:
-        key = (epsilon, forever, *some)
+        key = (epsilon, forever, *questions)
         if key not in self._rows:
-            task = checked_task(some, epsilon, self.people, self.objective, allowed, forever=forever)
+            task = checked_task(questions, epsilon, self.people, self.objective, allowed, forever=forever)
             self._rows[key] = best_ranked(task)
         return self._rows[key]
 

@@ -21,6 +21,8 @@ def explain_continued(document: PlanDocument) -> str:
         change = _describe_change(before, document, j)
         if why:
             change = f"a new question, since {why}. Its losses add up, and its series has a break"
+        elif not document.parts[j].repeated:
+            change = "asked as before, with fresh noise in every round, so that its losses add up"
         lines.append(f"  {document.names[j]!r}: {change}.")
     chain = document.loss.chain
     assert chain is not None, "a plan that continues others has their losses"

@@ -10,7 +10,7 @@ from deniable.explain.references import name_protocol
 from deniable.mechanisms import Direct, Mechanism, calibrate
 from deniable.plan.chain import is_carried
 from deniable.plan.document import PlanDocument
-from deniable.records import Faked, Sample, Single
+from deniable.records import Faked, Sample, Single, Split
 from deniable.rounds import Memoized
 from deniable.rounds.carried import grow
 from deniable.rounds.memoized import MemoizedBuckets
@@ -23,7 +23,9 @@ def follow_study(study: Any, before: PlanDocument) -> Any:
         return study
     chosen: dict[str, Any] = {}
     if study.mechanism is None and before.mechanism.d > 1:
-        chosen["mechanism"] = "faked" if isinstance(before.mechanism, Faked) else "sample"
+        is_split = bool(study.changes) and isinstance(before.mechanism, Split)
+        usual = "split" if is_split else "sample"
+        chosen["mechanism"] = "faked" if isinstance(before.mechanism, Faked) else usual
     if study.protocol is None:
         free = [pair for pair in before.pairs if not (pair[1].metric or pair[1].numeric)]
         chosen["protocol"] = {attribute.name: name_protocol(part) for attribute, part in free}
