@@ -2,6 +2,7 @@
 
 import type { Plan } from "../../src/index.js";
 import { answerLoss } from "../../src/losses/answer_loss.js";
+import { isRepeated } from "../../src/mechanisms/repeated.js";
 import { unitName } from "../kit/distances.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { allRounds, loss, sentence } from "../kit/phrases.js";
@@ -29,6 +30,7 @@ export function losses({ plan }: View): Child {
           " – ",
           plan.bestGuess(name).sentence.replaceAll("your ", "a person’s "),
           ".",
+          keeping(plan, name),
         ),
       ),
     ),
@@ -65,11 +67,22 @@ export function losses({ plan }: View): Child {
             sentence(`${allRounds(plan.reports)}, even if answers change`).slice(0, -1),
             repeated.changing_values,
           ),
-          line("Any number of rounds, if answers do not change", repeated.one_value_forever),
+          repeated.one_value_forever === null
+            ? line(sentence(`${allRounds(plan.reports)}, if answers do not change`).slice(0, -1), repeated.same_value)
+            : line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         ],
       ),
     ),
   ];
+}
+
+/** Whether a device keeps what it says of a question, where it keeps that of some and not of others. */
+function keeping({ attributes, mechanisms }: Plan, name: string): string {
+  const isKept = mechanisms.map(isRepeated);
+  if (!isKept.includes(true) || !isKept.includes(false)) return "";
+  return isKept[attributes.findIndex((attribute) => attribute.name === name)]
+    ? " Each device keeps one random answer for all rounds."
+    : " Every round has fresh noise.";
 }
 
 /** The attributes, but for levels: what is guessed of their question is said once. */
