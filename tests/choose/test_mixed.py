@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.choose import Budget, Question, consider_mixed, explain_division
 from deniable.choose.mixed import BOTH
+from deniable.commands.shared.reading import plan_firsts
 from deniable.errors import InvalidParameter
 
 ASKED = {"os": ["mac", "win", "other"], "crash": ["yes", "no"], "hang": ["yes", "no"]}
@@ -139,3 +141,13 @@ def test_budgets_add_up_exactly() -> None:
             fresh = Fraction(division.fresh)
             assert Fraction(division.first) + fresh <= 1
             assert Fraction(division.forever) + reports * fresh <= Fraction(budget.together)
+
+
+def test_nothing_is_said_of_an_epsilon_near_the_largest(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        '[attributes.os]\nvalues = ["mac", "win"]\n'
+        '[attributes.crash]\nvalues = ["yes", "no"]\nchanges = true\n'
+        "[repeat]\nepsilon_first = 1.0\nepsilon_forever = 4.0\nrounds = 4\n"
+    )
+    assert list(plan_firsts(file, None, "crash")) == [1.0]

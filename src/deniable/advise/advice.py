@@ -430,6 +430,11 @@ def advise_study(
 ) -> Advice[S]:
     """Advice for a study and so many people; `show` is told how many plans are made, of about how many."""
     expected = checked_people(people)
+    if study.changes:
+        raise InvalidParameter(
+            "advice is for answers that all stay, or are asked once; plan this study, and read what its "
+            "explanation says of each question"
+        )
     names = _read_known(may_know, study)
     study = _ask_tables(study, want)
     wants = Wants.read(want, study)

@@ -461,11 +461,6 @@ class Study(Printed):
         from deniable.advise import advise_study
 
         self._refuse_divided("divide() gives the study of each, which has advice of its own")
-        if self.changes:
-            raise InvalidParameter(
-                "advice is for answers that all stay, or are asked once; plan this study, and read what its "
-                "explanation says of each question"
-            )
         return advise_study(self, people, want, may_know, show)
 
     def _consider(self, people: int) -> list[Considered]:

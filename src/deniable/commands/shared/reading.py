@@ -96,7 +96,7 @@ def plan_firsts(path: Path, rounds: int | None, of: str) -> dict[float, Plan]:
         plans = {first: study.plan(1)}
     except InvalidParameter as problem:
         raise DeniableError(f"{path.name}: {problem}") from None
-    if near > first:
+    if near > first and not study.changes:  # fresh noise has no use for it
         with suppress(InvalidParameter):  # not every protocol gets that near
             plans[near] = replace(study, epsilon_first=near).plan(1)
     return plans
