@@ -21,8 +21,8 @@ def test_noise_of_answers_that_change_is_fresh_every_day() -> None:
     share, nothing = np.array([0.3]), np.zeros(1)
     by_name = {line.attribute: line.moments(share, nothing) for line in lines}
     drawn = 0.3 * 0.7
-    noise = float(fresh.law.variance(1, [0.3], "fixed")[0])
+    noise = float(np.asarray(fresh.law.variance(1, [0.3], "fixed"))[0])
     assert by_name["crash"].fresh[0] == pytest.approx(noise)
     assert by_name["crash"].kept[0] == pytest.approx(drawn)
-    first = float(kept.first.law.variance(1, [0.3], "fixed")[0])
+    first = float(np.asarray(kept.first.law.variance(1, [0.3], "fixed"))[0])
     assert by_name["os"].kept[0] == pytest.approx(drawn + first)
