@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -974,6 +975,39 @@ def test_no_hash_of_its_own_is_counted_in_a_warehouse(k: int, cap: float | None)
     again = consider_repeated([k], 1.0, 2.0, 1000, there)
     assert not hashed & {name for row in again for name in row.protocols}
     assert k < 1000 or "loloha" in consider_repeated([k], 1.0, 2.0, 1000)[0].protocols
+    assert k < 60 or cap is not None or again[0].protocols == ("l_plh",)
+
+
+@pytest.mark.parametrize(("k", "n", "named"), [(4, 1000, "l_grr"), (20, 1000, "l_plh"), (3, 10**10, "l_grr")])
+def test_a_public_pool_is_chosen_for_rounds_where_it_is_best(k: int, n: int, named: str) -> None:
+    """Among all but hashes of their own; and wherever people times values are 10^10."""
+    there = Objective(counted_in="warehouse")
+    [best, *_] = consider_repeated([k], 1.0, 2.0, n, there)
+    assert best.protocols == (named,)
+    others = ("l_grr", "l_sue", "l_osue", "l_oue", "l_soue", "l_plh")
+    among = [consider_repeated([k], 1.0, 2.0, n, there, protocols=name)[0].errors[0] for name in others]
+    assert best.errors[0] == pytest.approx(min(among), rel=1e-9)
+    assert "l_plh" not in {row.protocols[0] for row in consider_repeated([k], 1.0, 2.0, 1000)}
+    [large, *_] = consider_repeated([1000], 1.0, 2.0, 10**7)
+    assert large.protocols == ("l_plh",)
+
+
+def test_a_file_says_where_reports_are_counted() -> None:
+    text = """
+objective = { counted_in = "warehouse" }
+
+[repeat]
+epsilon_first = 1.0
+epsilon_forever = 2.0
+rounds = 4
+
+[attributes]
+town = [LABELS]
+"""
+    labels = ", ".join(f'"{i}"' for i in range(60))
+    plan = dn.Study.from_dict(tomllib.loads(text.replace("LABELS", labels))).plan(100_000)
+    assert isinstance(plan.mechanism.mechanisms[0], dn.rounds.PooledMemoized)
+    assert "counted by function and bucket: 120 numbers" in " ".join(plan.explain().split())
 
 
 def test_where_reports_are_counted_is_one_of_two_places() -> None:

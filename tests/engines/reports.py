@@ -12,7 +12,7 @@ from deniable.engines.form import Column, TableForm, to_columns
 from deniable.mechanisms import Mechanism, grr, hr, olh, oue, plh, ss, sue
 from deniable.metric.means import averaged
 from deniable.records import RecordMechanism, Sample, Split, rsfd
-from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, loloha
+from deniable.rounds import dbitflip, l_duchi, l_grr, l_osue, l_plh, loloha
 
 PLAN_ID = "0123456789abcdef" * 4
 
@@ -31,6 +31,7 @@ PARTS: dict[str, Mechanism] = {
     "kept": l_grr(4, 0.5, 1.0),
     "kept bits": l_osue(9, 0.5, 1.0),
     "kept hash": loloha(30, 0.5, 1.0),
+    "kept hash of a pool": l_plh(30, 0.5, 1.0),
     "few bits": dbitflip(20, 1.0, 3),
     "map": dn.metric.planar_geometric((4, 3), 1.0),
     "channel": dn.metric.square_wave(1.0, 5),

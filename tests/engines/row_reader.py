@@ -176,8 +176,9 @@ def groups_of(mechanism: Data) -> Iterator[tuple[list[Data], int]]:
 
 def plain(part: Data) -> Data:
     """The mechanism whose report a repeated one sends."""
-    if part["kind"] == "hashed-memoized":
-        return {"kind": "hashed", "k": part["k"], "g": part["buckets"]["second"]["k"]}
+    if part["kind"] in ("hashed-memoized", "pooled-memoized"):
+        kind = part["kind"].partition("-")[0]
+        return {"kind": kind, "k": part["k"], "g": part["buckets"]["second"]["k"]}
     if part["kind"] == "memoized-mean":
         return {"kind": "duchi"}
     return dict(part["second"]) if part["kind"] == "memoized" else part

@@ -80,6 +80,15 @@ class ReportedOnce(Kept):
     def tally(self, reports: Array) -> Tally:
         return self.one_round.tally(reports)
 
+    def tally_checked(self, reports: Array) -> Tally:
+        return self.one_round.tally_checked(reports)
+
+    def count_cells(self, reports: Array) -> Tally:
+        return self.one_round.count_cells(reports)
+
+    def finish_cells(self, cells: Tally) -> Tally:
+        return self.one_round.finish_cells(cells)
+
 
 @final
 @dataclass(frozen=True)
