@@ -60,7 +60,7 @@ def chains() -> dict[str, list[Plan]]:
         "more of a line": plan_chain(*((l_duchi(0.5, forever), 2) for forever in (1.0, 2.0, 1.5))),
         "more bits": plan_chain((bits, 2), (l_osue(7, 1.0, 2.0), 2), (l_osue(66, 1.0, 2.0), 3)),
         "more values of a hash": plan_chain((loloha(5, 1.0, 2.0), 2), (loloha(7, 1.0, 2.0), 13)),
-        "more values of a pool": plan_chain((l_plh(5, 1.0, 2.0, 3), 2), (l_plh(9, 1.0, 2.0, 3), 13)),
+        "more values of a pool": plan_chain((l_plh(5, 1.0, 2.0, 3), 2), (l_plh(9, 1.0, 2.5, 3), 13)),
         "another pool": plan_chain(
             (Sample((l_plh(9, 1.0, 2.0, 3), l_grr(2, 1.0, 2.0))), 2),
             (Sample((l_plh(10, 1.0, 2.0, 3), l_grr(2, 1.0, 2.0))), 2),

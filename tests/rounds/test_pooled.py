@@ -126,12 +126,16 @@ def test_what_may_be_against_a_difference(k: int, g: int) -> None:
 
 def test_the_same_pool_is_carried_and_another_begins_anew() -> None:
     old = l_plh(5, 1.0, 2.0, g=3)
-    for k, first, is_same in ((5, 1.5, True), (9, 1.0, True), (10, 1.0, False)):
-        new = l_plh(k, first, 2.0, g=3)
+    for k, first, forever, is_same in (
+        (5, 1.5, 2.0, 1),
+        (9, 1.0, 2.0, 1),
+        (9, 1.0, 2.5, 1),
+        (10, 1.0, 2.0, 0),
+    ):
+        new = l_plh(k, first, forever, g=3)
         assert (new.pool.size == old.pool.size) == is_same
         assert is_carried(old, new) == is_same
     assert not is_carried(old, l_plh(5, 1.0, 2.0, g=2))
-    assert not is_carried(old, l_plh(5, 1.0, 2.5, g=3))
 
 
 def test_pools_that_cannot_be_are_refused() -> None:
