@@ -14,6 +14,10 @@ from deniable.choose import Budget, Question, consider_mixed, explain_division
 from deniable.choose.mixed import BOTH
 from deniable.commands.shared.reading import plan_firsts
 from deniable.errors import InvalidParameter
+from deniable.explain.consent import generate_consent
+from deniable.messages import LANGUAGES
+from deniable.records import Split
+from deniable.rounds import l_grr
 
 ASKED = {"os": ["mac", "win", "other"], "crash": ["yes", "no"], "hang": ["yes", "no"]}
 STUDY = dn.Study(
@@ -151,3 +155,13 @@ def test_nothing_is_said_of_an_epsilon_near_the_largest(tmp_path: Path) -> None:
         "[repeat]\nepsilon_first = 1.0\nepsilon_forever = 4.0\nrounds = 4\n"
     )
     assert list(plan_firsts(file, None, "crash")) == [1.0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_consent_says_which_answers_are_kept(language: str) -> None:
+    mechanism = Split((l_grr(3, 0.5, 1.0), dn.grr(2, 0.25)))
+    asked = {name: ASKED[name] for name in ("os", "crash")}
+    plan = dn.Plan.of(asked, mechanism, people=1000, rounds=4)
+    lines = [line for line in generate_consent(plan.document, language).split("\n") if "crash" in line]
+    assert len(lines) == 1
+    assert lines[0].index("os") < lines[0].index("crash")
