@@ -65,12 +65,12 @@ export const listSteps = (firsts: readonly First[]): readonly Step[] => {
   const steps: Step[] = [];
   for (const first of firsts) {
     const [k, keep] = first;
-    const own = oddsOf(first);
-    let before = steps.at(-1)?.odds ?? own;
-    if (keep === keepOf(before, k)) before = own; // the odds of a longer list differ by rounding
-    const isWorse = isAbove(before, own);
-    const odds = isWorse ? before : own;
-    const [n, d] = minus(ONE, times(findMove(before, own, k), whole(k - 1)));
+    const stated = oddsOf(first);
+    let before = steps.at(-1)?.odds ?? stated;
+    if (keep === keepOf(before, k)) before = stated; // the odds of a longer list differ by rounding
+    const isWorse = isAbove(before, stated);
+    const odds = isWorse ? before : stated;
+    const [n, d] = minus(ONE, times(findMove(before, stated, k), whole(k - 1)));
     const share = divideUp(FULL * odds[1], odds[0] + BigInt(k - 1) * odds[1]);
     steps.push({ k, odds, before, stay: isWorse ? (FULL * n) / d : null, share });
   }
@@ -115,8 +115,8 @@ const raise = (value: number, root: Root, k: number, { before, odds }: Step, wor
   const starts = [...new Set(edges)].sort((a, b) => a - b).slice(0, -1);
   const weights = starts.map((start): Ratio => {
     const pull = over(minus(times(before, plus(odds, whole(k - 2))), whole(k - 1)), minus(odds, before));
-    const own = times(start === value ? odds : ONE, start === root.answer ? pull : ONE);
-    return simplest(factors.reduce((weight, factor) => times(weight, factor(start)), own));
+    const pulled = times(start === value ? odds : ONE, start === root.answer ? pull : ONE);
+    return simplest(factors.reduce((weight, factor) => times(weight, factor(start)), pulled));
   });
   const sums = starts.map((start, i) => times(weights[i] as Ratio, whole((starts[i + 1] ?? k) - start)));
   const number = [1, 2, 3].reduce((sum, c) => sum * FULL + wordOf(words, c), 0n);
