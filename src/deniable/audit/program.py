@@ -47,7 +47,7 @@ class Program(Devices):
 
     >>> import sys
     >>> Program([sys.executable, "-c", "print('00ff')"], None).start_twice(({"color": "red"},), 1).reports
-    ([b'\\x00\\xff'], [b'\\x00\\xff'])
+    ((b'\\x00\\xff',), (b'\\x00\\xff',))
     """
 
     at_once = 1 << 14

@@ -72,7 +72,7 @@ class Entry:
                 raise ValueError(f"a loss is a whole number of billionths from 0 on, got {loss!r}")
 
     def settle(self, lost: Loss) -> Entry:
-        """The same report, which waits no more: what let it in is free again where it is lost."""
+        """The report as it is when it waits no more; a lost one frees the ticket that let it in."""
         return replace(self, since=None, lost=lost, token="" if lost else self.token)
 
     def to_dict(self) -> dict[str, object]:
