@@ -14,6 +14,7 @@ from vectors import ROOT, Case, check_each, read_plan, read_vectors, reason_of
 
 from deniable_device import Client, InvalidAnswer, InvalidParameter, Ledger, Plan, tickets
 from deniable_device.answers import Answers
+from deniable_device.carried import lifted
 from deniable_device.client import make_report, questions_of
 from deniable_device.codes import read_code
 from deniable_device.wire import from_bytes, from_json
@@ -203,3 +204,11 @@ def test_the_same_invitation_has_the_same_blinding() -> None:
     assert first == again
     assert first.message() != other.message()
     assert first.prepared[32:] == b"deniable ticket" + bytes.fromhex(plan)
+
+
+def test_no_raised_answer_is_less_likely_than_three_words_can_choose() -> None:
+    weights = [Fraction(1, 1 << 200), Fraction(0), Fraction(3), Fraction(1, 1 << 100)]
+    ranges = lifted([(start, weight, 2 * weight) for start, weight in enumerate(weights)])
+    total = 2 * sum(weights, Fraction(0))
+    assert ranges[0] == (0, total / (1 << 128), 2 * total / (1 << 128))
+    assert ranges[1:] == [(start, weights[start], 2 * weights[start]) for start in (1, 2, 3)]

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { Ratio } from "../src/exact.js";
+import { liftLeast } from "../src/mechanisms/carried.js";
 import {
   below,
   chance,
@@ -66,4 +68,21 @@ it("gives noise by round, attribute and value, and none of it is what is kept", 
 
 it("refuses a secret that can be guessed", async () => {
   await expect(remembered(new Uint8Array(15), "plan")).rejects.toThrow("16 bytes");
+});
+
+it("gives every possible answer a chance that three words can choose", () => {
+  const weights: Ratio[] = [
+    [1n, 1n << 200n],
+    [0n, 1n],
+    [3n, 1n],
+    [1n, 1n << 100n],
+  ];
+  const [least, ...others] = liftLeast(
+    weights,
+    weights.map(() => [2n, 1n]),
+  );
+  const [n, d] = least as Ratio;
+  const sum = (3n << 200n) + (1n << 100n) + 1n; // in units of 2^-199
+  expect(n << 327n).toBe(sum * d);
+  expect(others).toEqual(weights.slice(1));
 });

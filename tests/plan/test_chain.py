@@ -22,7 +22,15 @@ from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.losses import NANO
 from deniable.randomness.simulated import remembering
 from deniable.rounds import Memoized, l_duchi, l_grr, l_osue, l_rsfd, loloha
-from deniable.rounds.carried import Covered, Step, find_odds, grow, keep_first, list_steps, weigh_answers
+from deniable.rounds.carried import (
+    Covered,
+    Step,
+    find_odds,
+    grow,
+    keep_first,
+    list_steps,
+    weigh_answers,
+)
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 from spec.make.chains import chains, plan_chain
@@ -242,6 +250,23 @@ def test_a_raised_answer_has_the_published_chances() -> None:
         ranges, _ = weigh_answers(0, kept, (), 3, odds[0], odds[1])
         weights = [float(weight) for start, end, weight in ranges for _ in range(start, end)]
         assert np.array(weights) / sum(weights) == pytest.approx(published, abs=1e-6)
+
+
+def test_no_raised_answer_is_less_likely_than_three_words_can_choose() -> None:
+    """Four covered answers whose odds are chosen so that each hides almost all but itself."""
+    k, odds, target, covered = 6, Fraction(5), Fraction(8), list[Covered]()
+    moved = (target - odds) / ((target - 1) * (target + k - 1))
+    for size in (5, 4, 3, 2):
+        part = moved * (target - 1) * (1 - Fraction(1, 1 << 63))
+        own = (1 + part * (size - 1)) / (1 - part)
+        covered.insert(0, Covered(0, size, own))
+        moved *= (own + size - 1) * Fraction(1, size << 63)
+    for value in range(2):
+        ranges, _ = weigh_answers(value, 5, tuple(covered), k, odds, target)
+        total = sum(weight * (end - start) for start, end, weight in ranges)
+        least = min(weight for _, _, weight in ranges)
+        assert 0 < total < least << 129
+        assert least << 127 < total, "no answer is as rare as the least"
 
 
 @pytest.mark.parametrize("name", ["more values", "covered answers", "less for ever, then more"])

@@ -128,6 +128,7 @@ def raised(
         for answer, size, same, other, above in factors:
             weight *= (same if start == answer else other) if start < size else above
         ranges.append((start, weight, weight * (end - start)))
+    ranges = lifted(ranges)
     place = sum(mass for _, _, mass in ranges) * Fraction((row(1) * FULL + row(2)) * FULL + row(3), FULL**3)
     for start, weight, mass in ranges:
         if place < mass:
@@ -135,3 +136,13 @@ def raised(
             return answer, [each for each in left if each.k <= answer]
         place -= mass
     raise AssertionError("a number below 1 is below the sum of all chances")
+
+
+def lifted(ranges: Sequence[tuple[int, Fraction, Fraction]]) -> list[tuple[int, Fraction, Fraction]]:
+    """Starts, weights and sums of ranges of answers, where a weight that is not 0 is at least a 2^128th of
+    all."""
+    least = sum((mass for _, _, mass in ranges), Fraction(0)) / (1 << 128)
+    return [
+        (start, least, mass / weight * least) if 0 < weight < least else (start, weight, mass)
+        for start, weight, mass in ranges
+    ]

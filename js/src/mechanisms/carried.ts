@@ -113,12 +113,14 @@ const raise = (value: number, root: Root, k: number, { before, odds }: Step, wor
     ...points.flatMap((point) => [point, point + 1]),
   ];
   const starts = [...new Set(edges)].sort((a, b) => a - b).slice(0, -1);
-  const weights = starts.map((start): Ratio => {
+  const plain = starts.map((start): Ratio => {
     const pull = over(minus(times(before, plus(odds, whole(k - 2))), whole(k - 1)), minus(odds, before));
     const pulled = times(start === value ? odds : ONE, start === root.answer ? pull : ONE);
     return simplest(factors.reduce((weight, factor) => times(weight, factor(start)), pulled));
   });
-  const sums = starts.map((start, i) => times(weights[i] as Ratio, whole((starts[i + 1] ?? k) - start)));
+  const sizes = starts.map((start, i) => whole((starts[i + 1] ?? k) - start));
+  const weights = liftLeast(plain, sizes);
+  const sums = weights.map((weight, i) => times(weight, sizes[i] as Ratio));
   const number = [1, 2, 3].reduce((sum, c) => sum * FULL + wordOf(words, c), 0n);
   let place = times(sums.reduce(plus), [number, FULL ** 3n]);
   let at = 0;
@@ -126,6 +128,13 @@ const raise = (value: number, root: Root, k: number, { before, odds }: Step, wor
   const [n, d] = over(place, weights[at] as Ratio);
   const answer = (starts[at] as number) + Number(n / d);
   return { answer, covered: left.filter((each) => each.k <= answer) };
+};
+
+/** Weights of so many answers each: one below a 2^128th of their sum counts as this, if it is not 0. */
+export const liftLeast = (weights: readonly Ratio[], sizes: readonly Ratio[]): readonly Ratio[] => {
+  const sum = weights.map((weight, i) => times(weight, sizes[i] as Ratio)).reduce(plus);
+  const least = over(sum, [1n << 128n, 1n]);
+  return weights.map((weight) => (weight[0] && isAbove(least, weight) ? least : weight));
 };
 
 /**

@@ -32,6 +32,7 @@ A kept answer is as likely as stated but for a part of 2^19 / 2^64 for each plan
 ratio are products of as many as there are rounds: at most 10,000 together, and 1,000 of a plan.
 """
 _MOST = 1 << 16  # the odds of the kept value, and the number of values
+_LEAST = 128  # bits: a raised answer that is possible has at least this part of all chances
 
 
 class Step(NamedTuple):
@@ -147,7 +148,8 @@ def raise_answer(
     An answer x is as likely as x is at the target's odds, times the chance by which x, made worse, gives what
     was kept. A covered answer, from the last one on, is made of x if x is below its `k`: it is x, or seldom
     another. Else it is what is left of its own law. So all that was kept says of the value what x says, or
-    less.
+    less. A chance below 2^-128 counts as that one, so that three words never leave out what is possible: no
+    ratio of two values grows by it.
     """
     weights, left = weigh_answers(value, kept, covered, k, odds, target)
     place = sum(weight * (end - start) for start, end, weight in weights)
@@ -194,4 +196,6 @@ def weigh_answers(
             weight *= (same if start == answer else other) if start < size else above
         weights.append((start, end, weight))
     unit = math.lcm(*(weight.denominator for _, _, weight in weights))
-    return [(start, end, int(weight * unit)) for start, end, weight in weights], left
+    wholes = [(start, end, int(weight * unit)) for start, end, weight in weights]
+    total = sum(weight * (end - start) for start, end, weight in wholes)
+    return [(start, end, max(each << _LEAST, total) if each else 0) for start, end, each in wholes], left
