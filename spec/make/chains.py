@@ -53,6 +53,9 @@ def chains() -> dict[str, list[Plan]]:
     return {
         "more values": plan_chain(*values),
         "less for ever, then more": plan_chain(*((l_grr(k, 1.0, forever), 2) for k, forever in LEVELS)),
+        "more for ever, then back": plan_chain(
+            *((l_grr(5, first, forever), 2) for first, forever in ((1, 2), (0.01, 3), (1, 2), (1, 2)))
+        ),
         "covered answers": plan_chain(*((l_grr(k, 0.98 * forever, forever), 1) for k, forever in COVERED)),
         "less of a hash": plan_chain(
             (loloha(5, 1.0, 2.0), 2), (loloha(7, 0.5, 1.5), 1), (loloha(7, 1.0, 3.0), 1)

@@ -79,6 +79,9 @@ def list_carried(firsts: Sequence[tuple[int, int]], value: int) -> dict[Kept, Fr
     states: dict[State, Fraction] = {}
     known = 0
     for place, step in enumerate(list_steps(tuple(firsts))):
+        if place and firsts[place] == firsts[place - 1]:  # it reports what the plan before keeps
+            states = {((*path, path[-1]), *rest): chance for (path, *rest), chance in states.items()}
+            continue
         roots: dict[State, Fraction] = defaultdict(Fraction)
         if known <= value < step.k:
             for root in range(step.k):
@@ -168,6 +171,8 @@ GROWN = {
     ),
     "raised, 2 to 3, lowered": (((l_grr(2, 1, 2), 1), (l_grr(2, 1, 3), 1), (l_grr(3, 1, 2), 2)), None),
     "lowered and 2 to 3, back": (((l_grr(2, 1, 3), 1), (l_grr(3, 1, 2), 1), (l_grr(3, 1, 3), 1)), None),
+    "raised and back": (((l_grr(2, 1, 2), 2), (l_grr(2, 0.01, 3), 1), (l_grr(2, 1, 2), 2)), None),
+    "lowered, used twice": (((l_grr(5, 1, 4), 1), (l_grr(5, 0.2, 1.2), 1), (l_grr(5, 0.2, 1.2), 1)), None),
     "a bit": (((l_duchi(1, 2), 2), (l_duchi(1, 3), 2), (l_duchi(1, 2.5), 2)), None),
     "bits": (((l_osue(2, 1, 2), 1), (l_osue(3, 1, 2), 1)), None),
     "bits, other second rounds": (((l_osue(2, 1, 2), 1), (l_osue(3, 1.5, 2), 1)), None),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from deniable_device.carried import find_move, is_fine, list_steps
@@ -192,11 +193,9 @@ def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
     """The losses of an attribute whose first answers are the same in all of these plans."""
     last, total = strand[-1][0], sum(rounds for _, rounds in strand)
     alike: dict[Json, tuple[Mechanism, int]] = {}
-    for part, rounds in strand:
-        both = [part.rounds.first, part.rounds.second] if isinstance(part, Repeated) else []
-        key = tuple(
-            (each.one, each.zero) if isinstance(each, Unary) else (each.k, each.keep) for each in both
-        )
+    for number, (part, rounds) in zip(kept_numbers(strand), strand):
+        second = part.rounds.second if isinstance(part, Repeated) else None
+        key = number, (second.one, second.zero) if isinstance(second, Unary) else second and second.keep
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
     if len(alike) == 1:
         return figures(last, total)
@@ -211,6 +210,12 @@ def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
         "changing_values": min(loss + sum(fresh) - own for loss, own in zip(whole, fresh)),
         "changing_values_usual": forever * min(total, last.rounds.k),
     }
+
+
+def kept_numbers(strand: list[tuple[Mechanism, int]]) -> list[int]:
+    """The number of the kept answer that each plan reports: another one wherever the first round changes."""
+    firsts = [first_of(part) for part, _ in strand]
+    return list(accumulate((old != new for old, new in zip(firsts, firsts[1:])), initial=0))
 
 
 def fresh_loss(part: Mechanism, reports: int) -> int:
@@ -228,17 +233,19 @@ def same_ratio(strand: list[tuple[Mechanism, int]]) -> Fraction:
     Once an added answer took over, they say nothing. What was said of an answer before it was raised is made
     worse by as much."""
     chain = [(part.rounds, rounds) for part, rounds in strand if isinstance(part, Repeated)]
-    powers, total = [part.powers(rounds) for part, rounds in chain], sum(rounds for _, rounds in chain)
-    firsts = [(part.first.k, part.first.keep) for part, _ in chain if isinstance(part.first, Direct)]
-    rise = fall = Fraction(1)
+    total, numbers = sum(rounds for _, rounds in chain), kept_numbers(strand)
+    powers = [(Fraction(1), Fraction(1))] * (numbers[-1] + 1)
+    for number, (part, rounds) in zip(numbers, chain):
+        (more, less), (rise, fall) = powers[number], part.powers(rounds)
+        powers[number] = more * rise, less * fall
+    starts = [chain[numbers.index(number)][0] for number in range(len(powers))]
+    firsts = [(part.first.k, part.first.keep) for part in starts if isinstance(part.first, Direct)]
     if not firsts:
-        for more, less in powers:
-            rise, fall = rise * more, fall * less
-        return chain[0][0].after_powers(rise, fall, total)
+        return starts[0].after_powers(*powers[0], total)
     steps = list_steps(firsts)
     up_to = max((place for place, step in enumerate(steps) if step.odds > step.before), default=0)
-    root = chain[up_to][0]
-    if root.k > chain[0][0].k:
+    root, rise = starts[up_to], Fraction(1)
+    if root.k > starts[0].k:
         return root.first.ratio()
     spoken = [blurred(power, step.move, step.k) for (power, _), step in zip(powers, steps)]
     for place in range(len(steps) - 1, up_to - 1, -1):

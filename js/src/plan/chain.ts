@@ -226,9 +226,10 @@ const questionLosses = (
 const strandLosses = (strand: readonly Asked[]): Figures => {
   const [last] = strand.at(-1) as Asked;
   const total = sumOf(strand.map(([, rounds]) => rounds));
-  const alike = new Map<string | undefined, Asked>();
-  for (const [part, rounds] of strand) {
-    const key = part.rounds?.alike;
+  const alike = new Map<string, Asked>();
+  const numbers = numberKept(strand);
+  for (const [i, [part, rounds]] of strand.entries()) {
+    const key = `${numbers[i]} ${part.rounds?.alike}`;
     alike.set(key, [part, rounds + (alike.get(key)?.[1] ?? 0)]);
   }
   if (alike.size === 1) return lossesOf(last, total);
@@ -252,29 +253,42 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
   return [oneReport, same, forever, least, forever * BigInt(Math.min(total, (last.rounds as TwoRounds).k))];
 };
 
+/** The number of the kept answer that each plan reports: another one wherever the first round changes. */
+const numberKept = (strand: readonly Asked[]): readonly number[] => {
+  let number = 0;
+  return strand.map(([part], i) => {
+    const before = strand[i - 1];
+    if (before && changes(before[0], part)) number++;
+    return number;
+  });
+};
+
 /**
  * At least how much all reports of one value give away, which all speak for it. Once an added answer took over,
  * they say nothing. What was said of an answer before it was raised is made worse by as much.
  */
 const sameRatio = (strand: readonly Asked[]): Ratio => {
   const total = sumOf(strand.map(([, rounds]) => rounds));
-  const chain = strand.map(([part]) => part.rounds as TwoRounds);
-  const powers = chain.map((rounds, i) => rounds.speak((strand[i] as Asked)[1]));
-  if (!chain[0]?.first) {
-    const [rise, fall] = [0, 1].map((side) => powers.map((power) => power[side] as Ratio).reduce(times));
-    return (chain[0] as TwoRounds).given(rise as Ratio, fall as Ratio, total);
+  const one: Ratio = [1n, 1n];
+  const powers: (readonly [Ratio, Ratio])[] = []; // of each kept answer, by all reports of it
+  const parts: Repeated[] = [];
+  for (const [i, number] of numberKept(strand).entries()) {
+    const [part, reports] = strand[i] as Asked;
+    const [rise, fall] = (part.rounds as TwoRounds).speak(reports);
+    const [more, less] = powers[number] ?? [one, one];
+    powers[number] = [times(more, rise), times(less, fall)];
+    parts[number] = part;
   }
+  const chain = parts.map(({ rounds }) => rounds as TwoRounds);
+  if (!chain[0]?.first) return (chain[0] as TwoRounds).given(...(powers[0] as [Ratio, Ratio]), total);
   const steps = listSteps(chain.map(({ first }) => first as First));
   const raised = Math.max(0, steps.findLastIndex(raises));
   const root = chain[raised] as TwoRounds;
-  if (root.k > chain[0].k) return (strand[raised] as Asked)[0].forever; // all is a part of the root answer
+  if (root.k > chain[0].k) return (parts[raised] as Repeated).forever; // all is a part of the root answer
   const spoken = steps.map((step, i) =>
     blur((powers[i] as readonly [Ratio, Ratio])[0], moveOf(step), step.k),
   );
-  let [ratio, later]: [Ratio, Ratio] = [
-    [1n, 1n],
-    [1n, 1n],
-  ];
+  let [ratio, later] = [one, one];
   for (let i = steps.length - 1; i >= raised; i--) {
     later = times(later, spoken[i] as Ratio);
     const [step, before] = [steps[i], steps[i - 1]] as [Step, Step | undefined];

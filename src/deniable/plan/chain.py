@@ -7,11 +7,11 @@ one does. What is carried on follows from the documents alone: a device finds it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Protocol, TypeVar, cast
 
 from deniable.domain import Categories
@@ -204,14 +204,15 @@ def _bound_question(plans: Sequence[Linkable], j: int) -> Losses:
 def _bound_strand(strand: Sequence[_Asked]) -> Losses:
     """The losses of a question whose first answer is the same in all of these plans.
 
-    Reports that are made alike are those of one plan. What others add is bounded by what a fresh report of
-    the kept answer loses, since whatever is kept is the same for all of them.
+    Reports of one kept answer that are made alike are those of one plan. What others add is bounded by what a
+    fresh report of their kept answer loses. An answer that was raised or made worse is another one, and so it
+    is where a later plan has the first round of an earlier one again.
     """
     last, total = strand[-1][0], sum(rounds for _, rounds in strand)
     alike: dict[object, _Asked] = {}
-    for part, rounds in strand:
-        both = None if (found := find_rounds(part)) is None else (found.first, found.second)
-        key = both and tuple(replace(shape, k=2) if isinstance(shape, Unary) else shape for shape in both)
+    for number, (part, rounds) in zip(_number_kept([part for part, _ in strand]), strand, strict=True):
+        second = None if (both := find_rounds(part)) is None else both.second
+        key = number, replace(second, k=2) if isinstance(second, Unary) else second
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
     if len(alike) == 1:
         return last.losses(total, total)
@@ -230,6 +231,12 @@ def _bound_strand(strand: Sequence[_Asked]) -> Losses:
     )
 
 
+def _number_kept(parts: Sequence[Mechanism]) -> list[int]:
+    """The number of the kept answer that each plan reports: another one wherever the first round changes."""
+    changes = (bool(_list_firsts(pair)[1:]) for pair in pairwise(parts))
+    return list(accumulate(changes, initial=0))
+
+
 def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
     """At least the largest ratio after all reports of a value that never changed, rounded up.
 
@@ -237,14 +244,16 @@ def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
     Where a root answer was raised, what was said of the one before is made worse by as much.
     """
     chain = [(cast(Memoized, find_rounds(part)), rounds) for part, rounds in strand]
-    spoken = [part.second.speak(rounds) for part, rounds in chain]
     reports = sum(rounds for _, rounds in chain)
+    numbers = _number_kept([part for part, _ in strand])
+    spoken = [[Fraction(1)] * 2 for _ in range(numbers[-1] + 1)]  # of each kept answer, by all reports of it
+    for number, (part, rounds) in zip(numbers, chain, strict=True):
+        spoken[number] = list(map(mul, spoken[number], part.second.speak(rounds)))
     if isinstance(chain[0][0].first, Unary):
-        powers = [math.prod(each, start=Fraction(1)) for each in zip(*spoken, strict=True)]
-        return chain[0][0].first.ratio_given(powers[0], powers[1], reports)
-    steps = list_steps(tuple((part.k, cast(Direct, part.first).keep) for part, _ in chain))
+        return chain[0][0].first.ratio_given(spoken[0][0], spoken[0][1], reports)
+    steps = list_steps(_list_firsts([part for part, _ in strand]))
     raised = max((i for i, step in enumerate(steps) if step.before < step.odds), default=0)
-    root = cast(Direct, chain[raised][0].first)
+    root = cast(Direct, chain[numbers.index(raised)][0].first)
     if root.k > chain[0][0].k:  # covered answers were raised: all is a part of the root answer
         return root.ratio
     ratio = later = Fraction(1)
