@@ -80,7 +80,7 @@ def list_carried(firsts: Sequence[tuple[int, int]], value: int) -> dict[Kept, Fr
     known = 0
     for place, step in enumerate(list_steps(tuple(firsts))):
         if place and firsts[place] == firsts[place - 1]:  # it reports what the plan before keeps
-            states = {((*path, path[-1]), *rest): chance for (path, *rest), chance in states.items()}
+            states = {((*path, path[-1]), root, rest): law for (path, root, rest), law in states.items()}
             continue
         roots: dict[State, Fraction] = defaultdict(Fraction)
         if known <= value < step.k:
