@@ -187,7 +187,9 @@ def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
     asks_again.write_reports("round=1/day=1/part-0.parquet", reports, overwrite=True)
     Path("round=1/day=2/part-0.parquet").unlink()
     again = ("tally", "plan.json", "--from", "round=1", "--keep", "more.json", "--by", "day")
-    assert "these reports are of rounds, which are not added up" in run(*again).err
+    refused = run(*again).err
+    assert "these reports are of rounds, which are not added up" in refused
+    assert "--by day,round" in refused
     assert run(*again, "--round", "1").code == 0
 
 

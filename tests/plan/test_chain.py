@@ -17,6 +17,8 @@ import pytest
 
 import deniable as dn
 from deniable import Client, InvalidPlan, Ledger
+from deniable.client import AboveCap
+from deniable.explain.device_limit import round_limit, warn_limit
 from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.losses import NANO
@@ -418,3 +420,33 @@ def test_a_study_continues_a_plan() -> None:
     assert loss_forever(partly) == pytest.approx(4.0)
     with pytest.raises(dn.InvalidParameter, match="the questions are others"):
         dn.Study({"crash": STUDY["crash"]}, **budgets).plan(people=5_000, continues=before)
+
+
+@pytest.mark.parametrize(("first", "before", "allowed"), [(0.5, 4, 2), (1.0, 3, 0)])
+def test_plans_warn_of_devices_that_answered_the_plans_before(
+    first: float, before: int, allowed: int
+) -> None:
+    budgets: Any = {"epsilon_first": first, "epsilon_forever": 2.0, "rounds": 90}
+    old = dn.Study({"crash": ["no", "app"]}, **budgets, turns=before).plan(people=50_000)
+    wider = {"crash": ["no", "app", "driver"]}
+
+    def device(turns: int) -> tuple[Plan, Client]:
+        ledger = Ledger(secret=bytes(32))
+        veteran = Client(old, ledger=ledger)
+        veteran.report({"crash": "no"}, round=veteran.turns[0])
+        plan = dn.Study(wider, **budgets, turns=turns).plan(people=50_000, continues=old)
+        return plan, Client(plan, ledger=ledger)
+
+    with pytest.raises(AboveCap):
+        device(allowed + 1)
+    plan = dn.Study(wider, **budgets, turns=allowed + 1).plan(people=50_000, continues=old)
+    text = warn_limit(plan.document)
+    assert text is not None
+    assert text.startswith("A device that answered the plans before refuses this one")
+    assert f"raises the limit to {round_limit(changing(plan, chained=True)):g}: " in text
+    if not allowed:
+        assert text.endswith("A smaller epsilon_first helps.")
+        return
+    assert text.endswith(f"It accepts turns = {allowed} in [repeat].")
+    plan, _ = device(allowed)
+    assert warn_limit(plan.document) is None

@@ -107,6 +107,9 @@ def test_tallies_that_are_kept_go_on_with_the_new_plan(rolled_out: Path, run: Ru
     for source in ("kept.json", lake):
         watched = run("watch", f"{rolled_out}/new.json", "--from", source, "--day", day, "--json")
         assert (watched.code, json.loads(watched.out)["reports"]) == (0, PEOPLE)
+        assert "city: city 2 begins anew" in watched.err
+    later = str(BEGIN + timedelta(days=ROLLED[0] + 1 + FIRST))  # its alarms have begun
+    assert "begins anew" not in run("watch", f"{rolled_out}/new.json", "--from", lake, "--day", later).err
 
 
 def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> None:

@@ -54,9 +54,9 @@ def decode_files(request: DecodeRequest) -> None:
     """Turn the bytes of reports into a table.
 
     FILES, or standard input without any, have reports as clients send them: each in a line, as hexadecimal
-    digits or as JSON; or each after its length in 4 bytes, as in a batch. What a collector would refuse is
-    left out, and counted by its reason. The table has a column of ids, by which a report that lies in two
-    files is counted once. If no message is a report of the plan, nothing is written.
+    digits or as JSON; or each after its length in 4 bytes, little-endian, as in a batch. What a collector
+    would refuse is left out, and counted by its reason. The table has a column of ids, by which a report that
+    lies in two files is counted once. If no message is a report of the plan, nothing is written.
     """
     console.refuse_ending(request.out, [".parquet"], "a file of reports")
     console.refuse_existing([request.out, *filter(None, [request.refused])], request.force)

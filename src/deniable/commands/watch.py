@@ -89,6 +89,7 @@ def watch_series(request: WatchRequest) -> None:
     """
     from deniable.series import Series
     from deniable.series.exposition import write_metrics
+    from deniable.series.rule import FIRST
     from deniable.series.series import read_day
     from deniable.series.webhook import check_webhook, post
 
@@ -110,7 +111,8 @@ def watch_series(request: WatchRequest) -> None:
     windows = sources.tally_chain(plan, source, request.table, request.number, request.by)
     series = Series.of(plan.document, windows, request.people, day)
     for begun in series.breaks:
-        console.note(str(begun))
+        if (day - begun.day).days < FIRST:  # it has no alarms yet
+            console.note(str(begun))
     for name, why in series.left_out.items():
         console.note(f"not followed: {name}, {why}")
     if series.dates[-1] != day:

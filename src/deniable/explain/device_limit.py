@@ -12,6 +12,7 @@ from deniable.domain.grid import Grid
 from deniable.formatting import format_count, format_up
 from deniable.metric import MetricMechanism
 from deniable.plan.attribute import Attribute
+from deniable.plan.chain import bound_chain
 from deniable.plan.document import PlanDocument
 from deniable.plan.losses import NANO, Stated
 from deniable.plan.metric_losses import metric_mechanism
@@ -24,6 +25,7 @@ that splits one study into many plans must not get more than one study would.
 """
 
 _MOST_FEWER = 12  # rounds that are tried: more lose at least as much
+_LESS_FIRST = "A smaller epsilon_first helps."
 _LEVEL = 2
 _DIGITS = 2  # of an epsilon that is recommended
 _MOST_NAMED = 3
@@ -42,8 +44,9 @@ def warn_limit(document: PlanDocument) -> str | None:
             "what the reports give away together. Ask once, with one epsilon and no rounds, or with "
             f"{other}."
         )
+    chain = _warn_chain(document)
     if stated.counted <= DEFAULT_CAP * NANO:
-        return None
+        return chain
     refuses = (
         f"A device refuses this survey unless its person raises the limit from {DEFAULT_CAP:g} to "
         f"{round_limit(stated.counted):g}: that is what"
@@ -51,12 +54,32 @@ def warn_limit(document: PlanDocument) -> str | None:
     if stated.repeated is not None:
         return (
             f"{refuses} its reports give away together if answers change from round to round. You cannot "
-            f"raise it for them. {_advise_rounds(document)}"
+            f"raise it for them. {_advise_rounds(document)}{f' {chain}' if chain else ''}"
         )
     worst = " in the worst case" if stated.metric else ""
     accepted = ", and ".join(map(str, find_accepted(document, DEFAULT_CAP)[:_MOST_NAMED]))
     advice = f" Devices accept an epsilon of up to {accepted}." if accepted else ""
     return f"{refuses} a report gives away{worst}. You cannot raise it for them. {_remedy(document)}{advice}"
+
+
+def _warn_chain(document: PlanDocument) -> str | None:
+    """Warn that a device that answered the plans before refuses this one, or None."""
+    total = document.stated.chained.counted
+    if not document.continues or (total is not None and total <= DEFAULT_CAP * NANO):
+        return None
+    if total is None:
+        return "A device that answered the plans before refuses this one: there is no bound on what all lose."
+    refuses = (
+        "A device that answered the plans before refuses this one unless its person raises the limit to "
+        f"{round_limit(total):g}: that is what its reports to all of them give away if answers change."
+    )
+    accepted = 0
+    for turns in range(1, min(document.most_reports, _MOST_FEWER + 1)):
+        chain = bound_chain((*document.continues, replace(document, turns=turns)))
+        if chain.changing_values > DEFAULT_CAP:
+            break
+        accepted = turns
+    return f"{refuses} {f'It accepts turns = {accepted} in [repeat].' if accepted else _LESS_FIRST}"
 
 
 def _advise_rounds(document: PlanDocument) -> str:
