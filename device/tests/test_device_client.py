@@ -272,3 +272,14 @@ def test_the_program_names_the_line_that_it_cannot_answer(
     assert out == f"{Client.open(PLAN, secret=SECRET).report(ANSWERS).to_bytes().hex()}\n"
     assert err.startswith(said)
     assert SECRET.hex() not in err
+
+
+def test_the_program_says_how_a_plan_above_the_cap_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(PLAN, "utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    assert main([str(path), "--cap", "0.01"]) == 1
+    assert capsys.readouterr().err.endswith("; the cap is 0.01; --cap allows more\n")
+    assert main([str(path), "--cap", "4"]) == 0

@@ -11,7 +11,7 @@ import sys
 
 from deniable_device.client import make_report, turns_of
 from deniable_device.conform import serve
-from deniable_device.errors import DeviceError, InvalidParameter
+from deniable_device.errors import DeviceError, InvalidParameter, Refused
 from deniable_device.ledger import USUAL_CAP, allow, check_cap, counted
 from deniable_device.plan import Plan
 
@@ -53,7 +53,11 @@ def main(arguments: list[str]) -> int:
         with open(arguments[0], "rb") as file:
             plan = Plan(file.read())
         cap = check_cap(float(arguments[2])) if len(arguments) == 3 else USUAL_CAP
-        allow(counted(plan), cap)
+        try:
+            allow(counted(plan), cap)
+        except Refused as refusal:
+            print(f"{refusal}; --cap allows more", file=sys.stderr)
+            return 1
         for number, line in enumerate(sys.stdin, 1):
             print(report_of(plan, line, number).hex())
     except (DeviceError, OSError, ValueError) as problem:
