@@ -89,6 +89,9 @@ def test_other_days_and_plans_are_refused_in_words(daily_lake: Path, tmp_path: P
         plan.write(tmp_path / f"{name}.json")
     with pytest.raises(dn.InvalidParameter, match=r"names 2 that do not: .*a\.json"):
         dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
+    (tmp_path / "c.json").write_text("{}")
+    with pytest.raises(dn.InvalidPlan, match=r"c\.json is refused: "):
+        dn.Series.read(tmp_path / "*.json", daily_lake / "tallies.json")
     tallies = PLAN.tally(daily_lake / f"lake/day={FIRST}")
     with pytest.raises(dn.InvalidReport, match="is a column of days, such as 2026-11-17, got 'Tuesday'"):
         dn.Series.of(PLAN.document, Windows(("day",), {"Tuesday": tallies}))

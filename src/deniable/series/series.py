@@ -20,6 +20,7 @@ from deniable.formatting import Printed, format_count, shorten_names
 from deniable.frames import Backend, Show, frame_of_rows
 from deniable.plan.chain import list_last
 from deniable.plan.document import PlanDocument
+from deniable.plan.strict_json import InvalidPlan
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
 from deniable.results.windows import Windows, join_refused, tally_chain
@@ -231,13 +232,21 @@ def _read_document(plan: str | Path | _Documented) -> PlanDocument:
     names = sorted(glob.glob(str(plan), recursive=True)) or [str(plan)]
     if not all(Path(name).is_file() for name in names):
         raise FileMissing(f"there is no file {plan}; deniable plan makes one")
-    last = list_last([PlanDocument.read(name) for name in names])
+    last = list_last(list(map(_read_plan, names)))
     if len(last) > 1:
         raise InvalidParameter(
             f"a series is of one plan, or of plans that continue each other, and {plan} names "
             f"{len(last)} that do not: {shorten_names(names)}; name one"
         )
     return last[0]
+
+
+def _read_plan(name: str) -> PlanDocument:
+    """The plan in one of the files of a pattern, which its refusal names."""
+    try:
+        return PlanDocument.read(name)
+    except InvalidPlan as problem:
+        raise InvalidPlan(f"{name} is refused: {problem}", problem.reason) from None
 
 
 def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies]:
