@@ -28,7 +28,9 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     write_study("new.toml", "no", "app", "driver")
     write_study("other.toml", "none", "app")
     run("plan", "old.toml", "--people", "1000", "-o", "old.json")
-    told = run("plan", "new.toml", "--people", "1000", "--continues", "old.json", "-o", "new.json").out
+    planned = run("plan", "new.toml", "--people", "1000", "--continues", "old.json", "-o", "new.json")
+    assert planned.err.endswith("next: deniable serve old.json new.json\n")
+    told = planned.out
     assert "'crash': carried on, with more answers: driver." in told
     assert "with the 1 plan that it continues" in run("verify", "new.json").out
     refused = run("plan", "other.toml", "--people", "1000", "--continues", "old.json").err

@@ -177,8 +177,10 @@ def test_what_cannot_be_watched_is_an_error_in_words(
 )
 def test_a_webhook_that_fails_is_an_error_in_words(status: int, wait: float, text: str) -> None:
     with listening(status, wait) as (address, received):
-        with pytest.raises(DeniableError, match=rf"the webhook at 127\.0\.0\.1:\d+ was not told: .*{text}"):
+        with pytest.raises(
+            DeniableError, match=rf"the webhook at 127\.0\.0\.1:\d+ did not take the alarms: .*{text}"
+        ):
             post(address, {"alarms": []}, seconds=0.5 if wait else 10.0)
         assert received == [{"alarms": []}]
-    with pytest.raises(DeniableError, match=r"was not told: .*refused"):
+    with pytest.raises(DeniableError, match=r"did not take the alarms: .*refused"):
         post(address, {})

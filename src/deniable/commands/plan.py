@@ -84,7 +84,8 @@ def make_plan(
         console.say_next("advise", study, "--people", people, before="to see what would make it useful: ")
     capped = () if influence is None else ("--influence", influence)
     if files:
-        console.say_next("serve", *files, *(word for key in keys for word in ("--ticket-key", key)))
+        served = [*files] if continues is None else [continues, *files]  # both, for as long as devices change
+        console.say_next("serve", *served, *(word for key in keys for word in ("--ticket-key", key)))
     else:
         new = console.free_name("plan.json")
         keyed = () if ticket_key is None else ("--ticket-key", ticket_key)

@@ -58,4 +58,4 @@ def post(url: str, message: Mapping[str, Any], seconds: float = SECONDS) -> None
         why = str(reason) if isinstance(reason, OSError) else "the address or its answer is not that of HTTP"
         if isinstance(reason, TimeoutError):
             why = f"it did not answer within {seconds:g} seconds"
-    raise DeniableError(f"the webhook at {host} was not told: {why}")
+    raise DeniableError(f"the webhook at {host} did not take the alarms: {why}")
