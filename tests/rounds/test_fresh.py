@@ -115,3 +115,22 @@ def test_an_attacker_learns_from_every_fresh_report_and_from_one_kept_answer() -
     majority = sum(math.comb(9, i) * p**i * (1 - p) ** (9 - i) for i in range(5, 10))
     assert fresh.reported_memoized == pytest.approx(majority)
     assert kept.reported_memoized < kept.reported_averaged
+
+
+def test_the_order_of_questions_does_not_change_what_an_attacker_learns() -> None:
+    """Which question a person answers is kept for all rounds, whether its answers are kept or not."""
+    parts = {"os": l_grr(3, 1.0, 2.0), "crash": dn.grr(2, 0.5)}
+    learned = []
+    for names in (["os", "crash"], ["crash", "os"]):
+        asked = {name: QUESTIONS[name] for name in names}
+        plan = dn.Plan.of(asked, Sample(tuple(parts[name] for name in names)), people=100, rounds=9)
+        learned.append({each.name: each.memoized for each in dn.attack.success(plan).attributes})
+    assert learned[0] == pytest.approx(learned[1])
+
+
+@pytest.mark.parametrize(
+    "parts", [(l_grr(3, 1.0, 2.0), dn.grr(2, 0.5)), (dn.grr(2, 0.5), l_grr(3, 1.0, 2.0))]
+)
+def test_an_audit_asks_again_where_any_answer_is_kept(parts: tuple[Mechanism, ...]) -> None:
+    audit = dn.audit.lower_bound(Split(parts), trials=2_000, words=dn.seeded(1))
+    assert audit.lower_bound <= audit.claim

@@ -165,7 +165,7 @@ def _find_draws(source: Source) -> list[_Draw]:
         if reported == member.d:
             always += attributes
             continue
-        kept = member.mechanisms[0].repeated
+        kept = member.repeated
         sampled.append(_Draw(attributes, reported, kept, chances[0] < member.chance(0), chances))
     sure = (Fraction(1),) * len(always)
     return [*([_Draw(tuple(always), len(always), False, False, sure)] if always else []), *sampled]

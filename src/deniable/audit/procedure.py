@@ -227,7 +227,7 @@ def _value(answers: Answers) -> Any:
 
 def _plan_of(client: RecordMechanism | Mechanism, rounds: int | None) -> Plan:
     parts = client.mechanisms if isinstance(client, RecordMechanism) else (client,)
-    planned_rounds = ROUNDS if rounds is None and parts[0].repeated else rounds
+    planned_rounds = ROUNDS if rounds is None and client.repeated else rounds
     names = [f"attribute {j}" for j in range(len(parts))] if isinstance(client, RecordMechanism) else [VALUE]
     sizes = [getattr(part, "k", 0) for part in parts]
     try:

@@ -46,7 +46,7 @@ class Budget(NamedTuple):
         return _round_down(min(Fraction(self.report), Fraction(self.together) / self.reports))
 
     def divide(self, fresh: float) -> Division:
-        """What is left for answers that stay where so much of a round is for those that change."""
+        """How a round is divided where answers that change lose this much of it."""
         forever = _round_down(Fraction(self.together) - self.reports * Fraction(fresh))
         first = _round_down(Fraction(self.report) - Fraction(fresh))
         return Division(min(first, _round_down(Fraction(_NEAREST * forever))), forever, fresh)
@@ -180,7 +180,7 @@ def _divide_people(halves: _Halves, budget: Budget) -> Iterator[Considered | str
 
 
 def _join(halves: _Halves, budget: Budget, division: Division, share: Fraction | None) -> Considered | str:
-    """Both halves in one report; or of so many of the people what stays, and of all others what changes."""
+    """Both halves in one report; or what stays from this share of the people, what changes from others."""
     try:
         kept, fresh = halves.keep(division.first, division.forever), halves.refresh(division.fresh)
     except InvalidParameter as problem:

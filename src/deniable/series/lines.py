@@ -290,7 +290,7 @@ def _explain_break(before: PlanDocument, after: PlanDocument, name: str) -> str:
 
 
 def _choose_rarer(lines: Sequence[Line]) -> list[Line]:
-    """Of an attribute with two values, the rarer one, which says all; else all lines."""
+    """Choose the values to follow: the rarer of two, which says all of an attribute, else all of them."""
     chosen: list[Line] = []
     for name in dict.fromkeys(line.attribute for line in lines):
         shares = [line for line in lines if line.attribute == name and line.is_share]
