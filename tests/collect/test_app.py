@@ -158,6 +158,7 @@ def test_plans_are_listed_and_shown_to_everybody(collector: Running) -> None:
             "round": 1,
             "open": [1],
             "rounds": plan.document.rounds,
+            "continues": [],
         }
         for plan in (ONE, AGAIN)
     ]

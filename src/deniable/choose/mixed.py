@@ -123,7 +123,7 @@ def consider_mixed(
     >>> asked = {"os": Question(4), "crash": Question(2)}
     >>> best, other = consider_mixed(asked, ["crash"], Budget(1.0, 4.0, 4), 20_000)
     >>> best.name, other.name, best.protocols, best.mechanism.losses(4, 4).same_value <= 4.0
-    ('SPL of SMP[l_grr+grr]', 'SMP[l_grr+grr]', ('l_grr', 'grr'), True)
+    ('SMP[adaptive]', 'SPL of SMP[adaptive]', ('l_grr', 'grr'), True)
     """
     positive_epsilon(budget.report)
     positive_epsilon(budget.together)
