@@ -112,6 +112,39 @@ def test_tallies_that_are_kept_go_on_with_the_new_plan(rolled_out: Path, run: Ru
     assert "begins anew" not in run("watch", f"{rolled_out}/new.json", "--from", lake, "--day", later).err
 
 
+def test_each_day_is_estimated_from_the_reports_to_all_plans(rolled_out: Path, run: Run) -> None:
+    """The numbers and intervals of windows by day are those of the series, from files or kept tallies."""
+    lake = str(rolled_out / "lake")
+    windows = NEW.tally(lake, by="day")
+    assert (sum(windows.records.values()), windows.refused) == (PEOPLE * (LENGTH - 1), {})
+    days = NEW.estimate(windows)
+    for row in dn.Series.read(NEW, lake).rows():
+        result = days[date.fromisoformat(row["day"])]
+        estimate = result["city"]
+        if row["value"] not in estimate.labels:
+            assert (row["number"], result.plan_id) == (0.0, OLD.id)
+            continue
+        v = estimate.labels.index(row["value"])
+        assert row["number"] == pytest.approx(estimate.frequencies[v])
+        if row["value"] in OLD.labels["city"]:
+            ends = [np.clip(end[v], 0, 1) for end in estimate.interval()]
+            assert [row["low"], row["high"]] == pytest.approx(ends, abs=1e-9)
+    run("tally", f"{rolled_out}/new.json", "--from", lake, "--by", "day,round", "--keep", "by-day.json")
+    estimated = [
+        run("estimate", f"{rolled_out}/new.json", "--from", source, "--by", "day", *more).out
+        for source in (lake, "by-day.json")
+        for more in ((), ("--json",))
+    ]
+    assert estimated[:2] == estimated[2:]
+    assert f"for plan {NEW.id[:12]} and 1 plan that it continues" in estimated[0]
+    plans = [window.get("plans") for window in json.loads(estimated[1])["windows"]]
+    assert plans[9] == [{"plan": OLD.id, "n": 200}, {"plan": NEW.id, "n": 100}]
+    assert plans[0] is plans[-1] is None
+    refused = run("estimate", f"{rolled_out}/new.json", "--from", lake, "--by", "day", "--mle")
+    assert "joined results have no most likely shares" in refused.err
+    assert NEW.id[:12] in run("estimate", f"{rolled_out}/new.json", "--from", lake, "--by", "round").out
+
+
 def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> None:
     """Two numbers of two questions are not mixed: each day has that to which more people reported."""
     mechanism = dn.records.Sample((l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0)))

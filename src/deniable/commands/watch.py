@@ -87,10 +87,10 @@ def watch_series(request: WatchRequest) -> None:
     with the same weekdays of eight weeks before. The exit code is 3 if one moved, or if the day has a burst
     of reports, and 0 if none did. No number is compared in its first five weeks.
     """
+    from deniable.results.windows import read_day
     from deniable.series import Series
     from deniable.series.exposition import write_metrics
     from deniable.series.rule import FIRST
-    from deniable.series.series import read_day
     from deniable.series.webhook import check_webhook, post
 
     if not request.alarm < 1:

@@ -99,17 +99,20 @@ def tango(came: Integers, went: Integers, n: Integers | int, tail: float) -> End
     return end(-1.0), end(1.0)
 
 
-def mover(weights: Floats, values: Floats, ends: Ends) -> Ends:
-    """The ends of a weighted sum of independent numbers, one by row, from the ends of each.
+def mover(weights: Floats, values: Floats, ends: Ends, correlations: Floats | None = None) -> Ends:
+    """The ends of a weighted sum of numbers, one by row, from the ends of each.
 
     On each side the reaches add up in squares (the method of variance estimates recovery, Zou and Donner).
+    Numbers are independent, or their errors agree by these correlations: 0 of a number with itself.
 
     >>> low, high = mover(np.array([0.5, 0.5]), np.array([1.0, 3.0]), (np.zeros(2), np.array([2.0, 3.0])))
     >>> round(float(low), 3), float(high)
     (0.419, 2.5)
     """
     value = weights @ values
-    down, up = (np.sqrt((weights**2) @ (values - end) ** 2) for end in ends)
+    agreed = np.eye(weights.size) + (0.0 if correlations is None else correlations)
+    reaches = ((weights * np.abs(values - end).T).T for end in ends)
+    down, up = (np.sqrt((reach * np.tensordot(agreed, reach, 1)).sum(axis=0)) for reach in reaches)
     return np.asarray(value - down), np.asarray(value + up)
 
 

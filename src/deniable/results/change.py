@@ -366,6 +366,10 @@ def compare_estimates(
             "people='linked' takes the reports of both rounds, and these are their tallies: "
             "plan.compare_rounds(earlier, later)"
         )
+    if earlier.plans or later.plans:
+        raise InvalidParameter(
+            "a change is of results of one plan each, and these are joined; a series compares joined days"
+        )
     comparable = find_comparable(earlier, later)
     _refuse_other_weights(earlier, later)
     if people == "same" and later.weighting is not None:

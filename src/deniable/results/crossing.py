@@ -71,6 +71,8 @@ def cross_estimates(
     if document is None:
         raise InvalidParameter("this result does not know its plan; make it by plan.estimate(tallies)")
     check_questions(document, of, by)
+    if estimates.plans:
+        raise InvalidParameter("a table of two questions is of the reports to one plan, and these are joined")
     known = document.known_names
     if of in known or by in known:
         question, group = (of, by) if by in known else (by, of)

@@ -66,6 +66,8 @@ class Estimates(Mapping[str, Any]):
     """Whether shares of ranges and grids are shown smoothed, as `plan.estimate(..., smooth=True)` asks."""
     weighting: Weighting | None = field(default=None, compare=False)
     """How known groups were weighted, if they were: then there are no `tallies` of all people."""
+    plans: tuple[Estimates, ...] = field(default=(), compare=False)
+    """The estimates of the plans that these are joined from, if they are: then there are no `tallies`."""
 
     @cached_property
     def shares(self) -> dict[str, Estimate]:

@@ -136,6 +136,11 @@ class Findings:
                 "weighted results have no most likely shares (mle) and no worst case of fakes: both are of "
                 "the very reports; read them without weights"
             )
+        if estimates.plans and (request.mle or request.fakes is not None):
+            raise InvalidParameter(
+                "joined results have no most likely shares (mle) and no worst case of fakes: both are of "
+                "reports to one plan; leave them out"
+            )
         searched = search_shares(
             estimates, request.mle, request.include_slow, request.likely, request.progress
         )
@@ -415,6 +420,8 @@ class Findings:
             "n": estimates.n,
             "level": self.level,
         }
+        if estimates.plans:
+            about["plans"] = [{"plan": result.plan_id, "n": result.n} for result in estimates.plans]
         about["questions"] = dict(estimates.question_texts)
         about["weights"] = None if estimates.weighting is None else estimates.weighting.about(self._weights)
         unexplained = [

@@ -8,7 +8,7 @@ people may be in both, with the same kept noise: then their errors add up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, cast, final
 
@@ -16,12 +16,13 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter, not_among
-from deniable.estimate import Estimate
+from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.intervals import Ends, mover, normal_quantile
 from deniable.formatting import Printed, format_count, format_percent, format_percent_range, format_table
 from deniable.frames import Backend, frame_of_rows
-from deniable.plan.chain import list_places
-from deniable.results.estimates import Estimates
+from deniable.plan.chain import list_breaks, list_places
+from deniable.results.estimates import MEAN, Estimates, Unreported
+from deniable.summaries.weighted import join_estimates, join_means, weigh_plans
 
 if TYPE_CHECKING:
     from deniable.plan.document import PlanDocument
@@ -122,6 +123,73 @@ def join_plans(results: Sequence[Estimates], people: Joining = "same", level: fl
             labels = last.labels_of(last.attributes[j])
             shares[name] = _join_shares(labels, of_plans, j, people, level)
     return Joined(shares, people)
+
+
+def join_estimates_of_plans(results: Sequence[Estimates], people: Joining) -> Estimates:
+    """All estimates of people who reported to plans that continue each other, the last plan last.
+
+    Means are joined as shares are. Where random values stand for people without an answer, there
+    is no mean of several plans, since nobody knows how many people each of them counts for.
+    """
+    last = results[-1].document
+    if len(results) == 1 or last is None:
+        return results[-1]
+    parts: dict[str, Any] = {}
+    unreported = {name: lack for result in results for name, lack in result.unreported.items()}
+    places = {name: place for name, (place, _) in find_begun(last).items()}
+    chain = [plan.id for plan in (*last.continues, last)]
+    for name in dict.fromkeys(name for result in reversed(results) for name in result):
+        of_plans = [
+            result[name]
+            for result in results
+            if name in result and name in places and chain.index(result.plan_id) >= places[name]
+        ]
+        if len(of_plans) > 1 and isinstance(of_plans[0], MeanEstimate) and results[-1].is_drawn(name):
+            n = sum(part.n for part in of_plans)
+            why = "random values stand for people without an answer, so that plans have no joined mean"
+            unreported[name] = Unreported(n, (MEAN,), why)
+        elif of_plans:
+            parts[name] = _join_parts(of_plans, people)
+            unreported.pop(name, None)
+    return replace(
+        results[-1],
+        n=sum(result.n for result in results),
+        parts=parts,
+        unreported={name: lack for name, lack in unreported.items() if name in places},
+        tallies=None,
+        plans=tuple(results),
+    )
+
+
+def _join_parts(parts: Sequence[Any], people: Joining) -> Any:
+    """The shares or the mean of all people, from those of people who reported to each plan.
+
+    Plans with rounds, which continue each other, have no ranges in levels.
+    """
+    last = parts[-1]
+    if len(parts) == 1:
+        return last
+    weighing = weigh_plans([part.n for part in parts], people == "others")
+    if isinstance(last, Estimate):
+        return replace(join_estimates(parts, weighing), bins=last.bins)
+    return join_means(parts, weighing)
+
+
+def describe_plans(estimates: Estimates) -> str:
+    """How many people of joined estimates reported to which plan."""
+    plans = [f"{result.n:,} to plan {result.plan_id[:12]}" for result in estimates.plans]
+    return f"joined by the numbers of people: {' and '.join(plans)}"
+
+
+def find_begun(last: PlanDocument) -> dict[str, tuple[int, str]]:
+    """For each question, how many plans are before the one that asks it first as the last one does; and why
+    it asks it anew, empty of the first plan.
+    """
+    chain = (*last.continues, last)
+    begun: dict[str, tuple[int, str]] = {}
+    for j, (name, places) in enumerate(zip(last.names, list_places(chain), strict=True)):
+        begun[name] = places[0], list_breaks(*chain[places[0] - 1 : places[0] + 1])[j] if places[0] else ""
+    return begun
 
 
 def _join_shares(

@@ -268,7 +268,10 @@ class KeptTallies(Printed):
                 )
                 windows[key] = windows[key] + tallies if key in windows else tallies
         ordered = sorted(windows.items(), key=order_window)
-        return Windows(keys, {key if len(keys) > 1 else key[0]: tallies for key, tallies in ordered})
+        is_apart = self.document.table_form.round_column in keys  # rounds of another plan are others
+        before = () if is_apart else tuple(part.tally_windows(keys) for part in self.before)
+        named = {key if len(keys) > 1 else key[0]: tallies for key, tallies in ordered}
+        return Windows(keys, named, tuple(each for each in before if each))
 
     def write(self, path: str | Path) -> None:
         """Write all of them to a JSON file, wholly or not at all."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
@@ -14,6 +17,7 @@ from deniable.formatting import Printed, format_count
 from deniable.frames import Show
 from deniable.plan.known_groups import add_groups
 from deniable.reports.reports import Tallies, add_refused
+from deniable.results.joined import join_estimates_of_plans
 from deniable.results.unbiased import estimate_tallies, weigh_estimates
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ _REASONS = {
     "repeated": "with an id that was counted already",
 }
 
+_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
+
 Window = Hashable
 """The value of the column that windows are by; of several columns, a tuple of values."""
 
@@ -38,6 +44,8 @@ class Windows(Mapping[Window, Tallies], Printed):
 
     by: tuple[str, ...]
     tallies: Mapping[Any, Tallies]
+    before: tuple[Windows, ...] = ()
+    """Those of the plans that this one continues, where the table has their reports."""
 
     def __getitem__(self, window: Window) -> Tallies:
         return self.tallies[window]
@@ -52,12 +60,23 @@ class Windows(Mapping[Window, Tallies], Printed):
     def refused(self) -> dict[str, int]:
         """How many rows of all windows were not counted, by reason."""
         nothing: dict[str, int] = {}
+        if self.before:
+            plan_id = next((part.plan_id for part in self.values()), "")
+            return join_refused(plan_id, [*self.before, replace(self, before=())])
         return reduce(add_refused, (tallies.refused for tallies in self.values()), nothing)
+
+    @property
+    def records(self) -> dict[Window, int]:
+        """How many records each window has, of all plans."""
+        n: Counter[Window] = Counter()
+        for each in (*self.before, self):
+            n.update({window: tallies.n for window, tallies in each.items()})
+        return {window: n[window] for window in sorted(n, key=lambda window: order_window(_as_item(window)))}
 
     def __str__(self) -> str:
         lines = [
-            f"  {' '.join(name_values(window))}: {format_count(tallies.n, 'record')}"
-            for window, tallies in self.items()
+            f"  {' '.join(name_values(window))}: {format_count(n, 'record')}"
+            for window, n in self.records.items()
         ]
         return "\n".join([f"Tallies by {' and '.join(self.by)}", *lines])
 
@@ -92,11 +111,26 @@ def tally_source(
     if by is not None and not keys:
         raise InvalidParameter('by names a column, such as by="day", or several')
     form = document.table_form
+    if by is not None and round_number is None and form.round_column not in keys and document.continues:
+        *before, last = _count_plans(document, source, table, keys, None, show, by_round=False)
+        if last.tallies and next(iter(last.values())).plan_id != document.id:
+            before, last = [*before, last], Windows(keys, {})
+        return replace(_name_windows(last), before=tuple(map(_name_windows, before)))
     tallies = count_windows(document, Request(form, keys, round_number, show=show), source, table)
     refuse_foreign_table(form, tallies.values(), source, table)
     if by is None:
         return tallies.get((), _gather(document, {}, find_round(form, (), (), round_number)))
-    return Windows(keys, {key if len(keys) > 1 else key[0]: window for key, window in tallies.items()})
+    return _name_windows(Windows(keys, tallies))
+
+
+def _name_windows(windows: Windows) -> Windows:
+    """Windows by one column are named by its values, and those by several by tuples of them."""
+    return replace(
+        windows,
+        tallies={
+            key[0] if isinstance(key, tuple) and len(key) == 1 else key: part for key, part in windows.items()
+        },
+    )
 
 
 def tally_chain(
@@ -106,15 +140,25 @@ def tally_chain(
 
     Rounds stay apart: those of a window are of other people, or late.
     """
+    return _count_plans(document, source, table, (by,), number, show, by_round=True)
+
+
+def _count_plans(
+    document: PlanDocument,
+    source: object,
+    table: str | None,
+    by: tuple[str, ...],
+    number: int | None,
+    show: Show | None,
+    by_round: bool,
+) -> list[Windows]:
+    """The tallies by window of each plan of a chain whose columns a table has."""
     windows: list[Windows] = []
     missing: MissingColumn | None = None
     for plan in (*document.continues, document) if number is None else (document,):
         form = plan.table_form
-        keys = (
-            (by, form.round_column)
-            if form.rounds > 1 and number is None and by != form.round_column
-            else (by,)
-        )
+        is_apart = by_round and form.rounds > 1 and number is None and form.round_column not in by
+        keys = (*by, form.round_column) if is_apart else by
         try:
             counted = count_windows(plan, Request(form, keys, number, show=show), source, table)
         except MissingColumn as problem:  # then there are no reports of this plan yet, or any more
@@ -180,11 +224,52 @@ def estimate_windows(
     if not isinstance(windows, Windows):
         as_in = "plan.estimate(plan.tally(reports))"
         raise InvalidReport(f"estimates are made from tallies, {as_in}, got {type(windows).__name__}")
-    reported = {window: tallies for window, tallies in windows.items() if tallies.n}
-    estimates = {window: estimate_tallies(document, tallies, smooth) for window, tallies in reported.items()}
-    if sizes is None:
-        return estimates
-    return {window: weigh_estimates(part, sizes) for window, part in estimates.items()}
+    documents = {plan.id: plan for plan in document.continues}
+    results: dict[Window, list[Estimates]] = {}
+    for each in (*windows.before, windows):
+        for window, tallies in each.items():
+            if tallies.n:
+                plan = documents.get(tallies.plan_id, document)
+                results.setdefault(window, []).append(estimate_tallies(plan, tallies, smooth))
+    if sizes is not None:
+        if any(result.plan_id != document.id for of_plans in results.values() for result in of_plans):
+            raise InvalidParameter(
+                "weights are for reports to one plan, and these windows have reports to plans that it "
+                "continues; leave weights out, or name a round"
+            )
+        results = {
+            window: [weigh_estimates(part, sizes) for part in parts] for window, parts in results.items()
+        }
+    estimates = {}
+    for window in filter(results.get, windows.records):
+        # a device reports to one plan a day: in other windows, the same people may be in several plans
+        is_day = any(read_day(part) is not None for part in _as_item(window)[0])
+        estimates[window] = join_estimates_of_plans(results[window], "others" if is_day else "same")
+    return estimates
+
+
+def read_day(window: Hashable) -> date | None:
+    """A day as a date, a time, or text or a number such as 2026-11-17 or 20261117; None of anything else.
+
+    >>> read_day("2026-11-17") == read_day(20261117) == date(2026, 11, 17)
+    True
+    >>> read_day("Tuesday") is read_day(1712121234) is None
+    True
+    """
+    if isinstance(window, datetime):
+        return window.date()
+    if isinstance(window, date):
+        return window
+    written = _WRITTEN.match(str(window))
+    try:
+        return None if written is None else date(*map(int, written.groups()))
+    except ValueError:
+        return None
+
+
+def _as_item(window: Window) -> tuple[tuple[Hashable, ...], None]:
+    """A window as one of several columns is."""
+    return (window if isinstance(window, tuple) else (window,)), None
 
 
 def order_window(item: tuple[tuple[Hashable, ...], object]) -> tuple[tuple[bool, str, Any], ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import glob
-import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
@@ -23,7 +22,7 @@ from deniable.plan.document import PlanDocument
 from deniable.plan.strict_json import InvalidPlan
 from deniable.reports.reports import Tallies
 from deniable.results.kept_tallies import KeptTallies
-from deniable.results.windows import Windows, join_refused, tally_chain
+from deniable.results.windows import Windows, join_refused, read_day, tally_chain
 from deniable.series.lines import ADDED, Line, read_lines
 from deniable.series.rule import BURST, Alarm, Alarms, Rule, find_alarms, find_bursts
 from deniable.series.spans import Days
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from deniable.rounds.differences import People
 
 _MOST_DAYS = 20_000
-_WRITTEN = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 
 
 class _Documented(Protocol):
@@ -265,22 +263,3 @@ def read_days(windows: Windows, until: date | None = None) -> dict[date, Tallies
         if until is None or day <= until:
             by_day[day] = by_day[day] + tallies if day in by_day else tallies
     return by_day
-
-
-def read_day(window: Hashable) -> date | None:
-    """A day as a date, a time, or text or a number such as 2026-11-17 or 20261117; None of anything else.
-
-    >>> read_day("2026-11-17") == read_day(20261117) == date(2026, 11, 17)
-    True
-    >>> read_day("Tuesday") is read_day(1712121234) is None
-    True
-    """
-    if isinstance(window, datetime):
-        return window.date()
-    if isinstance(window, date):
-        return window
-    written = _WRITTEN.match(str(window))
-    try:
-        return None if written is None else date(*map(int, written.groups()))
-    except ValueError:
-        return None

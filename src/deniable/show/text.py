@@ -11,6 +11,7 @@ from deniable.formatting import format_allowed, format_count, format_digits, for
 from deniable.plan.attribute import Attribute, find_allowed
 from deniable.results.estimates import MEAN
 from deniable.results.findings import MOVED, WORST, Findings, name_quantile
+from deniable.results.joined import describe_plans
 from deniable.results.possible_shares import Method, describe_move
 from deniable.summaries import Summary
 
@@ -48,6 +49,7 @@ def write_text(
     records = format_count(estimates.n, "record")
     lines = [f"{records} reported for plan {estimates.plan_id[:12]}; {100 * findings.level:g} % intervals"]
     lines += [] if estimates.weighting is None else [str(estimates.weighting.weights)]
+    lines += [describe_plans(estimates)] if estimates.plans else []
     texts = estimates.question_texts
     for question, options in findings.several.items():
         rows = _option_rows(findings, options)

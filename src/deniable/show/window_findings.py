@@ -20,6 +20,7 @@ from deniable.formatting import (
 from deniable.plan.attribute import Attribute, list_several
 from deniable.results.estimates import MEAN, Estimates
 from deniable.results.findings import AMONG, MLE, MOVED, RANGE, WORST, Findings
+from deniable.results.joined import find_begun
 from deniable.results.possible_shares import describe_move
 from deniable.results.windows import Window, name_values
 from deniable.show.text import describe_bins, name_limit
@@ -77,7 +78,8 @@ class WindowFindings(Printed):
         windows = [
             {"window": self._name(window)} | findings.about() for window, findings in self.windows.items()
         ]
-        about = {"plan": first.estimates.plan_id, "title": first.estimates.title, "level": first.level}
+        last = self._newest
+        about: dict[str, Any] = {"plan": last.plan_id, "title": last.title, "level": first.level}
         return about | {"by": list(self.by), "windows": windows}
 
     def text(self, unbiased: bool = False) -> str:
@@ -86,8 +88,8 @@ class WindowFindings(Printed):
         n = sum(findings.estimates.n for findings in self.windows.values())
         parts = [
             f"{format_count(n, 'record')} in {format_count(len(self.windows), 'window')} reported for plan "
-            f"{first.estimates.plan_id[:12]}; {format_percent(first.level)} intervals of each window by "
-            "itself"
+            f"{self._newest.plan_id[:12]}{self._name_plans()}; {format_percent(first.level)} intervals of "
+            "each window by itself"
         ]
         parts += [str(first.estimates.weighting.weights)] if first.estimates.weighting else []
         for name in self._shown:
@@ -105,9 +107,26 @@ class WindowFindings(Printed):
             title = f"{name}, smoothed shares" if smoothed else name
             if name in self._several:
                 title = f"{name}, {name_limit(self._several[name])}"
-            parts.append("\n".join([title, *quote_question(first.estimates.question_texts, name), *lines]))
+            parts.append("\n".join([title, *quote_question(self._newest.question_texts, name), *lines]))
             parts += [self._write_others(name, values, of) for of in self._list_others(name)]
         return "\n\n".join(parts)
+
+    @cached_property
+    def _newest(self) -> Estimates:
+        """The estimates of a window that has reports to the last of the plans that continue each other."""
+        all_estimates = [findings.estimates for findings in self.windows.values()]
+        return max(all_estimates, key=lambda part: len(part.document.continues) if part.document else 0)
+
+    def _name_plans(self) -> str:
+        """How the plans are joined that windows have reports to, in words; empty of one plan."""
+        all_estimates = [findings.estimates for findings in self.windows.values()]
+        plans = {plan.plan_id for part in all_estimates for plan in (part.plans or (part,))}
+        if len(plans) < 2:
+            return ""
+        return (
+            f" and {format_count(len(plans) - 1, 'plan')} that it continues; where a window has reports to "
+            "several plans, they are joined by the numbers of people"
+        )
 
     def _list_caveats(self, name: str) -> list[str]:
         """How much farther off the means of bins may be than their intervals say, the windows whose reports
@@ -116,11 +135,23 @@ class WindowFindings(Printed):
         means = (rows.get((name, MEAN)) for rows in self._rows.values())
         widest = max((row["within"] for row in means if row is not None), default=0.0)
         caveats = [f"means: and {describe_bins(widest)}"] if widest else []
+        caveats += self._explain_begun(name)
         for window, findings in self.windows.items():
             fits = [findings.fits[part] for part in self._list_names(name) if part in findings.fits]
             caveats += [f"{' '.join(name_values(window))}: {fit}" for fit in fits if fit.is_bad]
         reasons = [findings.refused[name] for findings in self.windows.values() if name in findings.refused]
         return [*caveats, *dict.fromkeys(reasons)]
+
+    def _explain_begun(self, name: str) -> list[str]:
+        """How many windows are of plans before the one that began to ask a question anew, and why it did."""
+        last = self._newest.document
+        begun = {} if last is None or not last.continues else find_begun(last)
+        place, why = begun.get(self._list_names(name)[0], (0, ""))
+        documents = [findings.estimates.document for findings in self.windows.values()]
+        before = sum(plan is not None and len(plan.continues) < place for plan in documents)
+        verb = "is" if before == 1 else "are"
+        text = f"{format_count(before, 'window')} {verb} of plans before the question began anew: {why}"
+        return [text] if before else []
 
     def _list_others(self, name: str) -> list[str]:
         """What was asked for beside the shares that are shown, if any window has it."""
@@ -157,7 +188,7 @@ class WindowFindings(Printed):
         from deniable.plot.charts import panels
 
         first = next(iter(self.windows.values()))
-        title = first.estimates.title or "Estimates"
+        title = self._newest.title or "Estimates"
         titles = {name: name for name in self._shown}
         return panels(
             titles,
@@ -225,7 +256,7 @@ class WindowFindings(Printed):
     @cached_property
     def _several(self) -> dict[str, tuple[Attribute, ...]]:
         """The options of each question to which all that apply are chosen."""
-        document = next(iter(self.windows.values())).estimates.document
+        document = self._newest.document
         return {} if document is None else list_several(document.attributes)
 
     def _list_names(self, name: str) -> list[str]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate, reach_of
-from deniable.estimate.intervals import Ends, jeffreys, mover
+from deniable.estimate.intervals import Ends, clopper_pearson, jeffreys, mover
 from deniable.law import Law, Moments
 from deniable.law.pairs import nearer_sums
 from deniable.summaries.summaries import sum_of
@@ -47,6 +47,10 @@ class Weighing:
     """The matrix that makes each cell's fit by main effects from all cells; None of a single question."""
     scale: float = 1.0
     """How much larger squares of residuals are on average than they look, since the fit is near them."""
+    is_exact: bool = False
+    """Whether the ends of groups are exact ones, which never hold too rarely when they are joined."""
+    correlations: Floats | None = None
+    """How much the errors of two groups may agree at most; None where they are independent."""
 
     @property
     def effective(self) -> float:
@@ -64,7 +68,11 @@ class Weighing:
 
     def join(self, variances: Floats, residuals: Floats) -> Floats:
         """The variance of a weighted sum, from those of the groups and from residuals, a row for each."""
-        return np.asarray(self.squares @ (variances + (residuals.T**2 / self.counts).T))
+        variance = np.asarray(self.squares @ (variances + (residuals.T**2 / self.counts).T))
+        if self.correlations is None:
+            return variance
+        errors = (self.weights * np.sqrt(np.maximum(variances, 0.0)).T).T
+        return np.asarray(variance + (errors * np.tensordot(self.correlations, errors, 1)).sum(axis=0))
 
     def find_ends(self, groups: Sequence[Triple], value: Floats, reach: Floats) -> Ends:
         """The ends of a weighted sum: by those of the groups, or normal ones, which reach this far.
@@ -76,8 +84,8 @@ class Weighing:
         if self.fitted is not None:
             return normal
         values, lows, highs = (np.array(column) for column in zip(*groups, strict=True))
-        low, high = mover(self.weights, values, (lows, highs))
-        if self.weights.size <= MOST_GROUPS and self.counts.min() >= FEWEST:
+        low, high = mover(self.weights, values, (lows, highs), self.correlations)
+        if self.is_exact or (self.weights.size <= MOST_GROUPS and self.counts.min() >= FEWEST):
             return low, high
         return np.minimum(low, normal[0]), np.maximum(high, normal[1])
 
@@ -86,6 +94,17 @@ def weigh_groups(weights: npt.ArrayLike, counts: npt.ArrayLike) -> Weighing:
     """Groups whose sizes in the population are these: known up to a factor, all above 0."""
     shares = np.asarray(weights, dtype=np.float64)
     return Weighing(shares / shares.sum(), np.asarray(counts, dtype=np.float64))
+
+
+def weigh_plans(counts: npt.ArrayLike, are_others: bool) -> Weighing:
+    """Groups that count by their numbers of people: others in each, or perhaps the same people in several.
+
+    Errors of the same people agree at most where all people of the smaller group are in the larger one.
+    """
+    people = np.asarray(counts, dtype=np.float64)
+    ratios = np.minimum.outer(people, people) / np.maximum.outer(people, people)
+    correlations = None if are_others else np.sqrt(ratios) - np.eye(people.size)
+    return Weighing(people / people.sum(), people, is_exact=True, correlations=correlations)
 
 
 def rake(counts: npt.ArrayLike, margins: Sequence[npt.ArrayLike]) -> Weighing:
@@ -126,7 +145,10 @@ def rake(counts: npt.ArrayLike, margins: Sequence[npt.ArrayLike]) -> Weighing:
 @final
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Estimates of the same shares in several groups, and how much each counts: the errors of their sum."""
+    """Estimates of the same shares in several groups, and how much each counts: the errors of their sum.
+
+    Values that a group does not have come last, and nobody in it has them.
+    """
 
     groups: tuple[Estimate, ...]
     weighing: Weighing
@@ -137,9 +159,19 @@ class Strata:
         return sum(group.n for group in self.groups)
 
     @cached_property
+    def k(self) -> int:
+        """The number of values."""
+        return max(group.k for group in self.groups)
+
+    def _fill(self, column: npt.ArrayLike) -> Floats:
+        """A column of a group, with 0 for values that it does not have."""
+        filled = np.asarray(column, dtype=np.float64)
+        return np.pad(filled, (0, self.k - filled.size))
+
+    @cached_property
     def shares(self) -> Floats:
         """The unbiased shares of each group, by row."""
-        return np.array([group.frequencies for group in self.groups])
+        return np.array([self._fill(group.frequencies) for group in self.groups])
 
     @cached_property
     def residuals(self) -> Floats:
@@ -149,11 +181,12 @@ class Strata:
     @cached_property
     def variances(self) -> Floats:
         """The variances of the joined shares."""
-        return self.weighing.join(np.array([group.stderr**2 for group in self.groups]), self.residuals)
+        variances = [self._fill(group.stderr**2) for group in self.groups]
+        return self.weighing.join(np.array(variances), self.residuals)
 
     def combine(self, points: Floats) -> float:
         """The variance of a weighted sum of the joined shares, for one report."""
-        variances = np.array([error_of(group, points) ** 2 for group in self.groups])
+        variances = np.array([error_of(group, points[: group.k]) ** 2 for group in self.groups])
         return self.n * float(self.weighing.join(variances, self.residuals @ points))
 
     def cumulate(self) -> Floats:
@@ -167,22 +200,28 @@ class Strata:
         known = [(i, tie / self.groups[i].n) for i, tie in enumerate(ties) if tie is not None]
         if not known:
             return None
-        return np.asarray(self.n * sum(self.weighing.squares[i] * tie for i, tie in known))
+        return np.asarray(self.n * sum(self.weighing.squares[i] * self._fill(tie) for i, tie in known))
 
     def find_ends(self, tail: float) -> Ends:
         value, reach = self.weighing.weights @ self.shares, reach_of(tail) * np.sqrt(self.variances)
-        return self.weighing.find_ends(
-            [_find_limits(group, tail).seen for group in self.groups], value, reach
-        )
+        return self.weighing.find_ends([limit.seen for limit in self._list_limits(tail)], value, reach)
 
     def find_edges(self, tail: float) -> Ends:
-        limits = [_find_limits(group, tail) for group in self.groups]
-        return self._join_edges(limits, reach_of(tail) * np.sqrt(self.variances))
+        return self._join_edges(self._list_limits(tail), reach_of(tail) * np.sqrt(self.variances))
+
+    def _list_limits(self, tail: float) -> list[_Limits]:
+        """The limits of each group's single shares."""
+        limits = [_find_limits(group, tail, self.weighing.is_exact) for group in self.groups]
+        fill = self._fill
+        return [
+            _Limits(*((fill(value), fill(low), fill(high)) for value, low, high in limit)) for limit in limits
+        ]
 
     def sum_ends(
         self, chosen: Floats, value: float, error: float, tail: float
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        limits = [_find_limits(group, tail, chosen) for group in self.groups]
+        is_exact = self.weighing.is_exact
+        limits = [_find_limits(group, tail, is_exact, chosen[: group.k]) for group in self.groups]
         reach = np.array(reach_of(tail) * error)
         ends = self.weighing.find_ends([limit.seen for limit in limits], np.array(value), reach)
         if not _names_one(self.groups[0].law):  # score intervals, which hold too rarely when they are joined
@@ -204,7 +243,7 @@ class _Limits(NamedTuple):
     nobody: Triple
 
 
-def _find_limits(group: Estimate, tail: float, chosen: Floats | None = None) -> _Limits:
+def _find_limits(group: Estimate, tail: float, is_exact: bool, chosen: Floats | None = None) -> _Limits:
     """The limits of a group's single shares, or of that of the chosen values together."""
     law = group.law
     level = 1 - 2 * tail
@@ -223,7 +262,10 @@ def _find_limits(group: Estimate, tail: float, chosen: Floats | None = None) -> 
         counts, blind, about = counts @ chosen, blind @ chosen, about.max()
 
     def read(counted: Floats) -> Triple:
-        ends = jeffreys(counted, about, tail)
+        if is_exact:
+            ends = clopper_pearson(counted, about.astype(np.int64), tail)
+        else:
+            ends = jeffreys(counted, about, tail)
         value, low, high = ((share - blind) / law.gain for share in (counted / about, *ends))
         return value, low, high
 
@@ -242,7 +284,7 @@ def join_estimates(groups: Sequence[Estimate], weighing: Weighing) -> Estimate:
     possible = np.clip(shares, 0.0, 1.0)
     noise: Any = strata.n * strata.variances - possible * (1 - possible)
     law = Moments(shares.size, noise, combined=strata.combine, cumulated=strata.cumulate, joined=strata)
-    return Estimate(strata.n, shares * strata.n, law, groups[0].labels)
+    return Estimate(strata.n, shares * strata.n, law, groups[-1].labels)
 
 
 def join_means(groups: Sequence[MeanEstimate], weighing: Weighing) -> MeanEstimate:

@@ -175,7 +175,7 @@ def tally_windows(
             windows = plan.tally(source, table, by=by, number=number, show=show)
         else:
             windows = kept.tally_windows(by)
-    _report(plan, source, number, sum(tallies.n for tallies in windows.values()), windows.refused)
+    _report(plan, source, number, sum(windows.records.values()), windows.refused)
     return windows
 
 
