@@ -98,6 +98,9 @@ PLANS = {name: study.plan(people=1000) for name, study in STUDIES.items()}
 PLANS["smokes once"], PLANS["mood again"] = dn.Study(
     {"smokes": YES_NO, "mood": ["good", "bad"]}, 1.0, title="Both", repeat={"mood": 3}, **ROUNDS
 ).plans(people=1000)
+PLANS["mood changed"] = dn.Study(
+    {"mood": ["well", "so-so", "badly", "other"]}, rounds=3, title="Mood", survey=CONSENT, **ROUNDS
+).plan(people=1000, continues=PLANS["mood"])
 PLANS["nested"] = dn.Plan.of(
     {"Age": YEARS, "Home": TOWN} | {f"Question {n}?": YES_NO for n in range(3)},
     dn.records.Split((*METRIC, dn.smp([2, 2, 2], 1.0, "grr"))),

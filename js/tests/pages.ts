@@ -17,6 +17,9 @@ const PATIENCE = 10_000; // milliseconds: a busy machine is slow, and nothing wa
 export const readStudies = async (): Promise<Studies> => (await fetch("/page/studies.json")).json();
 export const idOf = (plan: string): string => JSON.parse(plan).id;
 
+/** What a plan asks, by which one is known inside another, which continues it. */
+const asked = (plan: { readonly attributes: unknown }): string => JSON.stringify(plan.attributes);
+
 type Answer = (path: string, init: RequestInit) => unknown;
 
 /** Answers what the pages ask: by the first route that matches, else as a collector with these plans. */
@@ -57,7 +60,7 @@ export class FakeCollector {
   }
 
   private summary(plan: string): unknown {
-    const { id, title, texts, rounds = null } = JSON.parse(plan);
+    const { id, title, texts, rounds = null, continues = [] } = JSON.parse(plan);
     const open = this.rounds.filter((round) => round.open).map(({ number }) => number);
     const round = open.at(-1) ?? null;
     return {
@@ -68,7 +71,9 @@ export class FakeCollector {
       round,
       open,
       rounds,
-      continues: [],
+      continues: this.plans
+        .filter((other) => continues.map(asked).includes(asked(JSON.parse(other))))
+        .map(idOf),
     };
   }
 }

@@ -156,6 +156,19 @@ it("lists the studies in its language, and leads to one and back", async () => {
   await page.find(".choices a", "Tee");
 });
 
+it("asks for the newest of plans that continue each other, and for an older one by its link", async () => {
+  const collector = collecting("mood", "mood changed");
+  const page = await openPage("survey", "", collector);
+  await choose(page);
+  expect(page.all("form fieldset input[type=radio]").length).toBe(4);
+  const older = await openPage("survey", link("mood"), collector);
+  await choose(older);
+  expect(older.all("form fieldset input[type=radio]").length).toBe(3);
+  const several = await openPage("survey", "", collecting("mood", "tea", "mood changed"));
+  await several.find(".choices a", "Mood");
+  expect(several.all(".choices a").length).toBe(2);
+});
+
 it("lists what is asked once and what is asked again as one study, which its link opens", async () => {
   const page = await openPage("survey", "", collecting("tea", "mood again", "smokes once"));
   await page.find(".choices a", "Both");

@@ -165,6 +165,30 @@ def test_plans_that_continue_each_other_are_one_with_one_series(
         shown.show_days(OLD.id)
 
 
+def test_the_last_day_joins_what_was_reported_to_both_plans(browser: Browser, tmp_path: Path) -> None:
+    """Shares and numbers of people are those of the day in estimates by day, and the page says so."""
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import visiting
+
+    write_days(tmp_path)
+    for t in range(ROLLED[0] + 4, LENGTH):
+        shutil.rmtree(tmp_path / f"lake/day={BEGIN + timedelta(days=t)}")
+    with collecting(tmp_path, [], "new.json", "--from", "lake") as running:
+        estimates = running.get(f"/plans/{NEW.id}/estimates").json()
+        days = NEW.estimate(NEW.tally(tmp_path / "lake", by="day"))
+        day = days[BEGIN + timedelta(days=ROLLED[0] + 3)]
+        assert estimates["n"] == day.n == 300
+        assert estimates["plans"] == [{"plan": OLD.id, "n": 150}, {"plan": NEW.id, "n": 150}]
+        assert [row["unbiased"] for row in estimates["rows"]] == day["city"].frequencies.tolist()
+        with visiting(browser, running, bypass_csp=True) as visit:
+            page = visit.dashboard(NEW)
+            moved = page.get_by_role("region", name="What moved")
+            joined = f"joined as well: 150 to plan {OLD.id[:12]} and 150 to plan {NEW.id[:12]}."
+            expect(moved).to_contain_text(joined)
+            expect(page.get_by_text("on the last day")).to_be_visible()
+
+
 def test_the_dashboard_of_two_plans_is_one_line(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 

@@ -227,7 +227,7 @@ class Dashboard {
     sections.alarms.hidden = !view.days;
     keep(
       sections.alarms,
-      view.days && [plan.id, view.days.alarms, view.days.bursts, view.days.dates.length],
+      view.days && [plan.id, view.days.alarms, view.days.bursts, view.days.dates.length, estimates?.plans],
       () => alarms(view),
     );
     sections.rounds.hidden = view.byDay;

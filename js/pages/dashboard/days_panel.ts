@@ -1,6 +1,6 @@
 /** Shows numbers over days, and the days on which one moved: of tables of reports, by day. */
 
-import type { DayLine, Days } from "../kit/api.js";
+import type { DayLine, Days, Estimates } from "../kit/api.js";
 import { type Child, h } from "../kit/dom.js";
 import { count, several } from "../kit/phrases.js";
 import { byDay } from "./charts.js";
@@ -13,7 +13,7 @@ const RECENT = 28; // days of a table
 const MANY = 4; // columns that have no room for intervals
 
 /** What moved, the newest first, and the days with too many reports. */
-export function alarms({ days }: View): Child {
+export function alarms({ days, estimates }: View): Child {
   if (!days) return null;
   const { dates, bursts, breaks, left_out: others } = days;
   const falseAlarmDays = Math.round(1 / days.rate);
@@ -42,7 +42,7 @@ export function alarms({ days }: View): Child {
       h(
         "p",
         { class: "soft" },
-        `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before. All else is that of the newest.`,
+        `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before. ${describeLast(estimates)}`,
       ),
     breaks.map(({ day, name, why }) =>
       h("p", { class: "soft" }, `From ${day} on, ${name} begins anew, and is compared with no day before: ${why}.`),
@@ -70,6 +70,13 @@ export function overDays({ days }: View, names: readonly string[], mode: Mode, w
         )
       : titled.map((line) => byDay(line, days, width));
   return [h("h3", {}, mode === "tables" ? "The last days" : "By day"), drawing];
+}
+
+/** Whose the tables of the last day are, in words. */
+function describeLast(estimates: Estimates | null): string {
+  if (!estimates?.plans.length) return "All else is that of the newest.";
+  const people = estimates.plans.map(({ plan, n }) => `${count(n)} to plan ${plan.slice(0, 12)}`);
+  return `Those of the last day are joined as well: ${people.join(" and ")}. Tables of two questions are of the newest plan alone.`;
 }
 
 const meanOf = (number: number): string => signed(count(Number(number.toPrecision(4))));

@@ -1,6 +1,6 @@
 /** Says estimates in words: a number, where the true one is, and whether it can be read. */
 
-import type { Mean, Quantile, Row, Summary } from "../kit/api.js";
+import type { Mean, Quantile, Row } from "../kit/api.js";
 import { count, NOISY } from "../kit/phrases.js";
 
 /** A written number with a true minus; what is rounded to zero has none. */
@@ -68,10 +68,4 @@ export function spoken(row: Row): string {
   const ends = `from ${percent(row.low)} to ${percent(row.high)}`;
   const beside = row.noisy ? "" : moved(row);
   return `${row.value} ${row.noisy ? NOISY : percent(row.share)}, ${ends}${beside && `, ${beside}`}`;
-}
-
-/** The plans that no other one continues: of a chain, the last. */
-export function lastOf<P extends Pick<Summary, "id" | "continues">>(plans: readonly P[]): readonly P[] {
-  const before = new Set(plans.flatMap(({ continues }) => continues));
-  return plans.filter(({ id }) => !before.has(id));
 }

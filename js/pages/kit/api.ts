@@ -314,6 +314,8 @@ export interface Estimates {
   readonly weights?: Weights | null;
   /** What people were asked, by attribute and by question, where the plan has its text. */
   readonly questions: Readonly<Record<string, string>>;
+  /** The plans whose people are joined by their numbers, the last one last; empty of one plan. */
+  readonly plans: readonly JoinedPlan[];
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -456,6 +458,13 @@ export interface Weighed {
   readonly text: string;
   /** Weights that cost much, and groups of few. */
   readonly warnings: readonly string[];
+}
+
+/** A plan that estimates are joined from. */
+export interface JoinedPlan {
+  readonly plan: string;
+  /** How many people reported to it. */
+  readonly n: number;
 }
 
 /** One way in which reports may differ from honest ones. */

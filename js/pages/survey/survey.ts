@@ -13,6 +13,7 @@ import {
   invitationIn,
   isInvitedTo,
   keepInvitation,
+  lastOf,
   Refused,
 } from "../kit/collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "../kit/dom.js";
@@ -67,15 +68,16 @@ async function start(visit: Visit, isForgotten: boolean): Promise<void> {
     const { plans, url } = await askJson<Plans>("plans");
     if (url && new URL(`${url}/`).href !== HERE) return elsewhere(visit, `${url}/`);
     const isInvited = plans.some(({ invited }) => invited);
-    const linked = several ?? (location.hash === "" && !isInvited ? oneStudy(plans) : null);
+    const newest = lastOf(plans); // an older plan is only for links and devices that have it
+    const linked = several ?? (location.hash === "" && !isInvited ? oneStudy(newest) : null);
     if (linked) {
       const choose: Tools["pick"] = async (plan, rounds) =>
         pick(visit, plan, rounds, await drawTurns(plan, visit.ledger.secret));
       const tools = { verified, pick: choose, about, sentAlong, isCurrent, again: speakAgain };
       return await showPlans(visit, linked, plans, tools);
     }
-    const wanted = values.get("plan") ?? (plans.length === 1 ? plans[0]?.id : undefined);
-    if (wanted === undefined) return choose(plans, isInvited ? askInvitation(visit, []) : null);
+    const wanted = values.get("plan") ?? (newest.length === 1 ? newest[0]?.id : undefined);
+    if (wanted === undefined) return choose(newest, isInvited ? askInvitation(visit, []) : null);
     const summary = plans.find(({ id }) => id === wanted || (wanted.length >= 8 && id.startsWith(wanted)));
     if (!summary) throw new Refused("plan", t("no_such_study"));
     const plan = await verified(summary.id);
@@ -85,7 +87,7 @@ async function start(visit: Visit, isForgotten: boolean): Promise<void> {
     await prepareTickets([plan]);
     // one for another study stays with that; one that came with several plans serves here as well
     if (!isInvitedTo(plan.id) || visit.invitation === null) visit.invitation = keptFor(plan.id);
-    if (isCurrent()) await offer(visit, plan, summary, { rounds, turns }, plans.length > 1);
+    if (isCurrent()) await offer(visit, plan, summary, { rounds, turns }, newest.length > 1);
   } catch (problem) {
     if (isCurrent()) refuse(visit, problem as Error);
   } finally {

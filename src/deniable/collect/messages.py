@@ -293,6 +293,13 @@ class Weights(Message, frozen=True):
     attributes: list[Weighed]
 
 
+class JoinedPlan(Message, frozen=True):
+    """A plan that estimates are joined from."""
+
+    plan: str
+    n: Annotated[int, explain("How many people reported to it.")]
+
+
 class Estimates(Message, frozen=True):
     """Estimates with error bars."""
 
@@ -333,6 +340,10 @@ class Estimates(Message, frozen=True):
         Weights | None, explain("How known groups were weighted; null where they were not.")
     ] = None
     questions: QuestionTexts = {}
+    plans: Annotated[
+        list[JoinedPlan],
+        explain("The plans whose people are joined by their numbers, the last one last; empty of one plan."),
+    ] = []
 
 
 class TextLimit(Message, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -20,6 +20,7 @@ from deniable.frames.files import csv_bytes
 from deniable.reports import Tallies
 from deniable.results.change import Change, compare_estimates
 from deniable.results.findings import AMONG, Findings, FindingsRequest, tabulate
+from deniable.results.joined import join_estimates_of_plans
 from deniable.results.linked import Pairs, compare_pairs, count_participation, pair_reports
 from deniable.results.range_queries import RangeQuery, ShownShare, answer_queries
 from deniable.results.smoothed import list_smoothable
@@ -52,10 +53,18 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
     return tallies
 
 
-def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False) -> Result:
-    """The estimates; refused where nobody has reported a value of any attribute yet, or text alone."""
+def result_of(
+    plan: Plan, tallies: Tallies, text_alone: bool = False, before: Sequence[Tallies] = ()
+) -> Result:
+    """The estimates; refused where nobody has reported a value of any attribute yet, or text alone.
+
+    They are joined with what other people reported to the plans that this one continues, `before` it.
+    """
+    documents = {document.id: document for document in plan.document.continues}
     try:
-        return Result(estimate_tallies(plan.document, tallies, False, text_alone))
+        results = [estimate_tallies(documents[each.plan_id], each, False) for each in before if each.n]
+        results.append(estimate_tallies(plan.document, tallies, False, text_alone))
+        return Result(join_estimates_of_plans(results, "others"))
     except InvalidParameter as problem:
         raise Refusal("few", f"{format_count(tallies.n, 'report')} so far: {problem}") from None
 
@@ -68,14 +77,20 @@ def estimated(
     include_slow: bool = True,
     smooth: bool = False,
     weights: str = "",
+    before: Sequence[Tallies] = (),
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
     Grids take longest, and are left out without `include_slow`. What was found from the same tallies is kept:
     pages of several people ask again every few seconds, and the blocks of 2,000 cells take four. With
     `smooth`, the shares of ranges and grids are smoothed; with `weights`, known groups have those sizes.
+    Shares that are joined with those of reports to plans `before` this one are not smoothed, and weighted
+    ones are of this plan alone.
     """
-    query = _Query((plan.id, _digest(tallies), number, level, include_slow, smooth, weights), plan, tallies)
+    joined = () if weights else tuple(before)
+    digest = b"".join(map(_digest, (tallies, *joined)))
+    key = (plan.id, digest, number, level, include_slow, smooth and not joined, weights)
+    query = _Query(key, plan, tallies, joined)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     return _estimate.__wrapped__(query) if many else _estimate(query)
 
@@ -88,6 +103,7 @@ class _Query:
     key: tuple[str, bytes, int | None, float, bool, bool, str]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
+    before: tuple[Tallies, ...] = field(compare=False, repr=False)
 
 
 def _digest(tallies: Tallies) -> bytes:
@@ -105,7 +121,7 @@ def _digest(tallies: Tallies) -> bytes:
 def _estimate(query: _Query) -> Estimates:
     plan, tallies = query.plan, query.tallies
     _, _, number, level, include_slow, smooth, weights = query.key
-    result = result_of(plan, tallies)
+    result = result_of(plan, tallies, before=query.before)
     try:
         if smooth:
             result = plan.estimate(tallies, smooth)
@@ -120,10 +136,11 @@ def _estimate(query: _Query) -> Estimates:
     )
     lists: dict[str, Any] = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
     lists |= {"refused": about["refused"], "questions": about["questions"]}
-    lists["smoothable"] = list_smoothable(result.numbers)
+    lists["smoothable"] = [] if result.numbers.plans else list_smoothable(result.numbers)
+    lists["plans"] = [messages.JoinedPlan(part.plan_id, part.n) for part in result.numbers.plans]
     if about["weights"] is not None:
         lists |= {"weights": msgspec.convert(about["weights"], messages.Weights)}
-    return Estimates(plan.id, number, tallies.n, level, rows, smooth=smooth, **lists)
+    return Estimates(plan.id, number, result.n, level, rows, smooth=smooth, **lists)
 
 
 def weigh(result: Result, weights: str) -> Result:
@@ -138,10 +155,16 @@ def weigh(result: Result, weights: str) -> Result:
 
 
 def between(
-    plan: Plan, tallies: Tallies, number: int | None, query: RangeQuery, level: float, weights: str
+    plan: Plan,
+    tallies: Tallies,
+    number: int | None,
+    query: RangeQuery,
+    level: float,
+    weights: str,
+    before: Sequence[Tallies] = (),
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
-    result = weigh(result_of(plan, tallies), weights)
+    result = weigh(result_of(plan, tallies, before=() if weights else before), weights)
     [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
     share = ShownShare.of(result.numbers, name, query, estimate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar, final
@@ -77,7 +77,9 @@ class Views:
         url: str | None = None,
         role: Role = "operator",
         days: Callable[[str], messages.Days] | None = None,
+        before: Callable[[str], Sequence[Tallies]] = lambda _: (),
     ) -> None:
+        """`before` gives the tallies of other people, who reported to the plans that a plan continues."""
         self._shelf = shelf
         self._served = served
         self._token = hash_token(token)
@@ -85,6 +87,7 @@ class Views:
         self._minimum = minimum
         self._url = url
         self._days = days
+        self._before = before
         self._files = read_files()
 
     def guard(self, operation: Operation, handler: Handler) -> Handler:
@@ -151,8 +154,16 @@ class Views:
             raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
         number, tallies = await self.tally(served, number)
         weights = read_weights(request)
+        before = await self.read(self._before, served.plan.id)
         estimate = partial(
-            results.estimated, served.plan, tallies, number, level, smooth=smooth, weights=weights
+            results.estimated,
+            served.plan,
+            tallies,
+            number,
+            level,
+            smooth=smooth,
+            weights=weights,
+            before=before,
         )
         estimates = await asyncio.to_thread(estimate)
         if form == "json":
@@ -166,8 +177,9 @@ class Views:
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
         number, tallies = await self.tally(served, number)
-        weights = read_weights(request)
-        return respond(await self.read(results.between, served.plan, tallies, number, query, level, weights))
+        weights, before = read_weights(request), await self.read(self._before, served.plan.id)
+        between = partial(results.between, served.plan, tallies, number, query, level, weights, before)
+        return respond(await self.read(between))
 
     async def show_cross(self, request: Request) -> Response:
         served, number, level = self.find_plan(request), read_round(request), read_level(request)

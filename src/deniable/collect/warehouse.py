@@ -63,6 +63,8 @@ class Counted:
     """The plan that is shown: the last one that has a day with enough reports."""
     last: Tallies
     """Those of the last day on which this plan has enough reports."""
+    before: tuple[Tallies, ...]
+    """Those of other people, who reported on this day to the plans that it continues."""
     days: messages.Days | None
     """None where no day has enough."""
 
@@ -97,6 +99,10 @@ class Warehouse:
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
         """The tallies of the last day."""
         return 1, self._find(plan_id).last
+
+    def list_before(self, plan_id: str) -> tuple[Tallies, ...]:
+        """The tallies of the last day of those who reported to the plans that this one continues."""
+        return self._find(plan_id).before
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """None: reports of a table are not in a random order."""
@@ -147,7 +153,9 @@ class Warehouse:
         ]
         shown = max((i for i, days in enumerate(enough) if days), default=len(by_plan) - 1)
         kept_shown, by_plan = now.chain[shown], by_plan[: shown + 1]
-        last = by_plan[-1].get(max(enough[shown], default=max(by_plan[-1], default=date.min)))
+        last_day = max(enough[shown], default=max(by_plan[-1], default=date.min))
+        *others, last = (by_day.get(last_day) for by_day in by_plan)
+        before_it = tuple(tallies for tallies in others if tallies is not None)
         n = Counter({day: 0 for by_day in by_plan for day in by_day})
         for by_day in by_plan:
             n.update({day: tallies.n for day, tallies in by_day.items()})
@@ -158,7 +166,7 @@ class Warehouse:
         days = None
         if any(of_days):
             days = describe_days(Series.of(kept_shown.document, of_days), self._by)
-        return Counted(now, kept_shown.document.id, last or kept_shown.tally(), days)
+        return Counted(now, kept_shown.document.id, last or kept_shown.tally(), before_it, days)
 
 
 def describe_days(series: Series, by: str) -> messages.Days:
@@ -207,6 +215,7 @@ class Dashboard:
             settings.minimum,
             role="reader",
             days=warehouse.show_days,
+            before=warehouse.list_before,
         )
         handlers = [
             (operation, views.guard(operation, getattr(views, operation.name)))
