@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +20,21 @@ LEVELS = (3, 2.0), (3, 1.5), (4, 1.8), (4, 3.0), (6, 4.0), (7, 2.0), (7, 4.0)
 COVERED = (2, 0.6), (3, 0.6), (4, 0.6), (4, 1.6), (6, 1.6), (6, 2.0)
 """Answers are covered twice, then raised, so that one of them is made of the raised one; then once more."""
 
+OTHERS = ("01", 0.6), ("012", 0.6), ("0123", 1.6), ("013", 1.6), ("0145", 1.2), ("145", 2.0), ("1456", 1.0)
+"""Which answers plans have: some are covered and raised, then removed; others are added, raised, lowered."""
 
-def plan_chain(*steps: tuple[Any, int], **more: Any) -> list[Plan]:
-    """Plans of these mechanisms and rounds, each of which continues those before."""
+
+def plan_chain(*steps: tuple[Any, int], labels: Sequence[str] = (), **more: Any) -> list[Plan]:
+    """Plans of these mechanisms and rounds, each of which continues those before.
+
+    Answers are numbered, or they are the letters of the plan's labels.
+    """
     plans: list[Plan] = []
     for made, rounds in steps:
         mechanism: RecordMechanism = as_record_mechanism(made)
+        letters = labels[len(plans)] if labels else range(mechanism.mechanisms[0].k)
         asked: dict[str, Any] = {
-            name: [f"{name} {value}" for value in range(part.k)]
+            name: [f"{name} {value}" for value in (letters if name == NAMES[0] else range(part.k))]
             for name, part in zip(NAMES, mechanism.mechanisms, strict=False)
             if not part.numeric
         }
@@ -57,6 +64,11 @@ def chains() -> dict[str, list[Plan]]:
             *((l_grr(5, first, forever), 2) for first, forever in ((1, 2), (0.01, 3), (1, 2), (1, 2)))
         ),
         "covered answers": plan_chain(*((l_grr(k, 0.98 * forever, forever), 1) for k, forever in COVERED)),
+        "fewer values": plan_chain((l_grr(3, 1.0, 2.0), 2), (l_grr(2, 1.0, 2.0), 3), labels=("012", "12")),
+        "other values": plan_chain(
+            *((l_grr(len(letters), 0.98 * forever, forever), 1) for letters, forever in OTHERS),
+            labels=[letters for letters, _ in OTHERS],
+        ),
         "less of a hash": plan_chain(
             (loloha(5, 1.0, 2.0), 2), (loloha(7, 0.5, 1.5), 1), (loloha(7, 1.0, 3.0), 1)
         ),

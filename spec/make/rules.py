@@ -312,8 +312,8 @@ def continued() -> Iterator[Case]:
         yield changed(data, refused, f"continues, {name}", **fields)
     alone = {name: value for name, value in data.items() if name != "continues"}
     yield changed(alone, "losses", "continues, losses of a chain without one")
-    [*_, raised] = chains.chains()["covered answers"]
-    for title, each in {"": data, " of raised answers": document(raised)}.items():
+    raised, removed = (document(chains.chains()[name][-1]) for name in ("covered answers", "other values"))
+    for title, each in {"": data, " of raised answers": raised, " of removed answers": removed}.items():
         chain = each["losses"]["chain"]
         for figure, true in chain.items():
             losses = {**each["losses"], "chain": {**chain, figure: true - 1}}
@@ -323,9 +323,22 @@ def continued() -> Iterator[Case]:
     without = {name: value for name, value in data["losses"].items() if name != "chain"}
     yield case("continues, no losses of a chain", sealed({**data, "losses": without}), "losses")
     cities = data["attributes"][0]["domain"]["labels"]
-    for name, k, forever in (("odds above 2^16", 4, 11.5), ("fewer values", 2, 2.0)):
-        other = document(of(dn.rounds.l_grr(k, 1.0, forever), {"city": cities[:k]}, rounds=2))
-        yield changed(other, "continues", f"continues, {name}", continues=data["continues"])
+    l_grr, l_osue = dn.rounds.l_grr, dn.rounds.l_osue
+    fewer = chains.plan_chain(grr, (l_grr(2, 1.0, 2.0), 2), labels=("012", "01"))
+    for name, part, labels, before in (
+        ("odds above 2^16", l_grr(4, 1.0, 11.5), cities, fewer[:1]),
+        ("fewer of odds above 2^16", l_grr(2, 1.0, 11.5), cities[:2], fewer[:1]),
+        ("fewer bits", l_osue(2, 1.0, 2.0), cities[:2], chains.plan_chain((l_osue(3, 1.0, 2.0), 2))),
+        ("fewer in another order", l_grr(2, 1.0, 2.0), cities[1::-1], fewer[:1]),
+        ("no answer left", l_grr(2, 1.0, 2.0), ["a", "b"], fewer[:1]),
+        ("an answer that came back", l_grr(3, 1.0, 2.0), cities[:3], fewer),
+    ):
+        bare = [
+            {key: value for key, value in document(each).items() if key not in ("id", "continues")}
+            for each in before
+        ]
+        other = document(of(part, {"city": labels}, rounds=2))
+        yield changed(other, "continues", f"continues, {name}", continues=bare)
     yield changed(
         document(of(dn.grr(2, 1.0), {"a": [1, 2]})),
         "continues",

@@ -765,19 +765,26 @@ def device_cases() -> Iterator[dict[str, Any]]:
 
 
 def carried_cases() -> Iterator[dict[str, Any]]:
-    """Many devices of plans that raise covered answers, of which few are unlike."""
-    plan = chains.last_plans()["a chain, covered answers"]
-    for number in (*range(24), 57, 72, 112, 561):  # the last ones tell what is left of a law
-        secret = hashlib.sha256(f"covered {number}".encode()).digest()
-        given = {"city": f"city {number % 2}"}
-        yield {
-            "name": f"covered answers, {number}",
-            "plan": plan.to_json(),
-            "secret": secret.hex(),
-            "round": 1,
-            "answers": given,
-            "report": dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, 1).to_bytes().hex(),
-        }
+    """Many devices of plans that raise covered answers, or remove some, of which few are unlike."""
+    plans = chains.last_plans()
+    covered = (*range(24), 57, 72, 112, 561)  # the last ones tell what is left of a law
+    for chain, name, numbers in (
+        ("covered", "covered answers", covered),
+        ("other", "other values", range(48)),
+    ):
+        plan = plans[f"a chain, {name}"]
+        labels = plan.document.attributes[0].domain.shown_labels[:2]
+        for number in numbers:
+            secret = hashlib.sha256(f"{chain} {number}".encode()).digest()
+            given = {"city": labels[number % 2]}
+            yield {
+                "name": f"{name}, {number}",
+                "plan": plan.to_json(),
+                "secret": secret.hex(),
+                "round": 1,
+                "answers": given,
+                "report": dn.Client(plan, secret=secret, plan_cap=ANY_CAP).report(given, 1).to_bytes().hex(),
+            }
 
 
 def asked_cases() -> Iterator[dict[str, Any]]:

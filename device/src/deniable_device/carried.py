@@ -5,7 +5,7 @@ the truth again, and a plan with smaller odds reports the root answer made worse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -13,6 +13,10 @@ from deniable_device.words import FULL, Row, keep_or_other
 
 MOST = 1 << 16
 """Up to which odds, and how many values, a kept value may become another."""
+
+
+First = tuple[int, int, tuple[int, ...]]
+"""The first round of a plan: its number of values, its threshold, and what it lacks of the one before."""
 
 
 class Step(NamedTuple):
@@ -25,6 +29,7 @@ class Step(NamedTuple):
     before: Fraction
     stay: int | None
     share: int
+    removed: tuple[int, ...]
 
     @property
     def move(self) -> Fraction:
@@ -60,47 +65,76 @@ def find_move(odds: Fraction, target: Fraction, k: int) -> Fraction:
     return (odds - target) / ((odds - 1) * (target + k - 1))
 
 
-def list_steps(firsts: Sequence[tuple[int, int]]) -> list[Step]:
+def list_steps(firsts: Sequence[First]) -> list[Step]:
     """What becomes of root answers by these first rounds."""
     steps: list[Step] = []
-    for k, keep in firsts:
+    for k, keep, removed in firsts:
         own = odds_of(k, keep)
         before = steps[-1].odds if steps else own
         if keep == keep_of(before, k):  # the odds of a longer list differ by rounding
             before = own
         odds = max(own, before)
         stay = int(FULL * (1 - (k - 1) * find_move(odds, own, k))) if own < odds else None
-        steps.append(Step(k, odds, before, stay, -int(-FULL // (odds + k - 1))))
+        steps.append(Step(k, odds, before, stay, -int(-FULL // (odds + k - 1)), removed))
     return steps
 
 
-def kept_value(value: int, firsts: Sequence[tuple[int, int]], rows: Sequence[Row]) -> int:
-    """The first answer to a value, with the words of all plans; those without the value are passed over."""
-    answer: int | None = None
-    covered: list[Covered] = []
-    known = 0
-    for step, row in zip(list_steps(firsts), rows):
-        if answer is not None:
-            if step.odds > step.before:
-                answer, covered = raised(value, answer, covered, known, step, row)
-            if row(0) < step.share * (step.k - known):
-                covered = [*covered, Covered(answer, known, step.odds)]
-                answer = known + row(0) // step.share
-        elif value < step.k:
-            answer = keep_or_other(value, step.k, keep_of(step.odds, step.k), row)
-        known = step.k
-    assert answer is not None
+def kept_value(value: int, firsts: Sequence[First], rows: Callable[[int, int], Row]) -> int:
+    """The first answer to a value, with the words of all plans, by the value and the plan; those without the
+    value are passed over. Words of a root answer that is drawn again are those of a value 2^16 further."""
+    steps = list_steps(firsts)
+    numbers = [value]
+    for before, step in zip(steps[-2::-1], steps[:0:-1]):
+        left = [number for number in range(before.k) if number not in step.removed]
+        after = numbers[0]
+        numbers.insert(0, left[after] if 0 <= after < len(left) else -1)
+    roots: list[Covered] = []
+    for plan, (step, number) in enumerate(zip(steps, numbers)):
+        if number < 0:
+            continue
+        row = rows(number, plan)
+        if roots and roots[-1].answer in step.removed:
+            row = rows(number + MOST, plan)
+        roots = left_of(
+            [*roots[:-1], *(root._replace(odds=step.before) for root in roots[-1:])], step.removed
+        )
+        if not roots:
+            roots = [
+                Covered(keep_or_other(number, step.k, keep_of(step.odds, step.k), row), step.k, step.odds)
+            ]
+            continue
+        *covered, (answer, size, odds) = roots
+        if odds < step.odds:
+            answer, covered = raised(number, answer, covered, size, odds, step.odds, row)
+        if row(0) < step.share * (step.k - size):
+            covered.append(Covered(answer, size, step.odds))
+            answer = size + row(0) // step.share
+        roots = [*covered, Covered(answer, step.k, step.odds)]
     if step.stay is None:
-        return answer
-    return keep_or_other(answer, step.k, step.stay, lambda column: row(2 + column))
+        return roots[-1].answer
+    return keep_or_other(roots[-1].answer, step.k, step.stay, lambda column: rows(value, plan)(2 + column))
+
+
+def left_of(roots: Sequence[Covered], removed: Sequence[int]) -> list[Covered]:
+    """What is left of covered answers, and of the root answer behind them, where answers are removed.
+
+    The last one that is left is the root answer."""
+
+    def below(number: int) -> int:
+        return sum(each < number for each in removed)
+
+    return [
+        Covered(answer - below(answer), k - below(k), odds)
+        for answer, k, odds in roots
+        if answer not in removed
+    ]
 
 
 def raised(
-    value: int, kept: int, covered: Sequence[Covered], k: int, step: Step, row: Row
+    value: int, kept: int, covered: Sequence[Covered], k: int, odds: Fraction, target: Fraction, row: Row
 ) -> tuple[int, list[Covered]]:
     """A root answer of larger odds, of which all that was kept is a part, and what it covers; three words
     choose it."""
-    odds, target = step.before, step.odds
     share = (target - odds) / ((target - 1) * (target + k - 1))
     factors = []
     left: list[Covered] = []

@@ -93,7 +93,30 @@ def asks_alike(before: Plan, after: Plan, number: int) -> bool:
         return True
     if (old.domain.kind, new.domain.kind) != ("categories", "categories") or new.may_not_apply:
         return False
-    return new.missing == "refuse" and new.domain.labels[: old.domain.k] == old.domain.labels
+    removed, added = removed_from(before, after, number), list(new.domain.labels)
+    left = [label for place, label in enumerate(old.domain.labels) if place not in removed]
+    earlier = [plan.attributes[number].domain for plan in after.before]
+    had = [label for domain in earlier if domain.kind == "categories" for label in domain.labels]
+    if not left or added[: len(left)] != left or any(label in had for label in added[len(left) :]):
+        return False
+    parts = part_trees(before.tree["mechanism"])[number], part_trees(after.tree["mechanism"])[number]
+    return new.missing == "refuse" and (not removed or all(map(can_remove, parts)))
+
+
+def removed_from(before: Plan, after: Plan, number: int) -> tuple[int, ...]:
+    """The numbers of the answers to a question that only the earlier plan has."""
+    old, new = before.attributes[number].domain, after.attributes[number].domain
+    if (old.kind, new.kind) != ("categories", "categories"):
+        return ()
+    return tuple(place for place, label in enumerate(old.labels) if label not in new.labels)
+
+
+def can_remove(part: Json) -> bool:
+    """Whether a mechanism keeps the others where answers are removed."""
+    first = part.get("first", {"kind": ""})
+    return bool(
+        part["kind"] == "memoized" and first["kind"] == "direct" and is_fine(first["k"], int(first["keep"]))
+    )
 
 
 def keeps_alike(old: Json, new: Json) -> bool:
@@ -110,10 +133,10 @@ def keeps_alike(old: Json, new: Json) -> bool:
     first, later = [(part[inside] if inside else part).get("first") for part in (old, new)]
     if not first or first["kind"] != later["kind"]:
         return False
-    if first["k"] != later["k"] if inside else first["k"] > later["k"]:
+    if inside and first["k"] != later["k"]:
         return False
     if first["kind"] != "direct":
-        return bool({**first, "k": 0} == {**later, "k": 0})
+        return bool(first["k"] <= later["k"] and {**first, "k": 0} == {**later, "k": 0})
     return first == later or all(is_fine(each["k"], int(each["keep"])) for each in (first, later))
 
 
@@ -121,6 +144,10 @@ def first_of(mechanism: Mechanism | None) -> tuple[int, int] | None:
     """The number of values of a first round that keeps a value, and its threshold."""
     first = mechanism.rounds.first if isinstance(mechanism, Repeated) else None
     return (first.k, first.keep) if isinstance(first, Direct) else None
+
+
+Asked = tuple[Mechanism, int, tuple[int, ...]]
+"""The mechanism of an attribute in a plan, its rounds, and the answers that the plan removed."""
 
 
 class Chain:
@@ -137,9 +164,14 @@ class Chain:
         for later, carried_on in enumerate(self.carried, 1):
             if not carried_on[number]:
                 used = [later]
-            elif self.first(later - 1, number) != self.first(later, number):
+            elif self.first(later - 1, number) != self.first(later, number) or self.removed(later, number):
                 used.append(later)
         return used
+
+    def removed(self, place: int, number: int) -> tuple[int, ...]:
+        """The numbers of the answers that the plan before has, where an attribute is carried on."""
+        is_carried = place > 0 and self.carried[place - 1][number]
+        return removed_from(*self.plans[place - 1 : place + 1], number) if is_carried else ()
 
     def first(self, place: int, number: int) -> tuple[int, int] | None:
         """The first round of an attribute in a plan."""
@@ -150,8 +182,10 @@ class Chain:
         strands = [Strand([self.plans[0].id], [])]
         for number in range(self.width):
             used = self.used(number)
-            firsts = [self.first(each, number) for each in used if len(used) > 1]
-            sizes = [first for first in firsts if first]
+            firsts = [
+                (self.first(each, number), self.removed(each, number)) for each in used if len(used) > 1
+            ]
+            sizes = [(*first, removed) for first, removed in firsts if first]
             strands.append(Strand([self.plans[each].id for each in used], sizes))
         return strands
 
@@ -165,6 +199,7 @@ class Chain:
         plans, last = self.plans, self.plans[-1]
         rounds = sum(plan.turns or plan.rounds or 0 for plan in plans)
         is_one = all(all(carried_on) for carried_on in self.carried)
+        is_one = is_one and not self.bias()
         if is_one and all(plan.tree["mechanism"] == last.tree["mechanism"] for plan in plans):
             return record_figures(last.record, rounds)
         losses = record_figures(last.record, rounds, [self.question(each) for each in range(self.width)])
@@ -173,11 +208,12 @@ class Chain:
 
     def question(self, number: int) -> Figures:
         """The losses of one attribute: those of all that was carried on, added up over its breaks."""
-        strands: list[list[tuple[Mechanism, int]]] = [[]]
+        strands: list[list[Asked]] = [[]]
         for place, plan in enumerate(self.plans):
             if place and not self.carried[place - 1][number]:
                 strands.append([])
-            strands[-1].append((mechanism_at(plan, number), plan.turns or plan.rounds or 0))
+            rounds = plan.turns or plan.rounds or 0
+            strands[-1].append((mechanism_at(plan, number), rounds, self.removed(place, number)))
         parts = [strand_figures(strand) for strand in strands]
         return {name: summed([part[name] for part in parts]) for name in FIGURES}
 
@@ -189,11 +225,11 @@ def mechanism_at(plan: Plan, number: int) -> Mechanism:
     return mechanism
 
 
-def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
+def strand_figures(strand: list[Asked]) -> Figures:
     """The losses of an attribute whose first answers are the same in all of these plans."""
-    last, total = strand[-1][0], sum(rounds for _, rounds in strand)
+    last, total = strand[-1][0], sum(rounds for _, rounds, _ in strand)
     alike: dict[Json, tuple[Mechanism, int]] = {}
-    for number, (part, rounds) in zip(kept_numbers(strand), strand):
+    for number, (part, rounds, _) in zip(kept_numbers(strand), strand):
         second = part.rounds.second if isinstance(part, Repeated) else None
         key = number, (second.one, second.zero) if isinstance(second, Unary) else second and second.keep
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
@@ -203,19 +239,22 @@ def strand_figures(strand: list[tuple[Mechanism, int]]) -> Figures:
     fresh = [fresh_loss(part, rounds) for part, rounds in alike.values()]
     whole = [figures(part, rounds)["changing_values"] or 0 for part, rounds in alike.values()]
     forever = max(figures(part, 1)["one_value_forever"] or 0 for part, _ in alike.values())
+    answers = last.rounds.k + sum(len(removed) for _, _, removed in strand)
     return {
         **figures(last, 1),
         "same_value": min(logarithm(same_ratio(strand)), forever),
         "one_value_forever": forever,
         "changing_values": min(loss + sum(fresh) - own for loss, own in zip(whole, fresh)),
-        "changing_values_usual": forever * min(total, last.rounds.k),
+        "changing_values_usual": forever * min(total, answers),
     }
 
 
-def kept_numbers(strand: list[tuple[Mechanism, int]]) -> list[int]:
-    """The number of the kept answer that each plan reports: another one wherever the first round changes."""
-    firsts = [first_of(part) for part, _ in strand]
-    return list(accumulate((old != new for old, new in zip(firsts, firsts[1:])), initial=0))
+def kept_numbers(strand: list[Asked]) -> list[int]:
+    """The number of the kept answer that each plan reports: another one wherever the first round changes, or
+    answers are removed."""
+    firsts = [(first_of(part), removed) for part, _, removed in strand]
+    changes = (old != new or bool(removed) for (old, _), (new, removed) in zip(firsts, firsts[1:]))
+    return list(accumulate(changes, initial=0))
 
 
 def fresh_loss(part: Mechanism, reports: int) -> int:
@@ -227,25 +266,30 @@ def fresh_loss(part: Mechanism, reports: int) -> int:
     return reports * second.k * logarithm(max(up(second.one, second.zero), down(second.one, second.zero)))
 
 
-def same_ratio(strand: list[tuple[Mechanism, int]]) -> Fraction:
+def same_ratio(strand: list[Asked]) -> Fraction:
     """At least how much all reports of one value give away, which all speak for it.
 
     Once an added answer took over, they say nothing. What was said of an answer before it was raised is made
     worse by as much."""
-    chain = [(part.rounds, rounds) for part, rounds in strand if isinstance(part, Repeated)]
+    chain = [(part.rounds, rounds) for part, rounds, _ in strand if isinstance(part, Repeated)]
     total, numbers = sum(rounds for _, rounds in chain), kept_numbers(strand)
     powers = [(Fraction(1), Fraction(1))] * (numbers[-1] + 1)
     for number, (part, rounds) in zip(numbers, chain):
         (more, less), (rise, fall) = powers[number], part.powers(rounds)
         powers[number] = more * rise, less * fall
     starts = [chain[numbers.index(number)][0] for number in range(len(powers))]
-    firsts = [(part.first.k, part.first.keep) for part in starts if isinstance(part.first, Direct)]
+    removed = [strand[numbers.index(number)][2] for number in range(len(powers))]
+    firsts = [
+        (part.first.k, part.first.keep, lost)
+        for part, lost in zip(starts, removed)
+        if isinstance(part.first, Direct)
+    ]
     if not firsts:
         return starts[0].after_powers(*powers[0], total)
     steps = list_steps(firsts)
     up_to = max((place for place, step in enumerate(steps) if step.odds > step.before), default=0)
     root, rise = starts[up_to], Fraction(1)
-    if root.k > starts[0].k:
+    if root.k > starts[0].k or any(removed):
         return root.first.ratio()
     spoken = [blurred(power, step.move, step.k) for (power, _), step in zip(powers, steps)]
     for place in range(len(steps) - 1, up_to - 1, -1):

@@ -668,8 +668,8 @@ class Memoized(Repeated):
     def carry(self, value: int, draws: Draws, fresh: Row) -> Json:
         """Both rounds of a value, whose first answer may be of plans before."""
         if draws.strand.firsts:
-            rows = [draws.kept(value + 1, plan) for plan in range(len(draws.strand.firsts))]
-            return self.again(kept_value(value, draws.strand.firsts, rows), fresh)
+            kept = kept_value(value, draws.strand.firsts, lambda number, plan: draws.kept(number + 1, plan))
+            return self.again(kept, fresh)
         return self.twice(value, draws.kept(value + 1), fresh)
 
     def after(self, reports: int) -> Fraction:

@@ -83,9 +83,9 @@ class Stream:
 class Strand:
     """The plans whose words are kept: the first that has a question, then those whose first round is another.
 
-    `firsts` are the number of values and the threshold of each, where a kept value may become another."""
+    `firsts` are the first rounds of each, where a kept value may become another."""
 
-    def __init__(self, plans: Sequence[str], firsts: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, plans: Sequence[str], firsts: Sequence[tuple[int, int, tuple[int, ...]]]) -> None:
         self.plans, self.firsts = plans, firsts
 
 

@@ -15,6 +15,8 @@ const NONE: Ratio = [0n, 1n];
 
 /** A first round: its number of values, and its threshold. */
 export type First = readonly [k: number, keep: bigint];
+/** The values removed from those of the plan before, too. */
+type Changed = readonly [...First, removed: readonly number[]];
 
 /** What becomes of root answers at a plan. */
 export interface Step {
@@ -26,6 +28,8 @@ export interface Step {
   readonly stay: bigint | null;
   /** The threshold by which each answer that was added takes over a root answer. */
   readonly share: bigint;
+  /** The numbers of values that only the plan before has. */
+  readonly removed: readonly number[];
 }
 
 /** A root answer that an added one took over: of so many values, and how much likelier it is the true one. */
@@ -42,12 +46,13 @@ interface Root {
 
 const whole = (number: number): Ratio => [BigInt(number), 1n];
 
-const oddsOf = ([k, keep]: First): Ratio => [keep * BigInt(k - 1), FULL - keep];
+const oddsOf = (k: number, keep: bigint): Ratio => [keep * BigInt(k - 1), FULL - keep];
 
 const keepOf = ([n, d]: Ratio, k: number): bigint => (FULL * n) / (n + BigInt(k - 1) * d);
 
 /** Whether kept answers of a first round can become others: its thresholds are not too coarse. */
-export const isFine = (first: First): boolean => first[0] <= MOST && !isAbove(oddsOf(first), whole(MOST));
+export const isFine = (k: number, keep: bigint): boolean =>
+  k <= MOST && !isAbove(oddsOf(k, keep), whole(MOST));
 
 /** The chance of each other answer where an answer of these odds is made worse, to the target. */
 export const findMove = (odds: Ratio, target: Ratio, k: number): Ratio =>
@@ -61,49 +66,89 @@ export const moveOf = ({ stay, k }: Step): Ratio =>
 export const raises = ({ odds, before }: Step): boolean => isAbove(odds, before);
 
 /** What becomes of root answers by these first rounds. */
-export const listSteps = (firsts: readonly First[]): readonly Step[] => {
+export const listSteps = (firsts: readonly Changed[]): readonly Step[] => {
   const steps: Step[] = [];
-  for (const first of firsts) {
-    const [k, keep] = first;
-    const stated = oddsOf(first);
+  for (const [k, keep, removed] of firsts) {
+    const stated = oddsOf(k, keep);
     let before = steps.at(-1)?.odds ?? stated;
     if (keep === keepOf(before, k)) before = stated; // the odds of a longer list differ by rounding
     const isWorse = isAbove(before, stated);
     const odds = isWorse ? before : stated;
     const [n, d] = minus(ONE, times(findMove(before, stated, k), whole(k - 1)));
     const share = divideUp(FULL * odds[1], odds[0] + BigInt(k - 1) * odds[1]);
-    steps.push({ k, odds, before, stay: isWorse ? (FULL * n) / d : null, share });
+    steps.push({ k, odds, before, stay: isWorse ? (FULL * n) / d : null, share, removed });
   }
   return steps;
 };
 
 /** The first answer to a value, with the words of the plans that have had it; null where all keep it alike. */
 export const keptValue = async (value: number, row: Row): Promise<number | null> => {
-  let root: Root | null = null;
-  let known = 0;
-  for (const [i, step] of listSteps(row.firsts).entries()) {
-    const { k, odds, stay } = step;
-    if (value < k) {
-      const words = await row.recall(4, value, i);
-      if (root)
-        root = takeOver(raises(step) ? raise(value, root, known, step, words) : root, known, step, words);
-      else root = { answer: keepOrOther(value, words, k, threshold(keepOf(odds, k))), covered: [] };
-      if (i === row.firsts.length - 1 && stay !== null)
-        return keepOrOther(root.answer, words.subarray(4), k, threshold(stay));
-    }
-    known = k;
+  const steps = listSteps(row.firsts);
+  const numbers = numbersOf(value, steps);
+  let roots: readonly Covered[] = [];
+  for (const [i, step] of steps.entries()) {
+    const number = numbers[i] as number;
+    if (number < 0) continue;
+    const root = roots.at(-1);
+    const isRemoved = root && step.removed.includes(root.answer);
+    const words = await row.recall(4, isRemoved ? number + MOST : number, i);
+    if (root) roots = leaveOut([...roots.slice(0, -1), { ...root, odds: step.before }], step.removed);
+    roots = roots.length ? turn(number, roots, step, words) : [draw(number, step, words)];
   }
-  return root?.answer ?? null;
+  const [root, step] = [roots.at(-1), steps.at(-1)];
+  if (!root || !step) return null;
+  if (step.stay === null) return root.answer;
+  const words = await row.recall(4, value, steps.length - 1);
+  return keepOrOther(root.answer, words.subarray(4), step.k, threshold(step.stay));
 };
 
-const takeOver = (root: Root, known: number, { k, odds, share }: Step, words: Halves): Root => {
-  if (!chance(words, 0, threshold(share * BigInt(k - known)))) return root;
-  const covered = [...root.covered, { answer: root.answer, k: known, odds }];
-  return { answer: known + Number(wordOf(words, 0) / share), covered };
+/** The numbers that a value of the last plan has in each plan; -1 in those that do not have it. */
+const numbersOf = (value: number, steps: readonly Step[]): readonly number[] => {
+  const numbers = [value];
+  for (let i = steps.length - 1; i > 0; i--) {
+    const [before, { removed }] = [steps[i - 1], steps[i]] as [Step, Step];
+    const left = Array.from({ length: before.k }, (_, number) => number).filter((n) => !removed.includes(n));
+    numbers.unshift(left[numbers[0] as number] ?? -1);
+  }
+  return numbers;
+};
+
+/**
+ * What is left of covered answers, and of the root answer behind them, where answers are removed. The last one
+ * that is left is the root answer: those that were removed say nothing of the others.
+ */
+export const leaveOut = (roots: readonly Covered[], removed: readonly number[]): readonly Covered[] => {
+  const below = (number: number): number => removed.filter((each) => each < number).length;
+  return roots
+    .filter(({ answer }) => !removed.includes(answer))
+    .map(({ answer, k, odds }) => ({ answer: answer - below(answer), k: k - below(k), odds }));
+};
+
+const draw = (value: number, { k, odds }: Step, words: Halves): Covered => ({
+  answer: keepOrOther(value, words, k, threshold(keepOf(odds, k))),
+  k,
+  odds,
+});
+
+/** Raises a root answer, the last one, where the plan's odds are larger; an added answer may take it over. */
+const turn = (value: number, roots: readonly Covered[], step: Step, words: Halves): readonly Covered[] => {
+  const { k, odds, share } = step;
+  const last = roots.at(-1) as Covered;
+  let root: Root = { answer: last.answer, covered: roots.slice(0, -1) };
+  if (isAbove(odds, last.odds)) root = raise(value, root, last.k, { before: last.odds, odds }, words);
+  const kept = { answer: root.answer, k: last.k, odds };
+  if (!chance(words, 0, threshold(share * BigInt(k - last.k)))) return [...root.covered, { ...kept, k }];
+  return [...root.covered, kept, { answer: last.k + Number(wordOf(words, 0) / share), k, odds }];
 };
 
 /** A root answer of larger odds, of which all that was kept is a part; the words from the second on choose it. */
-const raise = (value: number, root: Root, k: number, { before, odds }: Step, words: Halves): Root => {
+const raise = (
+  value: number,
+  root: Root,
+  k: number,
+  { before, odds }: Pick<Step, "before" | "odds">,
+  words: Halves,
+): Root => {
   const { factors, left } = unfold(value, root, k, before, odds);
   const points = [value, root.answer, ...root.covered.map(({ answer }) => answer)];
   const edges = [

@@ -51,7 +51,7 @@ interface Json {
   readonly domain?: Json;
   readonly labels?: readonly string[];
 }
-type Asked = readonly [part: Repeated, rounds: number];
+type Asked = readonly [part: Repeated, rounds: number, removed: readonly number[]];
 
 /** Refuses a last plan that carries on nothing of the one before, or rounds that are too many. */
 export const checkChain = (plans: readonly Link[]): void => {
@@ -62,19 +62,20 @@ export const checkChain = (plans: readonly Link[]): void => {
     "continues",
     () => `plans that continue each other have 1 to ${MOST_ROUNDS} rounds`,
   );
-  const isCarried = carried(plans.at(-2) as Link, plans.at(-1) as Link).some(Boolean);
+  const isCarried = carried(plans).some(Boolean);
   must(isCarried, "continues", () => "nothing of the plan before is carried on");
 };
 
-/** Whether the later plan carries on each of its questions. */
-const carried = (before: Link, after: Link): readonly boolean[] => {
+/** Whether the last plan carries on each of its questions. */
+const carried = (plans: readonly Link[]): readonly boolean[] => {
+  const [before, after] = plans.slice(-2) as [Link, Link];
   const [old, now] = [before, after].map(({ data }) => data.mechanism as Json) as [Json, Json];
   const names = ({ attributes }: Link): string => canonical(attributes.map(({ name }) => name));
   if (names(before) !== names(after) || layout(before) !== layout(after))
     return after.attributes.map(() => false);
   const [parts, later] = [partsOf(old), partsOf(now)];
   const each = after.attributes.map(
-    (_, j) => asksAlike(before, after, j) && keepsAlike(parts[j] as Json, later[j] as Json),
+    (_, j) => asksAlike(plans, j) && keepsAlike(parts[j] as Json, later[j] as Json),
   );
   const hasFakes = [old, ...(old.parts ?? [])].some(({ kind }) => kind === "faked");
   return hasFakes ? each.map(() => isEqual(old, now) && each.every(Boolean)) : each;
@@ -102,8 +103,9 @@ const partsOf = (record: Json): readonly Json[] =>
     ? (record.parts as Json[]).flatMap(partsOf)
     : ((record.fakes ?? record.parts ?? [record]) as Json[]);
 
-/** Whether a question has the same answers and conditions, or more answers behind the others. */
-const asksAlike = (before: Link, after: Link, j: number): boolean => {
+/** Whether a question has the same answers and conditions, or fewer, or more answers behind the others. */
+const asksAlike = (plans: readonly Link[], j: number): boolean => {
+  const [before, after] = plans.slice(-2) as [Link, Link];
   const [old, now] = [before, after].map(({ data }) => (data.attributes as Json[])[j]) as [Json, Json];
   const plain = (attribute: Json): Json =>
     ({ ...attribute, domain: null, missing: null, answered: null }) as never;
@@ -115,7 +117,25 @@ const asksAlike = (before: Link, after: Link, j: number): boolean => {
   if (isEqual(old.domain, now.domain)) return true;
   const [labels, more] = [old.domain?.labels, now.domain?.labels];
   if (!labels || !more || later !== "refuse" || extras.length) return false;
-  return isEqual(labels, more.slice(0, labels.length));
+  const left = labels.filter((label) => more.includes(label));
+  const had = plans.slice(0, -1).flatMap(({ data }) => (data.attributes as Json[])[j]?.domain?.labels ?? []);
+  if (!left.length || !isEqual(left, more.slice(0, left.length))) return false;
+  if (more.slice(left.length).some((label) => had.includes(label))) return false;
+  return left.length === labels.length || [before, after].every((plan) => canRemove(plan, j));
+};
+
+/** Whether a mechanism keeps the others where answers are removed. */
+const canRemove = ({ data }: Link, j: number): boolean => {
+  const { kind, first } = partsOf(data.mechanism as Json)[j] as Json;
+  return (
+    kind === "memoized" && first?.kind === "direct" && isFine(first.k as number, BigInt(first.keep as string))
+  );
+};
+
+/** The numbers of the answers to a question that only the earlier plan has. */
+const removedFrom = (before: Link, after: Link, j: number): readonly number[] => {
+  const [old, now] = [before, after].map(({ data }) => (data.attributes as Json[])[j]?.domain?.labels ?? []);
+  return [...(old as string[]).keys()].filter((n) => !now?.includes(old?.[n] as string));
 };
 
 /** Whether two mechanisms keep the same for every value that both have. */
@@ -126,11 +146,11 @@ const keepsAlike = (old: Json, now: Json): boolean => {
   const [first, later] = [(inside ?? old).first, (within ?? now).first];
   if (!first || !later || first.kind !== later.kind) return false;
   const [k, more] = [first.k as number, later.k as number];
-  if (inside ? k !== more : k > more) return false;
-  if (first.kind !== "direct") return isEqual({ ...first, k: 0 }, { ...later, k: 0 });
+  if (inside && k !== more) return false;
+  if (first.kind !== "direct") return k <= more && isEqual({ ...first, k: 0 }, { ...later, k: 0 });
   return (
     isEqual(first, later) ||
-    [first, later].every(({ k, keep }) => isFine([k as number, BigInt(keep as string)]))
+    [first, later].every(({ k, keep }) => isFine(k as number, BigInt(keep as string)))
   );
 };
 
@@ -139,13 +159,16 @@ const sizeOfPool = ({ k, buckets }: Json): number => countFunctions(k as number,
 
 /** For each attribute, the plans whose words it takes, and its first rounds where kept values may become others. */
 const listPlaces = (plans: readonly Link[]): readonly (readonly number[])[] => {
-  const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
+  const steps = plans.slice(1).map((_, i) => carried(plans.slice(0, i + 2)));
   return (plans.at(-1) as Link).attributes.map((_, j) => {
     let places = [0];
     for (const [i, step] of steps.entries()) {
       if (!step[j]) places = [i + 1];
-      else if (changes(partOf(plans[i] as Link, j), partOf(plans[i + 1] as Link, j)))
-        places = [...places, i + 1];
+      else {
+        const [before, after] = plans.slice(i, i + 2) as [Link, Link];
+        if (changes(partOf(before, j), partOf(after, j)) || removedFrom(before, after, j).length)
+          places = [...places, i + 1];
+      }
     }
     return places;
   });
@@ -161,8 +184,12 @@ export const listOrigins = (plans: readonly Link[]): readonly Origin[] => [
   { plans: [(plans[0] as Link).id], firsts: [] },
   ...listPlaces(plans).map((places, j): Origin => {
     const used = places.map((place) => plans[place] as Link);
-    const firsts = used.map((plan) => partOf(plan, j).rounds?.first as First);
-    return { plans: used.map(({ id }) => id), firsts: used.length > 1 ? firsts : [] };
+    if (used.length === 1) return { plans: used.map(({ id }) => id), firsts: [] };
+    const firsts = used.map((plan, i): Origin["firsts"][number] => {
+      const [k, keep] = (partOf(plan, j).rounds as TwoRounds).first as First;
+      return [k, keep, i > 0 ? removedFrom(used[i - 1] as Link, plan, j) : []];
+    });
+    return { plans: used.map(({ id }) => id), firsts };
   }),
 ];
 
@@ -177,9 +204,11 @@ export const addTogether = (plans: readonly Link[]): Together => {
 const chainLosses = (plans: readonly Link[]): Figures => {
   const { mechanism, data, attributes } = plans.at(-1) as Link;
   const rounds = sumOf(plans.map((plan) => plan.reports as number));
-  const steps = plans.slice(1).map((plan, i) => carried(plans[i] as Link, plan));
+  const steps = plans.slice(1).map((_, i) => carried(plans.slice(0, i + 2)));
   const isOne =
-    steps.flat().every(Boolean) && plans.every((plan) => isEqual(plan.data.mechanism, data.mechanism));
+    steps.flat().every(Boolean) &&
+    plans.every((plan) => isEqual(plan.data.mechanism, data.mechanism)) &&
+    listPlaces(plans).every((places) => places.length === 1);
   const ofPart = (part: Repeated, j: number): Figures =>
     isOne ? lossesOf(part, rounds) : questionLosses(plans, steps, j);
   const losses = recordLosses(
@@ -212,8 +241,10 @@ const questionLosses = (
 ): Figures => {
   const strands: Asked[][] = [];
   for (const [i, plan] of plans.entries()) {
-    if (!steps[i - 1]?.[j]) strands.push([]);
-    strands.at(-1)?.push([partOf(plan, j), plan.reports as number]);
+    const isCarried = steps[i - 1]?.[j];
+    if (!isCarried) strands.push([]);
+    const removed = isCarried ? removedFrom(plans[i - 1] as Link, plan, j) : [];
+    strands.at(-1)?.push([partOf(plan, j), plan.reports as number, removed]);
   }
   const each = strands.map(strandLosses);
   return FIGURES.map((_, i) => {
@@ -226,7 +257,7 @@ const questionLosses = (
 const strandLosses = (strand: readonly Asked[]): Figures => {
   const [last] = strand.at(-1) as Asked;
   const total = sumOf(strand.map(([, rounds]) => rounds));
-  const alike = new Map<string, Asked>();
+  const alike = new Map<string, readonly [Repeated, number]>();
   const numbers = numberKept(strand);
   for (const [i, [part, rounds]] of strand.entries()) {
     const key = `${numbers[i]} ${part.rounds?.alike}`;
@@ -250,15 +281,19 @@ const strandLosses = (strand: readonly Asked[]): Figures => {
   const [same, least] = [[logUp(sameRatio(strand)), forever], changing].map(
     (losses) => losses.sort(byNumber)[0] as Loss,
   ) as [Loss, Loss];
-  return [oneReport, same, forever, least, forever * BigInt(Math.min(total, (last.rounds as TwoRounds).k))];
+  const answers = (last.rounds as TwoRounds).k + sumOf(strand.map(([, , removed]) => removed.length));
+  return [oneReport, same, forever, least, forever * BigInt(Math.min(total, answers))];
 };
 
-/** The number of the kept answer that each plan reports: another one wherever the first round changes. */
+/**
+ * The number of the kept answer that each plan reports: another one wherever the first round changes, or answers
+ * are removed.
+ */
 const numberKept = (strand: readonly Asked[]): readonly number[] => {
   let number = 0;
-  return strand.map(([part], i) => {
+  return strand.map(([part, , removed], i) => {
     const before = strand[i - 1];
-    if (before && changes(before[0], part)) number++;
+    if (before && (changes(before[0], part) || removed.length)) number++;
     return number;
   });
 };
@@ -272,19 +307,21 @@ const sameRatio = (strand: readonly Asked[]): Ratio => {
   const one: Ratio = [1n, 1n];
   const powers: (readonly [Ratio, Ratio])[] = []; // of each kept answer, by all reports of it
   const parts: Repeated[] = [];
+  const lost: (readonly number[])[] = [];
   for (const [i, number] of numberKept(strand).entries()) {
-    const [part, reports] = strand[i] as Asked;
+    const [part, reports, removed] = strand[i] as Asked;
     const [rise, fall] = (part.rounds as TwoRounds).speak(reports);
     const [more, less] = powers[number] ?? [one, one];
     powers[number] = [times(more, rise), times(less, fall)];
     parts[number] = part;
+    lost[number] ??= removed;
   }
   const chain = parts.map(({ rounds }) => rounds as TwoRounds);
   if (!chain[0]?.first) return (chain[0] as TwoRounds).given(...(powers[0] as [Ratio, Ratio]), total);
-  const steps = listSteps(chain.map(({ first }) => first as First));
+  const steps = listSteps(chain.map(({ first }, i) => [...(first as First), lost[i] as readonly number[]]));
   const raised = Math.max(0, steps.findLastIndex(raises));
   const root = chain[raised] as TwoRounds;
-  if (root.k > chain[0].k) return (parts[raised] as Repeated).forever; // all is a part of the root answer
+  if (root.k > chain[0].k || lost.some(({ length }) => length)) return (parts[raised] as Repeated).forever; // all is a part of the root answer
   const spoken = steps.map((step, i) =>
     blur((powers[i] as readonly [Ratio, Ratio])[0], moveOf(step), step.k),
   );

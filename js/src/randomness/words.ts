@@ -104,7 +104,7 @@ export interface Strand {
   /** The words of the first plan that has the question, then of each that has more values. */
   readonly memories: readonly Memory[];
   /** Where kept values may turn, how many values each of these plans has, and its threshold. */
-  readonly firsts: readonly (readonly [k: number, keep: bigint])[];
+  readonly firsts: readonly (readonly [k: number, keep: bigint, removed: readonly number[]])[];
 }
 
 /** One record's words: noise and, column by column, those that the device keeps. */

@@ -34,8 +34,11 @@ def explain_continued(document: PlanDocument) -> str:
 
 def _describe_change(before: PlanDocument, document: PlanDocument, j: int) -> str:
     (old, old_part), (new, new_part) = before.pairs[j], document.pairs[j]
-    added = new.domain.shown_labels[old.domain.k :] if old.domain != new.domain else ()
+    labels = [each.domain.shown_labels if old.domain != new.domain else () for each in (old, new)]
+    added, removed = ([label for label in labels[i] if label not in labels[1 - i]] for i in (1, 0))
     changes = [f"with more answers: {shorten_names(added, _SHOWN)}"] if added else []
+    if removed:
+        changes.append(f"without the answers: {shorten_names(removed, _SHOWN)}")
     kept = [rounds.first.loss() for rounds in map(find_rounds, (old_part, new_part)) if rounds is not None]
     losses = {"one report": [old_part.loss(), new_part.loss()], "any number of reports": kept}
     for reports, figures in losses.items():

@@ -20,7 +20,7 @@ from deniable.mechanisms import Direct, Losses, Mechanism, Unary
 from deniable.mechanisms.losses import add_losses
 from deniable.plan.attribute import Attribute
 from deniable.randomness import FULL
-from deniable.randomness.words import Strand
+from deniable.randomness.words import First, Strand
 from deniable.records import Faked, RecordMechanism
 from deniable.rounds import Memoized, MemoizedMean, PooledMemoized
 from deniable.rounds.carried import BIAS, find_move, is_fine, list_steps
@@ -35,6 +35,8 @@ class Linkable(Protocol):
 
     @property
     def id(self) -> str: ...
+    @property
+    def continues(self) -> Sequence[Linkable]: ...
     @property
     def names(self) -> tuple[str, ...]: ...
     @property
@@ -59,7 +61,7 @@ class Chained(Protocol):
 
 
 PlanT = TypeVar("PlanT", bound=Chained)
-_Asked = tuple[Mechanism, int]  # the mechanism of a question in a plan, and how many rounds the plan has
+_Asked = tuple[Mechanism, int, tuple[int, ...]]  # the mechanism of a question, its rounds, removed answers
 
 
 def list_last(plans: Sequence[PlanT]) -> list[PlanT]:
@@ -98,13 +100,33 @@ def _find_break(before: Linkable, after: Linkable, j: int) -> str:
     if old.domain != new.domain:
         if not (isinstance(old.domain, Categories) and isinstance(new.domain, Categories)):
             return "its answers are others"
-        if new.domain.labels[: old.domain.k] != old.domain.labels:
-            return "its answers are others, and not only more at the end"
+        labels, removed = old.domain.labels, find_removed(before, after, j)
+        left = [label for label in labels if label in new.domain.labels]
+        if not left or [*new.domain.labels[: len(left)]] != left:
+            return "its answers are others, and not only fewer, or more at the end"
+        domains = [plan.pairs[j][0].domain for plan in after.continues]
+        earlier = {label for each in domains if isinstance(each, Categories) for label in each.labels}
+        if earlier & {*new.domain.labels[len(left) :]}:
+            return "an answer was removed and came back"
         if after.extras(new) or after.missing_of(new) != "refuse":
-            return "answers were added, and no answer is a value or random"
+            return "answers were added or removed, and no answer is a value or random"
+        if removed and not all(map(_can_remove, (old_part, new_part))):
+            return "answers were removed, and this protocol cannot keep the others"
     if type(old_part) is not type(new_part):
         return "its protocol is another"
     return "" if is_carried(old_part, new_part) else "its first answers have another loss or form"
+
+
+def find_removed(before: Linkable, after: Linkable, j: int) -> tuple[int, ...]:
+    """The numbers of the answers to a question that only the earlier plan has."""
+    old, new = before.pairs[j][0].domain, after.pairs[j][0].domain
+    if not (isinstance(old, Categories) and isinstance(new, Categories)):
+        return ()
+    return tuple(number for number, label in enumerate(old.labels) if label not in new.labels)
+
+
+def _can_remove(part: Mechanism) -> bool:
+    return isinstance(part, Memoized) and isinstance(part.first, Direct) and is_fine(part.first)
 
 
 def asks_alike(before: Linkable, after: Linkable, i: int, j: int) -> bool:
@@ -119,7 +141,7 @@ def is_carried(old: Mechanism, new: Mechanism) -> bool:
     if old == new:
         return True
     before, after = find_rounds(old), find_rounds(new)
-    if before is None or after is None or after.k < before.k or type(before.first) is not type(after.first):
+    if before is None or after is None or type(before.first) is not type(after.first):
         return False
     if isinstance(old, PooledMemoized) and isinstance(new, PooledMemoized) and old.pool.size != new.pool.size:
         return False
@@ -127,7 +149,7 @@ def is_carried(old: Mechanism, new: Mechanism) -> bool:
         may_grow = isinstance(old, Memoized)  # buckets and bits are always as many
         is_changed = is_fine(before.first) and is_fine(after.first) and (may_grow or after.k == before.k)
         return is_changed or before.first == after.first
-    return replace(before.first, k=after.k) == after.first
+    return before.k <= after.k and replace(before.first, k=after.k) == after.first
 
 
 def find_rounds(part: Mechanism) -> Memoized | None:
@@ -149,7 +171,7 @@ def list_places(plans: Sequence[Linkable]) -> list[list[int]]:
         for i in range(1, len(plans)):
             if list_breaks(plans[i - 1], plans[i])[j]:
                 used = [i]
-            elif _list_firsts([plan.parts[j] for plan in plans[i - 1 : i + 1]])[1:]:
+            elif _list_firsts(_follow(plans[i - 1 : i + 1], j))[1:]:
                 used.append(i)
         places.append(used)
     return places
@@ -160,17 +182,30 @@ def list_strands(plans: Sequence[Linkable]) -> tuple[Strand, ...]:
     strands = [Strand(((0, plans[0].id),))]
     for j, places in enumerate(list_places(plans)):
         ids = tuple((place, plans[place].id) for place in places)
-        firsts = _list_firsts([plans[place].parts[j] for place in places])
+        firsts = _list_firsts(_follow([plans[place] for place in places], j))
         strands.append(Strand(ids, firsts if len(places) > 1 else ()))
     return tuple(strands)
 
 
-def _list_firsts(parts: Sequence[Mechanism]) -> tuple[tuple[int, int], ...]:
-    """The number of values and the threshold of each first round that differs from the one before."""
-    rounds = map(find_rounds, parts)
-    firsts = [each.first for each in rounds if each is not None]
-    changes = [first for i, first in enumerate(firsts) if i == 0 or first != firsts[i - 1]]
-    return tuple((first.k, first.keep) for first in changes if isinstance(first, Direct))
+def _follow(plans: Sequence[Linkable], j: int) -> list[_Asked]:
+    """A question in plans that carry it on."""
+    removed = [(), *(find_removed(before, after, j) for before, after in pairwise(plans))]
+    return [
+        (plan.mechanism.mechanisms[j], plan.most_reports, numbers)
+        for plan, numbers in zip(plans, removed, strict=True)
+    ]
+
+
+def _list_firsts(strand: Sequence[_Asked]) -> tuple[First, ...]:
+    """The first rounds of plans, of each whose one, or whose answers, differ from those before."""
+    firsts: list[First] = []
+    for part, _, removed in strand:
+        rounds = find_rounds(part)
+        if rounds is not None and isinstance(rounds.first, Direct):
+            first = rounds.first.k, rounds.first.keep
+            if removed or not firsts or firsts[-1][:2] != first:
+                firsts.append((*first, removed))
+    return tuple(firsts)
 
 
 def count_bias(plans: Sequence[Linkable]) -> int:
@@ -183,7 +218,8 @@ def bound_chain(plans: Sequence[Linkable]) -> Losses:
     """What all reports of a person to plans that continue each other lose together, rounded up."""
     mechanism, rounds = plans[-1].mechanism, sum(plan.most_reports for plan in plans)
     breaks = (list_breaks(before, after) for before, after in pairwise(plans))
-    if all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks)):
+    is_one = all(plan.mechanism == mechanism for plan in plans) and not any(map(any, breaks))
+    if is_one and not count_bias(plans):
         return mechanism.losses(rounds, rounds)
     losses = [_bound_question(plans, j) for j in range(mechanism.d)]
     one_report = max(plan.mechanism.losses(1, 1).one_report for plan in plans)
@@ -193,12 +229,12 @@ def bound_chain(plans: Sequence[Linkable]) -> Losses:
 
 def _bound_question(plans: Sequence[Linkable], j: int) -> Losses:
     """The losses of one question: those of everything that was carried on, added up over its breaks."""
-    strands: list[list[_Asked]] = []
+    strands: list[list[Linkable]] = []
     for i, plan in enumerate(plans):
         if i == 0 or list_breaks(plans[i - 1], plan)[j]:
             strands.append([])
-        strands[-1].append((plan.mechanism.mechanisms[j], plan.most_reports))
-    return add_losses(list(map(_bound_strand, strands)))
+        strands[-1].append(plan)
+    return add_losses([_bound_strand(_follow(strand, j)) for strand in strands])
 
 
 def _bound_strand(strand: Sequence[_Asked]) -> Losses:
@@ -208,9 +244,9 @@ def _bound_strand(strand: Sequence[_Asked]) -> Losses:
     fresh report of their kept answer loses. An answer that was raised or made worse is another one, and so it
     is where a later plan has the first round of an earlier one again.
     """
-    last, total = strand[-1][0], sum(rounds for _, rounds in strand)
-    alike: dict[object, _Asked] = {}
-    for number, (part, rounds) in zip(_number_kept([part for part, _ in strand]), strand, strict=True):
+    last, total = strand[-1][0], sum(rounds for _, rounds, _ in strand)
+    alike: dict[object, tuple[Mechanism, int]] = {}
+    for number, (part, rounds, _) in zip(_number_kept(strand), strand, strict=True):
         second = None if (both := find_rounds(part)) is None else both.second
         key = number, replace(second, k=2) if isinstance(second, Unary) else second
         alike[key] = part, rounds + (alike[key][1] if key in alike else 0)
@@ -220,20 +256,23 @@ def _bound_strand(strand: Sequence[_Asked]) -> Losses:
     whole = sum((fresh for _, fresh in groups), Fraction(0))
     changing = min(Fraction(losses.changing_values) + whole - fresh for losses, fresh in groups)
     forever = max(losses.one_value_forever for losses, _ in groups)
+    answers = cast(Memoized, find_rounds(last)).k + sum(len(removed) for _, _, removed in strand)
     return replace(
         last.losses(1, total),
         same_value=min(log_up(_compose_ratio(strand)), forever),
         one_value_forever=forever,
         changing_values=round_up(changing),
         changing_values_exact=False,
-        changing_values_usual=times_up(forever, min(total, cast(Memoized, find_rounds(last)).k)),
+        changing_values_usual=times_up(forever, min(total, answers)),
         reports=total,
     )
 
 
-def _number_kept(parts: Sequence[Mechanism]) -> list[int]:
-    """The number of the kept answer that each plan reports: another one wherever the first round changes."""
-    changes = (bool(_list_firsts(pair)[1:]) for pair in pairwise(parts))
+def _number_kept(strand: Sequence[_Asked]) -> list[int]:
+    """The number of the kept answer that each plan reports: another one wherever the first round changes, or
+    answers are removed.
+    """
+    changes = (bool(_list_firsts(pair)[1:]) for pair in pairwise(strand))
     return list(accumulate(changes, initial=0))
 
 
@@ -243,18 +282,18 @@ def _compose_ratio(strand: Sequence[_Asked]) -> Fraction:
     The worst are reports that all speak for one value. Once an added answer took over, they say nothing.
     Where a root answer was raised, what was said of the one before is made worse by as much.
     """
-    chain = [(cast(Memoized, find_rounds(part)), rounds) for part, rounds in strand]
+    chain = [(cast(Memoized, find_rounds(part)), rounds) for part, rounds, _ in strand]
     reports = sum(rounds for _, rounds in chain)
-    numbers = _number_kept([part for part, _ in strand])
+    numbers = _number_kept(strand)
     spoken = [[Fraction(1)] * 2 for _ in range(numbers[-1] + 1)]  # of each kept answer, by all reports of it
     for number, (part, rounds) in zip(numbers, chain, strict=True):
         spoken[number] = list(map(mul, spoken[number], part.second.speak(rounds)))
     if isinstance(chain[0][0].first, Unary):
         return chain[0][0].first.ratio_given(spoken[0][0], spoken[0][1], reports)
-    steps = list_steps(_list_firsts([part for part, _ in strand]))
+    steps = list_steps(_list_firsts(strand))
     raised = max((i for i, step in enumerate(steps) if step.before < step.odds), default=0)
     root = cast(Direct, chain[numbers.index(raised)][0].first)
-    if root.k > chain[0][0].k:  # covered answers were raised: all is a part of the root answer
+    if root.k > chain[0][0].k or any(step.removed for step in steps):  # all is a part of the root answer
         return root.ratio
     ratio = later = Fraction(1)
     for i in reversed(range(raised, len(steps))):

@@ -17,6 +17,7 @@ from deniable.errors import InvalidParameter, WordsExhausted
 from deniable.exact import whole_number
 from deniable.randomness.draws import FULL, WordArray
 from deniable.randomness.words import (
+    First,
     FreshRows,
     Indices,
     KeepingWords,
@@ -121,7 +122,7 @@ class RememberingRows(FreshRows):
         return replace(self, strands=tuple(strands))
 
     @property
-    def firsts(self) -> tuple[tuple[int, int], ...]:
+    def firsts(self) -> tuple[First, ...]:
         return self.strands[self.strand].firsts if self.strands else ()
 
     def shift_attributes(self, first: int) -> RememberingRows:

@@ -36,13 +36,17 @@ _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5
 _ZEROS = np.zeros(1 << 15, dtype=np.uint64)  # what a key stream is read off from
 
 
+First = tuple[int, int, tuple[int, ...]]
+"""The first round of a plan: its number of values, its threshold, and what it lacks of the one before."""
+
+
 class Strand(NamedTuple):
     """The plans that the kept answers of a question come from, where plans continue each other."""
 
     plans: tuple[tuple[int, str], ...]
-    """The first of them, then each that has more values: its place among all plans, and its id."""
-    firsts: tuple[tuple[int, int], ...] = ()
-    """Of kept values that become others, how many values each plan has, and its threshold."""
+    """The first of them, then each that has other values: its place among all plans, and its id."""
+    firsts: tuple[First, ...] = ()
+    """Of kept values that become others, the first round of each plan."""
 
 
 class Rows(ABC):
@@ -82,8 +86,8 @@ class Rows(ABC):
         return self
 
     @property
-    def firsts(self) -> tuple[tuple[int, int], ...]:
-        """How many values each plan of the strand has, with its threshold; empty where values stay."""
+    def firsts(self) -> tuple[First, ...]:
+        """The first round of each plan of the strand; empty where values stay."""
         return ()
 
     def recall(self, values: Indices | None = None, plan: int = 0) -> Rows:
@@ -247,7 +251,7 @@ class DeviceRows(FreshRows):
         return replace(self, strands=tuple(strands))
 
     @property
-    def firsts(self) -> tuple[tuple[int, int], ...]:
+    def firsts(self) -> tuple[First, ...]:
         return self.strands[self.strand].firsts if self.strands else ()
 
     def columns(self, start: int, stop: int) -> DeviceRows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Integers
 from deniable.errors import InvalidParameter, not_among
 from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.intervals import Ends, mover, normal_quantile
@@ -120,7 +120,8 @@ def join_plans(results: Sequence[Estimates], people: Joining = "same", level: fl
             if place >= places[0] and name in estimates.shares
         ]
         if of_plans:
-            labels = last.labels_of(last.attributes[j])
+            all_labels = (label for plan, _ in of_plans for label in plan.labels_of(plan.attributes[j]))
+            labels = tuple(dict.fromkeys((*last.labels_of(last.attributes[j]), *all_labels)))
             shares[name] = _join_shares(labels, of_plans, j, people, level)
     return Joined(shares, people)
 
@@ -199,24 +200,31 @@ def _join_shares(
     people: Joining,
     level: float,
 ) -> JoinedShares:
-    def complete(column: Floats) -> Floats:
-        return np.pad(np.asarray(column, dtype=np.float64), (0, len(labels) - len(column)))
+    own = [document.labels_of(document.attributes[j]) for document, _ in of_plans]
+    places = [np.array([labels.index(label) for label in each]) for each in own]
+
+    def complete(column: Floats, place: Integers) -> Floats:
+        whole = np.zeros(len(labels))
+        whole[place] = column
+        return whole
 
     counts = np.array([estimate.n for _, estimate in of_plans], dtype=np.float64)
     weights = counts / counts.sum()
-    values = np.array([complete(estimate.frequencies) for _, estimate in of_plans])
-    variances = np.array([complete(estimate.stderr**2) for _, estimate in of_plans])
+    pairs = [(estimate, place) for (_, estimate), place in zip(of_plans, places, strict=True)]
+    values = np.array([complete(estimate.frequencies, place) for estimate, place in pairs])
+    variances = np.array([complete(estimate.stderr**2, place) for estimate, place in pairs])
     share = weights @ values
     shared = np.zeros(len(labels))
     if people == "same":
-        kept = [complete(_find_kept(document, j, share[: estimate.k])) for document, estimate in of_plans]
+        kept = [
+            complete(_find_kept(document, j, share[place]), place)
+            for (document, _), place in zip(of_plans, places, strict=True)
+        ]
         for a, b in combinations(range(len(of_plans)), 2):
-            in_both = np.maximum(kept[a], kept[b]) * (complete(np.ones(of_plans[min(a, b)][1].k)) > 0)
+            in_both = np.maximum(kept[a], kept[b]) * (kept[a] > 0) * (kept[b] > 0)
             shared += 2 * weights[a] * weights[b] * in_both / max(counts[a], counts[b])
-    intervals = [estimate.interval(level) for _, estimate in of_plans]
-    ends = cast(
-        Ends, tuple(np.array([complete(end) for end in side]) for side in zip(*intervals, strict=True))
-    )
+    intervals = [[complete(end, place) for end in estimate.interval(level)] for estimate, place in pairs]
+    ends = cast(Ends, tuple(map(np.array, zip(*intervals, strict=True))))
     low, high = mover(weights, values, ends)
     more = normal_quantile(level) ** 2 * shared
     return JoinedShares(

@@ -1,8 +1,10 @@
 """Keeps a value for ever where plans add answers or change epsilon_forever.
 
 A device keeps a root answer to each value: by the odds of the largest epsilon_forever so far, among the
-answers of the plan. Answers that are added may take it over. A larger epsilon_forever looks at the truth
-again, and at all that was kept. What a plan with a smaller one reports is the root answer made worse.
+answers of the plan. Answers that are added may take it over. Where it is removed, the answer that it covers
+is the root again, or a new one is drawn: a removed answer says nothing of those that are left. A larger
+epsilon_forever looks at the truth again, and at all that was kept. What a plan with a smaller one reports is
+the root answer made worse.
 
 So each plan keeps the law that it states, and all of them together lose what the largest one loses.
 Thresholds are whole, and the law is off by a few of 2^64 words: plans state `BIAS` for it.
@@ -11,6 +13,7 @@ Thresholds are whole, and the law is off by a few of 2^64 words: plans state `BI
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +26,7 @@ from deniable.arrays import Array, Integers
 from deniable.mechanisms import Direct, Unary
 from deniable.mechanisms.shapes.common import keep_or_other
 from deniable.randomness import FULL
-from deniable.randomness.words import Rows
+from deniable.randomness.words import First, Rows
 
 BIAS = 1
 """Billionths of a nat that a plan adds to each of its figures, for each attribute and each plan of its chain.
@@ -45,6 +48,8 @@ class Step(NamedTuple):
     """The odds of the plan before; smaller where root answers are raised."""
     stay: int | None
     """The threshold by which the plan's answer is the root answer; None where it always is."""
+    removed: tuple[int, ...]
+    """The numbers of answers that the plan before had, and this one has not."""
 
     @property
     def move(self) -> Fraction:
@@ -92,17 +97,17 @@ def find_move(odds: Fraction, target: Fraction, k: int) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def list_steps(firsts: tuple[tuple[int, int], ...]) -> tuple[Step, ...]:
-    """What becomes of root answers by these first rounds: of each, its number of values and its threshold."""
+def list_steps(firsts: tuple[First, ...]) -> tuple[Step, ...]:
+    """What becomes of root answers by these first rounds."""
     steps: list[Step] = []
-    for k, keep in firsts:
+    for k, keep, removed in firsts:
         own = find_odds(Direct(k, keep))
         before = steps[-1].odds if steps else own
         if keep == _find_keep(before, k):  # the odds of a longer list differ by rounding
             before = own
         odds = max(own, before)
         stay = int(FULL * (1 - (k - 1) * find_move(odds, own, k))) if own < odds else None
-        steps.append(Step(k, odds, before, stay))
+        steps.append(Step(k, odds, before, stay, removed))
     return tuple(steps)
 
 
@@ -113,25 +118,62 @@ def keep_first(first: Direct | Unary, values: Integers, rows: Rows) -> Array:
     kept, steps = first.blank(len(values)), list_steps(rows.firsts)
     covered: list[tuple[Covered, ...]] = [()] * len(values)
     known = 0
-    for i, step in enumerate(steps):
-        new = np.flatnonzero((values >= known) & (values < step.k))
-        root = Direct(step.k, _find_keep(step.odds, step.k))
-        kept[new] = root.encode(values[new], rows.pick(new).columns(0, 2).recall(values[new], i))
-        old = np.flatnonzero(values < known)
-        table = rows.pick(old).recall(values[old], i).array()
-        if step.before < step.odds:
-            for row, (_, *number) in zip(old.tolist(), table[:, :4].tolist(), strict=True):
-                state = int(values[row]), int(kept[row]), covered[row]
-                kept[row], covered[row] = raise_answer(*state, known, step.before, step.odds, number)
-        turned = table[:, 0] < np.uint64(step.share * (step.k - known))
-        for row in old[turned].tolist():
-            covered[row] += (Covered(int(kept[row]), known, step.odds),)
-        kept[old[turned]] = known + table[turned, 0] // np.uint64(step.share)
-        known = step.k
+    before = np.full(len(values), -1)
+    for i, (step, numbers) in enumerate(zip(steps, _number_values(values, steps), strict=True)):
+        has = np.flatnonzero(numbers >= 0)
+        drawn, sizes = before[has] < 0, np.full(len(has), known - len(step.removed))
+        mine = rows.pick(has)
+        table = np.array(mine.recall(numbers[has], i).array()[:, :4])
+        again = mine.recall(numbers[has] + _MOST, i).array()[:, :4] if step.removed else table
+        for place in np.flatnonzero(~drawn) if step.removed or step.before < step.odds else ():
+            row = has[place]
+            root = Covered(int(kept[row]), known, step.before)
+            if root.answer in step.removed:
+                table[place] = again[place]
+            roots = leave_out((*covered[row], root), step.removed)
+            covered[row] = roots[:-1]
+            drawn[place] = not roots
+            if roots:
+                kept[row], sizes[place], odds = roots[-1]
+                if odds < step.odds:
+                    state = int(numbers[row]), int(kept[row]), covered[row], int(sizes[place])
+                    number = table[place, 1:].tolist()
+                    kept[row], covered[row] = raise_answer(*state, odds, step.odds, number)
+        added = ~drawn & (table[:, 0] < np.uint64(step.share) * (step.k - sizes).astype(np.uint64))
+        for row, size in zip(has[added].tolist(), sizes[added].tolist(), strict=True):
+            covered[row] += (Covered(int(kept[row]), size, step.odds),)
+        kept[has[added]] = sizes[added] + (table[added, 0] // np.uint64(step.share)).astype(np.int64)
+        values_drawn, keep = numbers[has[drawn]].astype(np.uint64), _find_keep(step.odds, step.k)
+        kept[has[drawn]] = keep_or_other(values_drawn, table[drawn], step.k, keep)
+        known, before = step.k, numbers
     if step.stay is None:
         return kept
     words = rows.columns(2, 4).recall(values, len(steps) - 1).array()
     return keep_or_other(kept.astype(np.uint64), words, step.k, step.stay).astype(kept.dtype)
+
+
+def _number_values(values: Integers, steps: Sequence[Step]) -> list[Integers]:
+    """The numbers that values of the last plan have in each plan; -1 in plans that do not have them."""
+    numbers = [np.asarray(values, dtype=np.int64)]
+    for before, step in reversed(list(pairwise(steps))):
+        left = np.delete(np.arange(before.k), step.removed)
+        after = numbers[0]
+        is_older = (after >= 0) & (after < len(left))
+        numbers.insert(0, np.where(is_older, left[np.where(is_older, after, 0)], -1))
+    return numbers
+
+
+def leave_out(roots: Sequence[Covered], removed: Sequence[int]) -> tuple[Covered, ...]:
+    """What is left of covered answers, and of the root answer behind them, where answers are removed.
+
+    The last one that is left is the root answer. Given all that follow it, it has its own law, and those that
+    were removed say nothing of a value that is left.
+    """
+    return tuple(
+        Covered(answer - bisect_left(removed, answer), k - bisect_left(removed, k), odds)
+        for answer, k, odds in roots
+        if answer not in removed
+    )
 
 
 def raise_answer(

@@ -61,7 +61,7 @@ def _follow_part(new: Mechanism, earlier: Sequence[Mechanism]) -> Mechanism:
         first = before.first if near else calibrate.direct(before.k, planned.first.loss())
         carried = replace(new, buckets=solve_second(first, planned.loss()))
         return carried if first != planned.first and is_carried(earlier[-1], carried) else new
-    grown = grow(before.first, new.k) if near and new.k >= before.k else None
+    grown = grow(before.first, new.k) if near else None
     return new if grown is None or grown == planned.first else solve_second(grown, planned.loss())
 
 
