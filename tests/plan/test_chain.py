@@ -37,7 +37,7 @@ from deniable.rounds.carried import (
 )
 from deniable.study import Plan
 from deniable.study.continued import follow_document
-from spec.make.chains import chains, plan_chain
+from spec.make.chains import OTHERS, chains, plan_chain
 from tests.enumeration import Law, again, bits_law, direct_law
 from tests.statistics import LAW_REPORTS, goodness_of_fit
 
@@ -84,8 +84,8 @@ def list_carried(firsts: Sequence[First], value: int) -> dict[Kept, Fraction]:
     steps = list_steps(tuple(firsts))
     numbers = [value]
     for before, step in zip(steps[-2::-1], steps[:0:-1], strict=True):
-        left = dict(enumerate(number for number in range(before.k) if number not in step.removed))
-        numbers.insert(0, left.get(numbers[0], -1))
+        stay = dict(enumerate(number for number in range(before.k) if number not in step.removed))
+        numbers.insert(0, stay.get(numbers[0], -1))
     states: dict[State, Fraction] = {}
     for place, (step, number) in enumerate(zip(steps, numbers, strict=True)):
         is_same = place > 0 and firsts[place][:2] == firsts[place - 1][:2] and not step.removed
@@ -97,8 +97,10 @@ def list_carried(firsts: Sequence[First], value: int) -> dict[Kept, Fraction]:
             states = {((None,) * place, -1, ()): Fraction(1)}
         for (path, root, covered), chance in states.items():
             last = () if root < 0 else (Covered(root, steps[place - 1].k, step.before),)
-            *rest, kept = leave_out((*covered, *last), step.removed) or [None]
-            for x, left_covered, size, share in list_roots(number, tuple(rest), kept, step):
+            left = leave_out((*covered, *last), step.removed)
+            for x, left_covered, size, share in list_roots(
+                number, left[:-1], left[-1] if left else None, step
+            ):
                 taken = Fraction(step.share, 1 << 64)
                 roots[path, x, left_covered] += chance * share * (1 - taken * (step.k - size))
                 for added in range(size, step.k):
@@ -332,6 +334,49 @@ def test_people_keep_their_answers_by_this_law(name: str) -> None:
             seen[path] += 1
         expected = n * np.array([*paths.values()])
         goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of {value}, {name}")
+
+
+@pytest.mark.parametrize("labels", [("01", "012", "01"), tuple(letters for letters, _ in OTHERS[:5])])
+def test_people_keep_what_is_left_where_answers_are_removed(labels: Sequence[str]) -> None:
+    """By pairs of plans; one value stays. The first chain covers answers and removes what covers them."""
+    added = plan_chain(*((l_grr(len(each), 0.5, 0.6), 1) for each in labels), labels=labels)
+    plans, n = added if len(labels) == 3 else chains()["other values"][:5], 4_000
+    law = list_carried(plans[-1].document.strands[1].firsts, 1)
+    kept = []
+    for plan, letters in zip(plans, labels, strict=True):
+        rows = remembering(5).rows(n, 4).carry(plan.document.strands).key_noise(0)
+        part = find_rounds(plan.document.parts[0])
+        assert part is not None
+        kept.append(keep_first(part.first, np.full(n, letters.index("1")), rows).tolist())
+    for pair in itertools.combinations(range(len(plans)), 2):
+        chances: dict[Kept, float] = defaultdict(float)
+        for path, chance in law.items():
+            chances[path[pair[0]], path[pair[1]]] += float(chance)
+        seen = dict.fromkeys(itertools.product(*({both[i] for both in chances} for i in (0, 1))), 0)
+        for both in zip(kept[pair[0]], kept[pair[1]], strict=True):
+            seen[both] += 1
+        expected = n * np.array([chances[both] for both in seen])
+        goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of plans {pair}")
+
+
+def test_an_answer_that_comes_back_is_another_question() -> None:
+    """Its first answer would be drawn again, and somebody who always has it would lose twice."""
+    plans = plan_chain((l_grr(3, 1, 2), 2), (l_grr(2, 1, 2), 2), labels=("012", "01"))
+    again = Plan.of({"city": ["city 0", "city 1", "city 2"]}, l_grr(3, 1, 2), 1000, rounds=2)
+    with pytest.raises(dn.InvalidParameter, match="came back"):
+        follow_document(again.document, plans[-1].document)
+
+
+def test_a_chain_with_removed_answers_states_the_largest_loss() -> None:
+    """Also where all mechanisms are equal, since another answer is there for the removed one."""
+    for labels in (("012", "12", "123"), ("012", "123")):
+        plans = plan_chain(*((l_grr(len(each), 1, 2), 2) for each in labels), labels=labels)
+        chain = plans[-1].stated.chain or ()
+        assert chain[1] == chain[2]
+        assert loss_forever(plans[-1]) == pytest.approx(2)
+        assert plans[-1].loss.chain is not None
+        assert plans[-1].loss.chain.changing_values_usual == pytest.approx(2 * 4)
+        assert changing(plans[-1], chained=True) > changing(plans[-1])
 
 
 @pytest.mark.parametrize("name", ["more bits", "more values of a hash", "a random answer"])

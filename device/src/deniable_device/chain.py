@@ -171,7 +171,7 @@ class Chain:
     def removed(self, place: int, number: int) -> tuple[int, ...]:
         """The numbers of the answers that the plan before has, where an attribute is carried on."""
         is_carried = place > 0 and self.carried[place - 1][number]
-        return removed_from(*self.plans[place - 1 : place + 1], number) if is_carried else ()
+        return removed_from(self.plans[place - 1], self.plans[place], number) if is_carried else ()
 
     def first(self, place: int, number: int) -> tuple[int, int] | None:
         """The first round of an attribute in a plan."""
