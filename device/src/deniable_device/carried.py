@@ -85,7 +85,8 @@ def kept_value(value: int, firsts: Sequence[First], rows: Callable[[int, int], R
     steps = list_steps(firsts)
     numbers = [value]
     for before, step in zip(steps[-2::-1], steps[:0:-1]):
-        left = [number for number in range(before.k) if number not in step.removed]
+        removed = set(step.removed)
+        left = [number for number in range(before.k) if number not in removed]
         after = numbers[0]
         numbers.insert(0, left[after] if 0 <= after < len(left) else -1)
     roots: list[Covered] = []

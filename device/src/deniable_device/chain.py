@@ -93,10 +93,10 @@ def asks_alike(before: Plan, after: Plan, number: int) -> bool:
         return True
     if (old.domain.kind, new.domain.kind) != ("categories", "categories") or new.may_not_apply:
         return False
-    removed, added = removed_from(before, after, number), list(new.domain.labels)
+    removed, added = set(removed_from(before, after, number)), list(new.domain.labels)
     left = [label for place, label in enumerate(old.domain.labels) if place not in removed]
     earlier = [plan.attributes[number].domain for plan in after.before]
-    had = [label for domain in earlier if domain.kind == "categories" for label in domain.labels]
+    had = {label for domain in earlier if domain.kind == "categories" for label in domain.labels}
     if not left or added[: len(left)] != left or any(label in had for label in added[len(left) :]):
         return False
     parts = part_trees(before.tree["mechanism"])[number], part_trees(after.tree["mechanism"])[number]
@@ -108,7 +108,8 @@ def removed_from(before: Plan, after: Plan, number: int) -> tuple[int, ...]:
     old, new = before.attributes[number].domain, after.attributes[number].domain
     if (old.kind, new.kind) != ("categories", "categories"):
         return ()
-    return tuple(place for place, label in enumerate(old.labels) if label not in new.labels)
+    left = set(new.labels)
+    return tuple(place for place, label in enumerate(old.labels) if label not in left)
 
 
 def can_remove(part: Json) -> bool:

@@ -107,7 +107,8 @@ const numbersOf = (value: number, steps: readonly Step[]): readonly number[] => 
   const numbers = [value];
   for (let i = steps.length - 1; i > 0; i--) {
     const [before, { removed }] = [steps[i - 1], steps[i]] as [Step, Step];
-    const left = Array.from({ length: before.k }, (_, number) => number).filter((n) => !removed.includes(n));
+    const lost = new Set(removed);
+    const left = Array.from({ length: before.k }, (_, number) => number).filter((n) => !lost.has(n));
     numbers.unshift(left[numbers[0] as number] ?? -1);
   }
   return numbers;

@@ -117,10 +117,11 @@ const asksAlike = (plans: readonly Link[], j: number): boolean => {
   if (isEqual(old.domain, now.domain)) return true;
   const [labels, more] = [old.domain?.labels, now.domain?.labels];
   if (!labels || !more || later !== "refuse" || extras.length) return false;
-  const left = labels.filter((label) => more.includes(label));
-  const had = plans.slice(0, -1).flatMap(({ data }) => (data.attributes as Json[])[j]?.domain?.labels ?? []);
+  const [all, earlier] = [new Set(more), plans.slice(0, -1)];
+  const left = labels.filter((label) => all.has(label));
+  const had = new Set(earlier.flatMap(({ data }) => (data.attributes as Json[])[j]?.domain?.labels ?? []));
   if (!left.length || !isEqual(left, more.slice(0, left.length))) return false;
-  if (more.slice(left.length).some((label) => had.includes(label))) return false;
+  if (more.slice(left.length).some((label) => had.has(label))) return false;
   return left.length === labels.length || [before, after].every((plan) => canRemove(plan, j));
 };
 
@@ -135,7 +136,8 @@ const canRemove = ({ data }: Link, j: number): boolean => {
 /** The numbers of the answers to a question that only the earlier plan has. */
 const removedFrom = (before: Link, after: Link, j: number): readonly number[] => {
   const [old, now] = [before, after].map(({ data }) => (data.attributes as Json[])[j]?.domain?.labels ?? []);
-  return [...(old as string[]).keys()].filter((n) => !now?.includes(old?.[n] as string));
+  const left = new Set(now);
+  return [...(old as string[]).keys()].filter((n) => !left.has(old?.[n] as string));
 };
 
 /** Whether two mechanisms keep the same for every value that both have. */

@@ -101,7 +101,8 @@ def _find_break(before: Linkable, after: Linkable, j: int) -> str:
         if not (isinstance(old.domain, Categories) and isinstance(new.domain, Categories)):
             return "its answers are others"
         labels, removed = old.domain.labels, find_removed(before, after, j)
-        left = [label for label in labels if label in new.domain.labels]
+        after_labels = {*new.domain.labels}
+        left = [label for label in labels if label in after_labels]
         if not left or [*new.domain.labels[: len(left)]] != left:
             return "its answers are others, and not only fewer, or more at the end"
         domains = [plan.pairs[j][0].domain for plan in after.continues]
@@ -122,7 +123,8 @@ def find_removed(before: Linkable, after: Linkable, j: int) -> tuple[int, ...]:
     old, new = before.pairs[j][0].domain, after.pairs[j][0].domain
     if not (isinstance(old, Categories) and isinstance(new, Categories)):
         return ()
-    return tuple(number for number, label in enumerate(old.labels) if label not in new.labels)
+    left = {*new.labels}
+    return tuple(number for number, label in enumerate(old.labels) if label not in left)
 
 
 def _can_remove(part: Mechanism) -> bool:
