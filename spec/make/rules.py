@@ -918,6 +918,10 @@ def fresh_beside_kept() -> Iterator[Case]:
     ):
         split = {"kind": "split", "parts": parts}
         yield changed(plan, refused, f"fresh beside kept, {name}", attributes=about, mechanism=split)
+    age = {"name": "age", "domain": domain_to_dict(dn.Range(0, 5))}
+    parts = [kept, mechanism_to_dict(dn.metric.geometric(4, 1.0))]
+    metric = {"kind": "split", "parts": parts}
+    yield changed(plan, "rounds", "fresh beside kept, metric", attributes=[asked[0], age], mechanism=metric)
     alone = {"kind": "split", "parts": list(map(fresh, KS))}
     yield changed(plan, "rounds", "fresh, with nothing kept", mechanism=alone)
 

@@ -323,8 +323,12 @@ def nested() -> dict[str, Plan]:
         "fresh beside fakes that are kept": of(
             dn.records.Split((dn.grr(5, 0.125), dn.rounds.l_rsfd(KS[1:], 0.5, 1.0))), rounds=20
         ),
-        "distances that are fresh beside a mean that is kept": of(
-            dn.records.Split((years, home, color, dn.rounds.l_duchi(0.5, 1.0))), everybody, rounds=3
+        "fresh beside distances and a mean that are kept": of(
+            dn.records.Split(
+                (replace(years, kept=True), replace(home, kept=True), color, dn.rounds.l_duchi(0.5, 1.0))
+            ),
+            everybody,
+            rounds=3,
         ),
     }
 

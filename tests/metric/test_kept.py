@@ -123,14 +123,12 @@ def test_what_is_refused() -> None:
         dn.Study({"age": AGES}, epsilon_first=0.5, epsilon_forever=1.0)
     with pytest.raises(InvalidParameter, match="give epsilon_first and epsilon_forever"):
         dn.Study({"smokes": ["yes", "no"]}, epsilon=1.0, rounds=3)
+    with pytest.raises(InvalidParameter, match="'age' cannot have fresh noise in every round"):
+        Plan.of(
+            {"age": AGES, "b": ["x", "y"]},
+            dn.records.Split((dn.metric.geometric(7, 0.3), dn.rounds.l_grr(2, 0.5, 1.0))),
+            10,
+            rounds=2,
+        )
     with pytest.raises((InvalidParameter, InvalidPlan), match="rounds"):
         Plan.of({"age": AGES}, dn.metric.geometric(7, 0.3), 10, rounds=2)
-
-
-def test_fresh_noise_beside_kept_answers_is_lost_in_every_round() -> None:
-    split = dn.records.Split((dn.metric.geometric(7, 0.3), dn.rounds.l_grr(2, 0.5, 1.0)))
-    loss = Plan.of({"age": AGES, "b": ["x", "y"]}, split, 10, rounds=2).loss.repeated
-    assert loss is not None
-    assert loss.one_value_forever == math.inf
-    l_grr = split.parts[1].losses(2, 2).same_value
-    assert loss.same_value == pytest.approx(2 * 7 * 0.3 + l_grr)

@@ -282,12 +282,12 @@ export class Plan implements Recipe {
     const isAllowed = this.mechanisms.every(
       (part, j) =>
         isRepeated(part) ||
-        (!isFaked[j] && (!part.isUnlisted || this.attributes[j]?.domain.kind === "number")),
+        (!isFaked[j] && (!isFull(part) || this.attributes[j]?.domain.kind === "number")),
     );
     must(
       isAllowed && !isNear,
       "rounds",
-      () => "text, near reports and fakes have no fresh noise beside answers that are kept",
+      () => "metric values, text, near reports and fakes have no fresh noise beside answers that are kept",
     );
   }
 

@@ -197,11 +197,13 @@ class PlanDocument:
         """Refuse answers with fresh noise in every round whose losses do not simply add up."""
         for member, first, _ in self.mechanism.members:
             for attribute, part in self.pairs[first : first + member.d]:
-                if not part.repeated and not (part.listed and isinstance(member, Single | Sample)):
+                if part.repeated:
+                    continue
+                if part.metric or not part.listed or not isinstance(member, Single | Sample):
                     raise InvalidParameter(
                         f"{attribute.name!r} cannot have fresh noise in every round beside answers that are "
-                        "kept: text, codes, near reports and answers among fakes are asked once; ask "
-                        "them in a plan of their own",
+                        "kept: metric values, text, codes, near reports and answers among fakes are asked "
+                        "once; ask them in a plan of their own",
                         "rounds",
                     )
 
