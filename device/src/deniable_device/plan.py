@@ -431,7 +431,7 @@ class Plan:
             fresh = [mechanism for mechanism in part.mechanisms if not mechanism.repeated]
             is_apart = isinstance(part, Near) or (fresh and isinstance(part, Faked))
             if is_apart or any(mechanism.metric or isinstance(mechanism, Linear) for mechanism in fresh):
-                raise Refused("rounds", "metric values, text, near reports and fakes have no fresh noise in rounds")
+                raise Refused("rounds", "metric values, text, near reports and fakes are not fresh in rounds")
             if isinstance(part, Faked) and len({each.kind == "bit-flip" for each in part.mechanisms}) > 1:
                 raise Refused("rounds", "fakes of kept histograms go with no others")
 
