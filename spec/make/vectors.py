@@ -254,8 +254,7 @@ def metric() -> dict[str, Plan]:
         "mixed, two of four": of(Sample(parts, 2), METRIC_QUESTIONS),
         "mixed, no answer is random": of(dn.records.Split(parts), METRIC_QUESTIONS, missing="random"),
     }
-    made = map(metric_mechanism, (AGES, TOWN))
-    kept = tuple(replace(one, kept=True) for one in made if one is not None)
+    kept = kept_metric_parts()
     found |= {
         "geometric, kept": of(kept[0], {"age": AGES}, rounds=2),
         "planar-geometric, kept": of(kept[1], {"home": TOWN}, rounds=2),
@@ -270,6 +269,11 @@ def metric() -> dict[str, Plan]:
         averaged("duchi", 0.3), {"income": dn.Number(-0.25, 0.5, open_low=True, open_high=True)}
     )
     return found | means
+
+
+def kept_metric_parts() -> tuple[Mechanism, ...]:
+    made = map(metric_mechanism, (AGES, TOWN))
+    return tuple(replace(part, kept=True) for part in made if part is not None)
 
 
 def nested() -> dict[str, Plan]:
@@ -324,9 +328,7 @@ def nested() -> dict[str, Plan]:
             dn.records.Split((dn.grr(5, 0.125), dn.rounds.l_rsfd(KS[1:], 0.5, 1.0))), rounds=20
         ),
         "fresh beside distances and a mean that are kept": of(
-            dn.records.Split(
-                (replace(years, kept=True), replace(home, kept=True), color, dn.rounds.l_duchi(0.5, 1.0))
-            ),
+            dn.records.Split((*kept_metric_parts(), color, dn.rounds.l_duchi(0.5, 1.0))),
             everybody,
             rounds=3,
         ),
