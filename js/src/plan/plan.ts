@@ -281,8 +281,7 @@ export class Plan implements Recipe {
     );
     const isAllowed = this.mechanisms.every(
       (part, j) =>
-        isRepeated(part) ||
-        (!isFaked[j] && (!isFull(part) || this.attributes[j]?.domain.kind === "number")),
+        isRepeated(part) || (!isFaked[j] && (!isFull(part) || this.attributes[j]?.domain.kind === "number")),
     );
     must(
       isAllowed && !isNear,
