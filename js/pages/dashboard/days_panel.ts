@@ -45,7 +45,11 @@ export function alarms({ days, estimates }: View): Child {
         `By day, numbers are those of all people who reported to any of ${days.plans} plans, of which each continues those before. ${describeLast(estimates)}`,
       ),
     breaks.map(({ day, name, why }) =>
-      h("p", { class: "soft" }, `From ${day} on, ${name} begins anew, and is compared with no day before: ${why}.`),
+      h(
+        "p",
+        { class: "soft" },
+        `From ${day} on, ${name} begins anew, and is compared with no day before: ${why}.`,
+      ),
     ),
     Object.entries(others).map(([name, why]) => h("p", { class: "soft" }, `Not followed: ${name}, ${why}.`)),
   ];

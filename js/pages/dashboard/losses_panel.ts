@@ -68,7 +68,10 @@ export function losses({ plan }: View): Child {
             repeated.changing_values,
           ),
           repeated.one_value_forever === null
-            ? line(sentence(`${allRounds(plan.reports)}, if answers do not change`).slice(0, -1), repeated.same_value)
+            ? line(
+                sentence(`${allRounds(plan.reports)}, if answers do not change`).slice(0, -1),
+                repeated.same_value,
+              )
             : line("Any number of rounds, if answers do not change", repeated.one_value_forever),
         ],
       ),

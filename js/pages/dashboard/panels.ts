@@ -72,7 +72,12 @@ export function heading({ plan, plans, summary, byDay }: View): Child {
           "Open the survey",
         ),
       others.map((other) =>
-        h("span", {}, summary.continues.includes(other.id) ? "It continues " : "It is continued by ", linked(other)),
+        h(
+          "span",
+          {},
+          summary.continues.includes(other.id) ? "It continues " : "It is continued by ",
+          linked(other),
+        ),
       ),
     ),
   ];

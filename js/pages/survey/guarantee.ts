@@ -278,11 +278,19 @@ function promiseInFull(
 /** Which answers get new noise in every round, where a device keeps what it says of others. */
 function sayFresh(plan: Plan): HTMLElement[] {
   const [kept, fresh] = [true, false].map((isKept) => {
-    const attributes = plan.attributes.filter((_, j) => isRepeated(plan.mechanisms[j] as Mechanism) === isKept);
+    const attributes = plan.attributes.filter(
+      (_, j) => isRepeated(plan.mechanisms[j] as Mechanism) === isKept,
+    );
     return [...new Set(attributes.map(nameOf))];
   }) as [string[], string[]];
   if (!kept.length || !fresh.length) return [];
-  return [h("p", { class: "fresh" }, rich("kept_and_fresh", { kept: listed(plan, kept), fresh: listed(plan, fresh) }))];
+  return [
+    h(
+      "p",
+      { class: "fresh" },
+      rich("kept_and_fresh", { kept: listed(plan, kept), fresh: listed(plan, fresh) }),
+    ),
+  ];
 }
 
 /** Which of the answers are sent, where not all of them are; for people to read before they answer. */
@@ -412,7 +420,9 @@ function exact(plan: Plan): HTMLElement {
         ),
         repeated.one_value_forever === null
           ? line(
- sentence(t("loss_same", { rounds: allRounds(plan.reports) })).slice(0, -1), repeated.same_value)
+              sentence(t("loss_same", { rounds: allRounds(plan.reports) })).slice(0, -1),
+              repeated.same_value,
+            )
           : line(t("loss_unchanged"), repeated.one_value_forever),
       ],
     ),
