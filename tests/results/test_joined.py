@@ -10,7 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.errors import InvalidParameter
-from deniable.results.joined import Joining, join_estimates_of_plans
+from deniable.results.joined import Joining, find_begun, join_estimates_of_plans
 from deniable.rounds import l_grr, l_osue
 from deniable.study import Plan, Result
 from spec.make.chains import plan_chain
@@ -106,6 +106,26 @@ def test_a_question_that_begins_anew_has_its_own_shares() -> None:
     assert new.join(results, people).people == people
     with pytest.raises(dn.InvalidParameter, match="whose errors"):
         new.join(results, "nobody")  # type: ignore[arg-type]
+
+
+def test_a_removed_answer_is_joined_by_its_label_or_not_at_all() -> None:
+    """An answer's number is another one where answers before it are removed."""
+    budgets: dict[str, Any] = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 2}
+    old = dn.Study({"crash": ["no", "driver", "app"]}, **budgets).plan(people=2000)
+    new = dn.Study({"crash": ["no", "app", "disk"]}, **budgets).plan(2000, continues=old)
+    given = ["no"] * 2400 + ["driver"] * 800 + ["app"] * 800, ["no"] * 1500 + ["disk"] * 500
+    results = [
+        plan.estimate(plan.tally(plan.privatize({"crash": answers}, dn.remembering(len(answers)))))
+        for plan, answers in zip((old, new), given, strict=True)
+    ]
+    joined = new.join(results, "others")["crash"]
+    assert joined.labels == ("no", "app", "disk", "driver")
+    first, second = (result["crash"].frequencies for result in results)
+    parts = np.array([[*first[[0, 2]], 0.0, first[1]], [*second, 0.0]])
+    assert joined.frequencies == pytest.approx(np.array([4000, 2000]) / 6000 @ parts)
+    of_day = join_estimates_of_plans([result.numbers for result in results], "others")
+    assert of_day["crash"].frequencies == pytest.approx(second)
+    assert find_begun(new.document) == {"crash": (1, "answers were removed: driver")}
 
 
 def test_means_and_sums_are_joined_by_people() -> None:

@@ -20,7 +20,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.intervals import Ends, mover, normal_quantile
 from deniable.formatting import Printed, format_count, format_percent, format_percent_range, format_table
 from deniable.frames import Backend, frame_of_rows
-from deniable.plan.chain import list_breaks, list_places
+from deniable.plan.chain import find_removed, list_breaks, list_places
 from deniable.results.estimates import MEAN, Estimates, Unreported
 from deniable.summaries.weighted import join_estimates, join_means, weigh_plans
 
@@ -183,13 +183,19 @@ def describe_plans(estimates: Estimates) -> str:
 
 
 def find_begun(last: PlanDocument) -> dict[str, tuple[int, str]]:
-    """For each question, how many plans are before the one that asks it first as the last one does; and why
-    it asks it anew, empty of the first plan.
+    """For each question, how many plans are before the one since which it has the answers of the last plan or
+    fewer; and why those before are not joined, empty of the first plan.
     """
     chain = (*last.continues, last)
     begun: dict[str, tuple[int, str]] = {}
     for j, (name, places) in enumerate(zip(last.names, list_places(chain), strict=True)):
-        begun[name] = places[0], list_breaks(*chain[places[0] - 1 : places[0] + 1])[j] if places[0] else ""
+        place = places[0]
+        why = list_breaks(*chain[place - 1 : place + 1])[j] if place else ""
+        for i in range(place + 1, len(chain)):
+            if removed := find_removed(chain[i - 1], chain[i], j):
+                labels = chain[i - 1].labels_of(chain[i - 1].attributes[j])
+                place, why = i, f"answers were removed: {', '.join(labels[v] for v in removed)}"
+        begun[name] = place, why
     return begun
 
 

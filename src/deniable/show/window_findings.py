@@ -150,7 +150,7 @@ class WindowFindings(Printed):
         documents = [findings.estimates.document for findings in self.windows.values()]
         before = sum(plan is not None and len(plan.continues) < place for plan in documents)
         verb = "is" if before == 1 else "are"
-        text = f"{format_count(before, 'window')} {verb} of plans before the question began anew: {why}"
+        text = f"{format_count(before, 'window')} {verb} of plans before, and not joined with the last: {why}"
         return [text] if before else []
 
     def _list_others(self, name: str) -> list[str]:
