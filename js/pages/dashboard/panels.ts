@@ -2,7 +2,7 @@
 
 import type { Attribute, Plan } from "../../src/index.js";
 import type { Estimates, Row } from "../kit/api.js";
-import { lastOf } from "../kit/collector.js";
+import { lastOf } from "../kit/chains.js";
 import { type Child, h, quoted } from "../kit/dom.js";
 import { atMost, count, loss, moment, sentence, titleOf } from "../kit/phrases.js";
 import type { View } from "./results.js";

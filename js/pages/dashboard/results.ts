@@ -18,7 +18,8 @@ import type {
   Row,
   Summary,
 } from "../kit/api.js";
-import { ask, askJson, lastOf, Refused } from "../kit/collector.js";
+import { lastOf } from "../kit/chains.js";
+import { ask, askJson, Refused } from "../kit/collector.js";
 
 const PATIENCE = 500; // milliseconds in which what may take long is waited for; then it is shown later
 const LONG = 120_000; // milliseconds until a history is given up: another one would take as long

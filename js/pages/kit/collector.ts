@@ -1,6 +1,5 @@
 /** Asks the collector that served the pages. */
 
-import type { Summary } from "./api.js";
 import { t } from "./messages.js";
 
 /** The collector's address: both pages lie directly below it. */
@@ -122,10 +121,4 @@ export function recalled(name: string): string | null {
   } catch {
     return kept.get(name) ?? null;
   }
-}
-
-/** The plans that no other one continues: of a chain, the last. */
-export function lastOf<P extends Pick<Summary, "id" | "continues">>(plans: readonly P[]): readonly P[] {
-  const before = new Set(plans.flatMap(({ continues }) => continues));
-  return plans.filter(({ id }) => !before.has(id));
 }

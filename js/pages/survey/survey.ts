@@ -5,6 +5,7 @@ import { browserStore, Ledger, refuseAboveCap } from "../../src/client/ledger.js
 import { AboveCap, InvalidPlan } from "../../src/errors.js";
 import { Plan } from "../../src/plan/plan.js";
 import type { Plans, Round, Rounds, Summary } from "../kit/api.js";
+import { lastOf } from "../kit/chains.js";
 import {
   ask,
   askJson,
@@ -13,7 +14,6 @@ import {
   invitationIn,
   isInvitedTo,
   keepInvitation,
-  lastOf,
   Refused,
 } from "../kit/collector.js";
 import { type Child, find, h, quoted, seen, skipping } from "../kit/dom.js";

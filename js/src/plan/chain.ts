@@ -306,14 +306,14 @@ const numberKept = (strand: readonly Asked[]): readonly number[] => {
  */
 const sameRatio = (strand: readonly Asked[]): Ratio => {
   const total = sumOf(strand.map(([, rounds]) => rounds));
-  const one: Ratio = [1n, 1n];
+  const unit: Ratio = [1n, 1n];
   const powers: (readonly [Ratio, Ratio])[] = []; // of each kept answer, by all reports of it
   const parts: Repeated[] = [];
   const lost: (readonly number[])[] = [];
   for (const [i, number] of numberKept(strand).entries()) {
     const [part, reports, removed] = strand[i] as Asked;
     const [rise, fall] = (part.rounds as TwoRounds).speak(reports);
-    const [more, less] = powers[number] ?? [one, one];
+    const [more, less] = powers[number] ?? [unit, unit];
     powers[number] = [times(more, rise), times(less, fall)];
     parts[number] = part;
     lost[number] ??= removed;
@@ -327,7 +327,7 @@ const sameRatio = (strand: readonly Asked[]): Ratio => {
   const spoken = steps.map((step, i) =>
     blur((powers[i] as readonly [Ratio, Ratio])[0], moveOf(step), step.k),
   );
-  let [ratio, later] = [one, one];
+  let [ratio, later] = [unit, unit];
   for (let i = steps.length - 1; i >= raised; i--) {
     later = times(later, spoken[i] as Ratio);
     const [step, before] = [steps[i], steps[i - 1]] as [Step, Step | undefined];
