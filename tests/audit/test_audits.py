@@ -361,7 +361,7 @@ def test_permanent_answers_sampled_again_are_found(
     assert found.claim <= 2.0 < found.lower_bound
     short = audited(Redrawing(plan, seed=3), rounds=1, trials=20_000)
     assert short.passed, "one round cannot show it"
-    assert "1 of the plan's 5 rounds were looked at; rounds=5 is all" in short.summary
+    assert "1 of a device's 5 reports were looked at; rounds=5 is all" in short.summary
 
 
 @pytest.mark.long
@@ -370,12 +370,12 @@ def test_of_many_rounds_some_are_looked_at_and_it_says_so() -> None:
     found = audited(Redrawing(plan, seed=2), trials=20_000)
     assert found.setting.rounds == 10
     assert not found.passed
-    assert "10 of the plan's 52 rounds were looked at" in found.summary
-    assert "10 of the plan's 52 rounds were looked at; rounds=52 is all" in found.to_dict()["notes"]
+    assert "10 of a device's 52 reports were looked at" in found.summary
+    assert "10 of a device's 52 reports were looked at; rounds=52 is all" in found.to_dict()["notes"]
     whole = audited(Seeded(plan, seed=2), rounds=52, trials=200)
     assert plan.loss.repeated is not None
     assert math.isclose(whole.claim, plan.loss.repeated.same_value, rel_tol=1e-8)
-    assert not any("rounds" in note for note in whole.notes)
+    assert not any("reports were looked at" in note for note in whole.notes)
 
 
 def test_several_rounds_per_attribute_have_the_claim_of_one_attribute() -> None:
