@@ -257,9 +257,8 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     expected = found_rows(0.9)
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, round=1).json()
     # these values have no distances, and are known well
-    nothing: dict[str, object] = {
-        name: [] for name in ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among")
-    }
+    lists = ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among", "plans")
+    nothing: dict[str, object] = {name: [] for name in lists}
     nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]
     assert shown == {"plan": ONE.id, "round": 1, "n": N, "level": 0.9, "rows": expected} | nothing
