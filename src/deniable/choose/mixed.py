@@ -120,8 +120,8 @@ def consider_mixed(
 ) -> list[Considered]:
     """Ranks the ways to ask for answers that stay beside answers that change, which are named.
 
-    >>> asked = {"os": Question(4), "crash": Question(2)}
-    >>> best, other = consider_mixed(asked, ["crash"], Budget(1.0, 4.0, 4), 20_000)
+    >>> questions = {"os": Question(4), "crash": Question(2)}
+    >>> best, other = consider_mixed(questions, ["crash"], Budget(1.0, 4.0, 4), 20_000)
     >>> best.name, other.name, best.protocols, best.mechanism.losses(4, 4).same_value <= 4.0
     ('SMP[adaptive]', 'SPL of SMP[adaptive]', ('l_grr', 'grr'), True)
     """
