@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -20,6 +21,14 @@ class Outcome(NamedTuple):
 
 
 Run = Callable[..., Outcome]
+LIGHT_CLIENT = (
+    "env",
+    f"PYTHONPATH={Path(__file__).parents[1] / 'device' / 'src'}",
+    sys.executable,
+    "-m",
+    "deniable_device",
+)
+"""The light device as a program of its own: its package need not be installed."""
 
 
 def run_with(capsys: pytest.CaptureFixture[str]) -> Run:

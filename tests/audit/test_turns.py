@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from deniable.study import Plan
 from deniable.wire import Report
 from deniable_device.client import make_report, turns_of
 from tests.audit.test_audits import SURE, audited
-from tests.running import Run
+from tests.running import LIGHT_CLIENT, Run
 
 ROUNDS, TURNS = 12, 3
 PLAN = Plan.of({"smokes": ["yes", "no"]}, l_grr(2, 1.0, 2.0), 1000, rounds=ROUNDS).with_turns(TURNS)
@@ -90,7 +91,7 @@ def test_right_devices_pass_against_the_loss_of_their_turns() -> None:
 
 def test_a_program_is_silent_by_an_empty_line(run: Run) -> None:
     path = PLAN.write("plan.json")
-    command = f"{sys.executable} -m deniable_device {path}"
+    command = shlex.join([*LIGHT_CLIENT, str(path)])
     done = run("audit", "plan.json", "--trials", str(FEW), "--command", command)
     assert done.code == 0, done.out
     assert "1 pair, 3 rounds" in done.out

@@ -20,21 +20,14 @@ from deniable.audit.command import Command
 from deniable.conformance.cases import ANY, LEVELS, VERIFY, Case, find_vectors, read_cases, sound_plans
 from deniable.conformance.check import KNOWN, NOT_STATED, Conformance, check_program
 from tests.cases import by_night
-from tests.running import Run
+from tests.running import LIGHT_CLIENT, Run
 from tests.services import missing
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = {
     "library": [sys.executable, "-m", "deniable.conformance"],
     "TypeScript": ["node", str(ROOT / "js" / "conform.mjs")],
-    "device": [
-        "env",
-        f"PYTHONPATH={ROOT / 'device' / 'src'}",
-        sys.executable,
-        "-m",
-        "deniable_device",
-        "conform",
-    ],
+    "device": [*LIGHT_CLIENT, "conform"],
 }
 FAULTS = {
     "a wrong label": """
