@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.cases import by_night
 from vectors import ROOT, read_vectors
 
 from deniable_device import (
@@ -223,7 +224,7 @@ def hostile_texts() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", hostile_texts())
+@by_night("name", hostile_texts(), "marks", "quotes", "depth", "a fraction", "an exponent")
 def test_a_hostile_text_is_refused_in_bounded_time_and_memory(name: str) -> None:
     text = hostile_texts()[name]
     tracemalloc.start()

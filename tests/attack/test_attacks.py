@@ -74,7 +74,7 @@ def people_of(marginals: Sequence[Sequence[float]], n: int, seed: int) -> np.nda
 
 
 @by_night("epsilon", [0.1, 1.0, 4.0, 10.0], 1.0, 10.0)
-@pytest.mark.parametrize("k", [2, 5, 60])
+@by_night("k", [2, 5, 60], 60)
 def test_no_guess_is_worse_than_blind_or_better_than_the_budget_allows(k: int, epsilon: float) -> None:
     most = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     for name, protocol in dn.PROTOCOLS.items():
@@ -125,6 +125,7 @@ def test_several_reports_by_enumeration(name: str) -> None:
         ) == pytest.approx(float(exact), abs=1e-9)
 
 
+@pytest.mark.long
 def test_memory_protects_and_forgetting_does_not() -> None:
     for part in (dn.grr(10, 1.0), dn.oue(10, 1.0)):
         once, often = attack.success_after(part, 1), attack.success_after(part, 30, memoized=False)
@@ -178,7 +179,7 @@ KNOWN: dict[str, tuple[Mechanism, set[str]]] = {
 }
 
 
-@by_night("name", KNOWN, "ss", "l_sue", "dbitflip")
+@by_night("name", KNOWN, "ss", "l_sue", "dbitflip", "geometric")
 def test_a_prior_and_several_collections_are_as_good_as_they_say(name: str) -> None:
     """Every figure beside the guesses themselves, of 20,000 people of the prior; what is
     simulated says so.
@@ -402,7 +403,7 @@ def test_guesses_among_fakes_by_enumeration(name: str, marginals: list[list[floa
             assert one.report == pytest.approx(best[j], abs=1e-9)
 
 
-@by_night("name", ["split", "sample", "faked", "plan"], "sample")
+@by_night("name", ["split", "sample", "faked", "plan"], "sample", "split")
 def test_guesses_are_right_as_often_as_they_expect(name: str) -> None:
     table = people_of(SKEWED, PEOPLE, 3)
     mechanisms: dict[str, dn.records.RecordMechanism] = {
@@ -875,6 +876,7 @@ def test_surveys_against_a_background() -> None:
     assert some.above.tolist() == full.above[[5, 17]].tolist()
 
 
+@pytest.mark.long
 def test_surveys_that_number_an_attribute_differently() -> None:
     """Labels in another order and steps of another size tell as much as they would alone, in either order of
     the surveys.

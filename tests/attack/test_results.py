@@ -305,6 +305,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "plan.json", folder / "people.csv"
 
 
+@pytest.mark.long
 def test_the_page_names_what_the_data_exposes(mixed: tuple[Path, Path]) -> None:
     plan, people = mixed
     asked = ("attack", str(plan), "--data", str(people), "--users", "100")
@@ -881,6 +882,7 @@ def test_an_examination_prints_its_page() -> None:
     assert "what an attacker learns" in texts(found.plot())
 
 
+@pytest.mark.long
 def test_an_audit_prints_its_verdict_and_draws_bounds_against_the_claim(audited: Audit) -> None:
     assert str(audited) == audited.summary
     figure = audited.plot()

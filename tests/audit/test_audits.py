@@ -562,7 +562,7 @@ def drawing(kind: str) -> Callable[[], int]:
     return lambda: int(generator.integers(0, 1 << 63))
 
 
-@pytest.mark.parametrize("kind", ["words", "random", "numpy", "numpy, not seeded"])
+@by_night("kind", ["words", "random", "numpy", "numpy, not seeded"], "random", "numpy")
 def test_functions_that_draw_from_their_memory_are_found(kind: str) -> None:
     """Their ids are random and their reports have the right law: only that copies agree shows it."""
     plan, draw = one(dn.grr(40, 1.0)), drawing(kind)
@@ -586,7 +586,7 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("how", COPIES)
+@by_night("how", COPIES, "copies fail", "refused")
 def test_where_nothing_can_be_copied_it_says_so(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = one(dn.grr(4, 1.0))
     mine = os.getpid()
@@ -808,6 +808,7 @@ def test_the_bound_is_tight(name: str, epsilon: float) -> None:
     assert found.noticeable < 0.06
 
 
+@pytest.mark.long
 def test_our_client_one_by_one_passes() -> None:
     plan = one(dn.oue(10, 1.0))
     found = audited(dn.audit.client_of(plan), trials=1000, plan=plan, level=SURE)
@@ -1167,6 +1168,7 @@ def test_what_no_plan_can_be_made_of_is_refused() -> None:
         audited(dn.grr(3, 1.0), trials=100, plan=one(dn.grr(3, 1.0)))
 
 
+@pytest.mark.long
 def test_a_function_receives_as_much_as_it_asks_for() -> None:
     plan = one(dn.oue(4, 1.0))
 

@@ -247,6 +247,7 @@ def test_reports_that_no_collector_takes_fail(run: Run, plan: Plan) -> None:
     assert "FAIL: a collector refuses 600 of 600 reports, by their header" in outcome.out
 
 
+@pytest.mark.long
 def test_the_python_client_of_a_plan(run: Run, plan: Plan) -> None:
     outcome = run("audit", "plan.json", "--trials", "2000", *SURE)
     assert outcome.code == 0

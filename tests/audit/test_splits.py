@@ -44,7 +44,7 @@ class Other(dn.audit.Devices):
         return [Wire(self._other.document).bodies(self._other.privatize_codes(codes, self.words))]
 
 
-@pytest.mark.parametrize("name", NESTED)
+@by_night("name", NESTED, "sample", "faked")
 @by_night("per", ["record", "attribute"], "attribute")
 def test_right_clients_pass(name: str, per: Per) -> None:
     """The claim is the exact loss, and the bound comes near it."""
@@ -63,6 +63,7 @@ def test_the_client_itself_passes() -> None:
     assert audited(plan, trials=500, level=SURE).passed
 
 
+@pytest.mark.long
 def test_a_part_that_is_louder_than_its_claim_is_found() -> None:
     plan = many(NESTED["sample"])
     loud = dn.records.Split((dn.grr(3, 1.0), dn.records.Sample((dn.grr(3, 2.5), dn.grr(4, 2.5)))))

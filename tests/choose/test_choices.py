@@ -301,7 +301,7 @@ def test_two_rounds_by_the_number_of_values(first: float, forever: float) -> Non
     assert list(best.protocols) == ["l_grr" if k <= 3 * math.exp(first) + 2 else "l_osue" for k in ks]
 
 
-@pytest.mark.parametrize("per", ["record", "attribute"])
+@by_night("per", ["record", "attribute"], "attribute")
 def test_fakes_are_not_chosen_unless_they_are_named(per: Per) -> None:
     """At the same loss they err more than a sample, whatever is asked and read."""
     for ks, epsilon in product(([2, 2], [3, 60]), (0.2, 4.0)):
@@ -433,6 +433,7 @@ def test_people_needed_is_the_fewest(ks: list[int], epsilon: float, target: floa
     ("ks", "n", "target"),
     [([4], 3000, 0.01), ([3, 20], 20_000, 0.02), ([2, 3, 9], 900, 0.05)],
     ([3, 20], 20_000, 0.02),
+    ([2, 3, 9], 900, 0.05),
 )
 def test_epsilon_needed_is_the_smallest_in_thousandths(ks: list[int], n: int, target: float) -> None:
     epsilon = epsilon_needed(ks, target, n)
@@ -497,6 +498,7 @@ def test_a_warning_and_the_table_name_the_same_people() -> None:
         assert "The mean of 'age' is known better." in text
 
 
+@pytest.mark.long
 def test_more_devices_than_a_survey_has_people_may_be_asked() -> None:
     """Fifty million report, and some more would do: ten million was the most of all that was said."""
     plan = dn.Study({"model": [f"{i}" for i in range(100)]}, epsilon=0.05).plan(people=50_000_000)
@@ -849,6 +851,7 @@ def test_the_advice_of_a_budget_per_attribute_is_per_attribute() -> None:
     )
 
 
+@pytest.mark.long
 def test_warnings_of_a_small_crowd_do_not_contradict_each_other() -> None:
     """The one against noise recommends no epsilon that the other warns of, and both together say what is
     left.

@@ -109,6 +109,7 @@ def test_the_description_is_in_the_specification(collector: Running) -> None:
     assert served == DESCRIPTION, "run: make pages"
 
 
+@pytest.mark.long
 def test_every_status_and_reason_of_the_description_is_given(collector: Running) -> None:
     described = {
         (name, int(status), what)

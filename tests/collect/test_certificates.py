@@ -47,6 +47,7 @@ def until(what: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_https_survives_renewals_and_broken_files(tmp_path: Path) -> None:
     chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
     first = AUTHORITY.write(chain, key)

@@ -39,6 +39,7 @@ def draw_people(number: int) -> dict[str, Any]:
     return {"age": ages, "smoker": np.where(smokes, "yes", "no"), "sex": draw.choice(["f", "m"], PEOPLE)}
 
 
+@pytest.mark.long
 def test_a_table_from_the_survey_to_the_dashboard(
     browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

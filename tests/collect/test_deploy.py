@@ -25,6 +25,7 @@ import pytest
 from deniable.collect.limits import Limits
 from deniable.store.store import open_store
 from tests import services
+from tests.cases import by_night
 from tests.certificates import Authority
 from tests.collector import BINARY, TOKEN, Running, collecting, small_plan, some_reports
 
@@ -154,7 +155,7 @@ def test_an_exchange_ends_its_connection_at_the_proxy(site: Site) -> None:
 
 
 @pytest.mark.parametrize("planted", [False, True])
-@pytest.mark.parametrize("program", PROXIES)
+@by_night("program", PROXIES, "caddy")
 def test_what_goes_wrong_is_logged_without_the_sender(program: str, planted: bool, tmp_path: Path) -> None:
     """The collector is down; with the programs' own settings, the address would be found."""
     line = " crit" if program == "nginx" else "exclude http.log.error"
@@ -474,6 +475,7 @@ def test_a_broken_compose_file_would_be_found(old: str, new: str) -> None:
         check_compose(replaced(text, (old, new)))
 
 
+@pytest.mark.long
 def test_the_role_of_the_collector_is_no_superuser_and_can_sweep() -> None:
     """The script that the image of PostgreSQL would run, on a server of this machine."""
     psql = shutil.which("psql")

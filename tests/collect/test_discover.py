@@ -38,6 +38,7 @@ def test_a_plan_of_text_alone_has_a_health(collector: Running) -> None:
     assert answer.json()["alarms"] == 0
 
 
+@pytest.mark.long
 def test_values_are_found_as_by_the_library(collector: Running) -> None:
     answer = HTTP.post(f"{collector.url}/plans/{PLAN.id}/discover?round=1&name=word", headers=OPERATOR)
     assert answer.status_code == 200, answer.text

@@ -180,6 +180,7 @@ def test_chance_chooses_which_reports_are_looked_at(monkeypatch: pytest.MonkeyPa
 # Bursts.
 
 
+@pytest.mark.long
 def test_a_burst_is_found(tmp_path: Path) -> None:
     """Some people a minute, and then 300 fakes at once. Minutes take 0.06 seconds here. A machine that stops
     for a second makes no alarm of this, since nobody sends anything meanwhile.

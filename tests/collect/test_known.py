@@ -42,6 +42,7 @@ TICKETED = PLAN.with_ticket_key(signing_key(1).public)
 CLOSED = [TICKETED]
 
 
+@pytest.mark.long
 def test_a_known_group_from_the_link_to_the_dashboard(
     browser: Browser, collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

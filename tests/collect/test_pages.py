@@ -651,6 +651,7 @@ def test_the_dashboard_follows_the_reports(visit: Visit, collector: Running) -> 
     assert page.evaluate("window.stays")
 
 
+@pytest.mark.long
 def test_the_dashboard_shows_the_health_of_the_reports(browser: Browser, collector: Running) -> None:
     send_all(collector, reports_of(HONEST, PEOPLE))
     send_all(collector, reports_of(POISONED, PEOPLE, FAKES))

@@ -16,6 +16,7 @@ from deniable.arrays import Floats, Integers
 from deniable.collect import results
 from deniable.frames.files import csv_bytes
 from deniable.ranges.variances import Variances
+from tests.cases import by_night
 from tests.collector import HTTP, TOKEN, Running, collecting, post_people
 from tests.running import Run
 
@@ -62,7 +63,7 @@ def asked(run: Run, collector: Running, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-@pytest.mark.parametrize(("level", "smooth"), [(0.95, True), (0.8, False)])
+@by_night(("level", "smooth"), [(0.95, True), (0.8, False)], (0.95, True))
 def test_the_collector_says_what_the_command_says(
     asked: Run, collector: Running, level: float, smooth: bool
 ) -> None:

@@ -128,6 +128,7 @@ STUDIES, ANSWERING = 8, 60
 """Random studies, and the people who answer each."""
 
 
+@pytest.mark.long
 def test_what_the_page_reads_is_what_the_shell_prints_of_random_studies(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -204,7 +204,7 @@ def seize_after_one_sweep(study: Study) -> tuple[list[bytes], Evidence]:
     return swept, found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_night("kind", KINDS, "postgres")
 def test_what_was_swept_is_neither_linked_nor_ordered(kind: str, tmp_path: Path) -> None:
     assert look(Study(kind, tmp_path, 0.6)) == [(0, 0, 0)] * SEIZURES
 
@@ -368,6 +368,7 @@ def test_each_plan_and_round_has_a_pool_of_its_own(
         assert n * 20 == sum(names[name][0] == group for name in left | stayed)
 
 
+@pytest.mark.long
 def test_what_a_sweep_of_postgres_must_not_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: rows are updated, so that long bodies stay where they are; tickets are left alone; the server
     samples ids; and nobody makes a checkpoint.
@@ -472,6 +473,7 @@ def test_a_store_sweeps_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 SEED = 0x5EED_BAD_5EED_BAD0  # ids begin with it, as no other bytes do
 
 
+@pytest.mark.long
 def test_sweeps_by_number_leave_a_young_log_to_those_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are then written whole to PostgreSQL's log once a minute, and not for each 100,000 reports."""
     monkeypatch.setattr(sweeping, "MOST", 50)

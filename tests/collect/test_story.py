@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 import deniable as dn
@@ -112,6 +113,7 @@ WORDS = {
 LIVES: dict[str, Any] = {"shares": "yes", "snoring": "often", "age": 24, "home": (54.12, 10.55), "pay": 9000}
 
 
+@pytest.mark.long
 def test_a_study_from_its_files_to_the_change_between_two_rounds(
     browser: Browser, run: Run, tmp_path: Path
 ) -> None:

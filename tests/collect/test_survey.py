@@ -258,6 +258,7 @@ WORDS = dn.Study({"word": dn.Text("a-z", longest=3)}, epsilon=4.0, title="Words"
 PLANS = [TRANSLATED, EVERY_KIND, MEDIA, ISLAND, DRAWN, SITES, WORDS]
 
 
+@pytest.mark.long
 def test_text_is_asked_once_and_cut_where_people_see_it(browser: Browser, collector: Running) -> None:
     with visiting(browser, collector, locale="de-DE", viewport=PHONE, bypass_csp=True) as visit:
         page = visit.survey(SITES)

@@ -139,7 +139,7 @@ def texts_in(data: object) -> Iterator[str]:
             yield from texts_in(part)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@by_night("fault", FAULTS, "a wrong label", "losses rounded down")
 def test_a_client_with_a_fault_fails(fault: str) -> None:
     conformance = check(faulty(FAULTS[fault]), all_cases()[::EVERY])
     failing = {row.ask for row in conformance.rows if row.failed}

@@ -56,6 +56,7 @@ def run_people(study: DrawnStudy, *options: str) -> Any:
     return json.loads(outcome.out)
 
 
+@pytest.mark.long
 def test_people_are_counted_alike(drawn: list[tuple[str, DrawnStudy]]) -> None:
     """By `plan` and by `people`; and the plan of as many people as a margin takes has that margin."""
 

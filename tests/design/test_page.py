@@ -298,6 +298,7 @@ def test_texts_are_written_in_each_language(browser: Browser, tmp_path: Path) ->
     )
 
 
+@pytest.mark.long
 def test_the_survey_is_shown_and_sends_nothing(browser: Browser, file: Path) -> None:
     sent: list[str] = []
     text = TEXT.partition("[attributes.age]")[0] + TEXT[TEXT.index("[survey]") :]

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 import deniable as dn
@@ -120,6 +121,7 @@ def test_tables_wait_for_questions_that_are_half_written() -> None:
     assert target.study.target is None
 
 
+@pytest.mark.long
 def test_tables_are_chosen_and_written(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(TEXT, encoding="utf-8")

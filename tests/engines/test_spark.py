@@ -40,14 +40,22 @@ def local(tmp_path: Path) -> Iterator[spark.SparkDriver]:
     made.stop()
 
 
-@by_night("where", ["local", "driver"], "driver")
-def test_spark_counts_the_same(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+@by_night(
+    ("where", "seeds"),
+    [("local", [7]), ("local", ALONE), ("driver", ALONE)],
+    ("local", ALONE),
+    ("driver", ALONE),
+    ids=str,
+)
+def test_spark_counts_the_same(
+    where: str, seeds: list[int], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     driver = request.getfixturevalue(where)
     expected = {}
-    for seed in ALONE:
+    for seed in seeds:
         (tmp_path / str(seed)).mkdir()
         expected[seed] = count_files(seed, tmp_path / str(seed))
-    assert driver.call("count", folder=str(tmp_path), seeds=ALONE) == expected
+    assert driver.call("count", folder=str(tmp_path), seeds=seeds) == expected
     wrong = driver.call("count", folder=str(tmp_path), seeds=[7], fault=[" >> ", " >> 1 + "])
     assert wrong[7] != expected[7]
 

@@ -44,7 +44,7 @@ def judge(name: str, found: Pairs, value: int, weights: Floats) -> None:
     statistics.deviation(float(seen.mean()), float(found.squares(weights)[value]), error, f"{name}, {value}")
 
 
-@by_night("name", MECHANISMS, "grr", "oue", "ss", "blh", "lh", "plh of five buckets")
+@by_night("name", MECHANISMS, "grr", "oue", "ss", "blh", "lh", "plh of five buckets", "plh", "loloha")
 def test_squares_are_those_of_the_reports(name: str) -> None:
     ordered, lower = np.arange(K) - np.full(K, 20.0), (np.arange(K) < 20).astype(np.float64)
     judge(name, MECHANISMS[name].law.pairs, 0, ordered)

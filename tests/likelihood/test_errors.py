@@ -65,6 +65,7 @@ def test_repeats_in_corners_alone_would_be_seen(monkeypatch: pytest.MonkeyPatch)
         statistics.at_least(held(4, 1e-5), STUDIES * 5, 0.88, "repeats in corners")
 
 
+@pytest.mark.long
 def test_what_tells_nothing_says_so() -> None:
     """One share was given with an error of 1e-15 where the unbiased estimate's is 31,597."""
     found = mle(metric.geometric(1, 1e-6), dn.Tally(1000, np.array([520, 480])))

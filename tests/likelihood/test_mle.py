@@ -359,6 +359,7 @@ def test_products_are_those_of_the_matrix(n: int) -> None:
         assert np.abs(channel.inverse(dense) - shares).max() < 1e-6 / min(1.0, epsilon) ** 2 * 1e-3
 
 
+@pytest.mark.long
 def test_large_lines_are_quick() -> None:
     channel = GeometricChannel(100_000, 0.1)
     channel.output(bimodal(100_000))  # compiled
@@ -474,6 +475,7 @@ def test_every_method_says_why_it_ended() -> None:
     assert [step for step, _ in heard] == list(range(exact.iterations + 1))
 
 
+@pytest.mark.long
 def test_smoothing_adapts() -> None:
     """To a smooth truth and to one with a spike; from counts alone, the same for the same seed."""
     smooth, spiky = bimodal(100), 1 / np.arange(1, 102) / (1 / np.arange(1, 102)).sum()
@@ -865,7 +867,7 @@ def assert_distribution(result: Likelihood) -> None:
     assert np.isfinite(result.log_likelihood)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1000, 1.0), (1000, 2.0), (100, 10.0)])
+@by_night(("n", "epsilon"), [(1000, 1.0), (1000, 2.0), (100, 10.0)], (1000, 1.0))
 def test_far_values_that_underflow_do_not_end_a_search(n: int, epsilon: float) -> None:
     """EM drives far shares to zero, and there an output that nobody sent has the likelihood 0: 0 / 0 was the
     end of all.

@@ -162,6 +162,7 @@ def test_reports_say_more_than_their_counts() -> None:
     assert np.mean(ratio) < 0.85
 
 
+@pytest.mark.long
 def test_bootstrap_intervals_cover() -> None:
     """Where a share is well above its error, 95 % intervals hold it in at least 88 % of the studies."""
     mechanism = dn.grr(5, 2.0)

@@ -188,6 +188,7 @@ def test_best_guesses(name: str, epsilon: float) -> None:
         assert math.isclose(law.success(), GUESSES[name](k, math.exp(epsilon)), rel_tol=1e-6)
 
 
+@pytest.mark.long
 @MANY
 @given(*K_AND_EPSILON)
 def test_best_guesses_lie_between_a_blind_one_and_that_of_randomized_response(k: int, epsilon: float) -> None:

@@ -671,6 +671,7 @@ def test_products_of_tables_that_are_not_geometric_are_exact() -> None:
     assert np.allclose(m.law.forward(shares), m.law.matrix()[0], rtol=1e-14, atol=0)
 
 
+@pytest.mark.long
 def test_products_of_long_lines_are_not_written_out() -> None:
     """A million values: their matrix has 10^12 entries."""
     m = geometric(1_000_000, 0.01)

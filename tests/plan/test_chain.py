@@ -38,6 +38,7 @@ from deniable.rounds.carried import (
 from deniable.study import Plan
 from deniable.study.continued import follow_document
 from spec.make.chains import OTHERS, chains, plan_chain
+from tests.cases import by_night
 from tests.enumeration import Law, again, bits_law, direct_law
 from tests.statistics import LAW_REPORTS, goodness_of_fit
 
@@ -196,7 +197,7 @@ GROWN = {
 }
 
 
-@pytest.mark.parametrize("name", GROWN)
+@by_night("name", GROWN, "lowered, used twice")
 def test_a_chain_states_its_losses(name: str) -> None:
     """An unchanged value loses just what is stated, and no sequences of values lose more than the bound."""
     steps, published = GROWN[name]
@@ -317,7 +318,7 @@ def test_no_raised_answer_is_less_likely_than_three_words_can_choose() -> None:
         assert least << 127 < total, "no answer is as rare as the least"
 
 
-@pytest.mark.parametrize("name", ["more values", "covered answers", "less for ever, then more"])
+@by_night("name", ["more values", "covered answers", "less for ever, then more"], "less for ever, then more")
 def test_people_keep_their_answers_by_this_law(name: str) -> None:
     plans = chains()[name][:5]
     chain = rounds_of(plans)
@@ -336,7 +337,10 @@ def test_people_keep_their_answers_by_this_law(name: str) -> None:
         goodness_of_fit(np.array([*seen.values()]), expected, f"kept answers of {value}, {name}")
 
 
-@pytest.mark.parametrize("labels", [("01", "012", "01"), tuple(letters for letters, _ in OTHERS[:5])])
+REMOVED = [("01", "012", "01"), tuple(letters for letters, _ in OTHERS[:5])]
+
+
+@by_night("labels", REMOVED, REMOVED[1])
 def test_people_keep_what_is_left_where_answers_are_removed(labels: Sequence[str]) -> None:
     """By pairs of plans; one value stays. The first chain covers answers and removes what covers them."""
     added = plan_chain(*((l_grr(len(each), 0.5, 0.6), 1) for each in labels), labels=labels)

@@ -227,6 +227,7 @@ def test_ends_that_are_no_edges_are_refused() -> None:
         result.range("born", 3, None)
 
 
+@pytest.mark.long
 def test_advice_about_tables_is_not_refused() -> None:
     text = " ".join(levels.BESIDE.plan(people=10_000).explain().split())
     assert "together = [[...]] in the study, where 'income' has fewer values and queries = 'values'." in text

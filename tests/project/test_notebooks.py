@@ -18,7 +18,7 @@ TOOL = runpy.run_path(str(DOCS / "notebooks.py"))
 NOTEBOOKS = sorted((DOCS / "gallery").glob("*.ipynb"))
 MOST_SECONDS = 30  # of processor time; each takes about 3, and a reader waits for it
 NAMES = set(names("survey rounds ages-and-places choosing-epsilon attack fairness learning words-and-ranges"))
-NIGHTLY = {"ages-and-places", "attack", "choosing-epsilon", "fairness", "words-and-ranges"}
+NIGHTLY = {"ages-and-places", "attack", "choosing-epsilon", "fairness", "learning", "words-and-ranges"}
 
 
 @pytest.fixture(autouse=True)

@@ -193,7 +193,7 @@ def test_the_curve_and_the_quantiles_of_known_shares() -> None:
     assert "median" in str(found)
 
 
-@pytest.mark.parametrize("share", [1e-6, 0.1, 0.25, 0.5, 0.99])
+@by_night("share", [1e-6, 0.1, 0.25, 0.5, 0.99], 1e-6)
 def test_quantiles_look_at_few_edges_and_miss_none(share: float) -> None:
     """The interval is that of the errors of all edges, also where a heap makes some larger."""
     k = 3000
@@ -377,7 +377,7 @@ def list_sets(part: SetMechanism) -> Floats:
     return found
 
 
-@by_night(("k", "epsilon"), [(64, 1.0), (100, 4.0), (256, 2.0)], (64, 1.0))
+@by_night(("k", "epsilon"), [(64, 1.0), (100, 4.0), (256, 2.0)], (100, 4.0), (256, 2.0))
 def test_no_report_moves_a_range_by_more_than_the_bound(k: int, epsilon: float) -> None:
     found, parts = expect(k, epsilon), plan_tree(k, epsilon)
     worst = max(move(found, level, row) for level, part in enumerate(parts) for row in list_sets(part))

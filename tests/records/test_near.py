@@ -312,6 +312,7 @@ def test_options_of_near_sets_have_tables_where_a_report_names_two() -> None:
         single.cross(single.privatize(people, dn.seeded(2)), "dishes: option 1", by="dishes: option 0")
 
 
+@pytest.mark.long
 def test_the_attack_and_the_audit_agree_with_the_law() -> None:
     plan = choose(dn.Several(OPTIONS[:5], exactly=2), 2.0)
     attacked = dn.attack.success(plan, collections=2)

@@ -87,7 +87,7 @@ def covered(plan: Plan, move: Move, shares: list[float], truth: float, people: P
 
 
 @by_night("chain", CHAINS, *list(CHAINS)[1:])
-@by_night(("move", "truth"), [(swap, 0.0), (stay, 0.0), (drift, (0.2 - 0.4) / 4)], (stay, 0.0))
+@by_night(("move", "truth"), [(swap, 0.0), (stay, 0.0), (drift, (0.2 - 0.4) / 4)], (stay, 0.0), (swap, 0.0))
 def test_the_interval_holds_whoever_answered(chain: str, move: Move, truth: float) -> None:
     held = covered(plan_by(chain), move, [0.4, 0.4, 0.2], truth, None)
     at_least(held, STUDIES, 0.95, f"{chain}, {move.__name__}")
@@ -511,7 +511,7 @@ def answer_city(plan: Plan, values: Codes, seed: int) -> Result:
 
 
 @by_night("move", [swap, stay], stay)
-@pytest.mark.parametrize("people", ["population", "same"])
+@by_night("people", ["population", "same"], "same")
 def test_a_change_from_plan_to_plan_holds_whatever_is_carried_on(move: Move, people: People) -> None:
     """People keep answers for both plans, or swap them; a third of who had the last answer has a new one."""
     old, new = CHAIN

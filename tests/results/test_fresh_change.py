@@ -33,6 +33,7 @@ def two_rounds(seed: int) -> tuple[Result, Result, float]:
     return results[0], results[1], float((later == 0).mean() - (crash == 0).mean())
 
 
+@pytest.mark.long
 def test_intervals_of_a_fresh_change_hold_as_often_as_is_said() -> None:
     held = narrow = 0
     for seed in range(STUDIES):

@@ -14,6 +14,7 @@ from deniable.results.joined import Joining, find_begun, join_estimates_of_plans
 from deniable.rounds import l_grr, l_osue
 from deniable.study import Plan, Result
 from spec.make.chains import plan_chain
+from tests.cases import by_night
 from tests.statistics import at_least
 
 STUDIES, PEOPLE, COVERED = 150, 400, 0.93
@@ -28,7 +29,7 @@ def answer(plan: Plan, values: np.ndarray, seed: int, day: int) -> Result:
     return plan.estimate(plan.tally(reports))
 
 
-@pytest.mark.parametrize("name", ["grr", "osue"])
+@by_night("name", ["grr", "osue"], "osue")
 def test_intervals_hold_whoever_reports_to_both_plans(name: str) -> None:
     """The same people in both plans: errors add up, and without that intervals hold too rarely."""
     make = {"grr": l_grr, "osue": l_osue}[name]

@@ -107,6 +107,7 @@ def test_intervals_hold_whoever_drops_out(studies: int) -> None:
     at_least(SETTINGS * studies - held, SETTINGS * studies, 0.01, "and not always")
 
 
+@pytest.mark.long
 @by_night("studies", [40, 300], 300)
 def test_means_and_groups_hold(studies: int) -> None:
     """A range of 40 bins, of which a group and the mean are read, and a number; all rise by a tenth."""

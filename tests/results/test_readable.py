@@ -27,6 +27,7 @@ from deniable.show.text import write_text
 from deniable.study import Plan, Result
 from deniable.summaries import Group, Summary, sum_of
 from deniable_papers.simulate.drawn import draw_tally
+from tests.cases import by_night
 from tests.statistics import SHORT_HELD, SHORT_STUDIES
 
 ASKED: dict[str, Any] = {
@@ -281,7 +282,7 @@ NOISY: dict[str, tuple[Any, float, int, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", NOISY)
+@by_night("name", NOISY, "many values", "a median", "groups")
 def test_exactly_the_people_or_the_epsilon_that_are_advised_mend_it(name: str) -> None:
     """Each was still too noisy in six reruns of six. These are three reruns of each, by fixed seeds."""
     domain, epsilon, n, values = NOISY[name]

@@ -687,7 +687,7 @@ def worst_loss(m: MemoizedMean, sequences: list[tuple[int, ...]]) -> float:
     return log(max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in laws[0]))
 
 
-@pytest.mark.parametrize(("first", "forever"), [(0.5, 1.0), (1.0, 2.0), (0.3, 3.0)])
+@by_night(("first", "forever"), [(0.5, 1.0), (1.0, 2.0), (0.3, 3.0)], (1.0, 2.0), (0.3, 3.0))
 def test_losses_are_those_of_a_bit_for_any_numbers(first: float, forever: float) -> None:
     m = l_duchi(first, forever)
     assert m.loss() <= first < m.loss() + 1e-9

@@ -94,6 +94,7 @@ def test_a_database_on_disk_is_read_by_its_address(file: Path) -> None:
     assert found.counts.tolist() == find_all().counts.tolist()
 
 
+@pytest.mark.long
 def test_a_server_hands_its_rows_over(file: Path) -> None:
     table = pl.read_parquet(file).with_columns(plan=pl.lit(PLAN.id))
     address = services.cluster().url()
@@ -178,6 +179,7 @@ def test_a_public_list_counts_everybody_with_a_whole_code() -> None:
     assert found.candidates == 5
 
 
+@pytest.mark.long
 def test_without_levels_everybody_reports_whole_codes() -> None:
     plan = dn.Study({"word": dn.Text("a-z", longest=7, levels=False)}, epsilon=4.0).plan(people=1000)
     assert plan.names == ("word",)

@@ -18,12 +18,14 @@ from deniable.reports.reports import tally_reports
 from deniable.study import Plan
 from deniable.wire import Refused, Report, Wire, from_batch, to_batch
 from spec.make import vectors
-from tests.cases import check_each
+from tests.cases import by_night, check_each, names
 
 POSITIVE = vectors.positive()
+SLOWLY_MADE = names("devices near refusals rows repeated rounds losses single invitations protections")
+"""Files that take a second and more to make. By day all clients are still asked what these files say."""
 
 
-@pytest.mark.parametrize("kind", vectors.FILES)
+@by_night("kind", vectors.FILES, *SLOWLY_MADE)
 def test_vectors_are_what_is_made_here(kind: str) -> None:
     assert (vectors.FOLDER / f"{kind}.json").read_text("utf-8") == vectors.text_of(kind), (
         "run python -m spec.make"
