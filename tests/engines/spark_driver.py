@@ -84,6 +84,13 @@ def count_tables(session: Any, folder: str, seeds: list[int], fault: list[str] |
     return found
 
 
+def count_chains(session: Any, folder: str, seeds: list[int]) -> Any:
+    """What Spark counts of all plans in tables of reports to plans that continue each other."""
+    from tests.engines.test_chains import count, draw_chain
+
+    return {seed: count(draw_chain(seed)[0], session.read.parquet(f"{folder}/{seed}")) for seed in seeds}
+
+
 def count_slowly(session: Any, folder: str, seed: int, signs: str) -> Any:
     """What Spark counts in a table whose tasks wait until a file says that they may go on."""
     table = session.read.parquet(f"{folder}/{seed}").repartition(4)
@@ -255,6 +262,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "count messages": count_messages,
     "count": count_tables,
     "count slowly": count_slowly,
+    "count chains": count_chains,
     "count together": count_together,
     "privatize": privatize,
     "privatize again": privatize_again,

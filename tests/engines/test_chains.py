@@ -18,7 +18,7 @@ from deniable.engines import Request
 from deniable.results.windows import Windows, count_windows, join_refused, tally_chain
 from deniable.study import Plan
 from spec.make.chains import chains
-from tests import services
+from tests import services, spark
 from tests.cases import by_night
 from tests.engines.reports import break_rows, draw_table
 from tests.engines.test_counts import copy_table, require
@@ -28,6 +28,8 @@ CHAINS, ROWS = 60, 120
 SEEDS = range(CHAINS)
 BY_DAY = ["more values", "more bits", "more values of a hash", "a sample that breaks", "fakes"]
 BY_NIGHT = [seed for seed in SEEDS if seed >= len(BY_DAY)]
+SPARKS = range(8)
+"""Tables that Spark counts by night."""
 ROUNDS = "round"
 
 
@@ -89,6 +91,17 @@ def test_postgresql_counts_all_plans_alike(seed: int, tmp_path: Path) -> None:
     with psycopg.connect(address, autocommit=True, prepare_threshold=None) as connection:
         copy_table(connection, table)
     assert count(plans, address, "t") == count_files(seed, tmp_path)
+
+
+@pytest.mark.long
+def test_spark_counts_all_plans_alike(tmp_path: Path) -> None:
+    spark.require_spark()
+    driver, expected = spark.SparkDriver("local[2]", tmp_path), {}
+    for seed in SPARKS:
+        (tmp_path / str(seed)).mkdir()
+        expected[seed] = count_files(seed, tmp_path / str(seed))
+    assert driver.call("count chains", folder=str(tmp_path), seeds=list(SPARKS)) == expected
+    driver.stop()
 
 
 @pytest.mark.parametrize("seed", range(len(BY_DAY)))

@@ -74,7 +74,6 @@ def test_two_tables_are_counted_at_once(driver: spark.SparkDriver, tmp_path: Pat
 
 WAITS = """
 import deniable.engines.spark as spark
-from tests.cases import by_night
 spark._WORKS = 2
 try:
     with spark.open_session({address!r}):
