@@ -257,7 +257,17 @@ def test_estimates_are_those_of_the_reports(alone: Running) -> None:
     expected = found_rows(0.9)
     shown = alone.get(f"/plans/{ONE.id}/estimates", level=0.9, round=1).json()
     # these values have no distances, and are known well
-    lists = ("means", "groups", "quantiles", "noise", "smoothable", "respondents", "among", "plans")
+    lists = (
+        "means",
+        "groups",
+        "quantiles",
+        "noise",
+        "smoothable",
+        "respondents",
+        "among",
+        "plans",
+        "not_joined",
+    )
     nothing: dict[str, object] = {name: [] for name in lists}
     nothing |= {"smooth": False, "refused": {}, "questions": {}, "weights": None, "fit": shown["fit"]}
     assert [(fit["attribute"], fit["badly"]) for fit in shown["fit"]] == [("color", False), ("smokes", False)]

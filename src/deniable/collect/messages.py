@@ -298,6 +298,15 @@ class JoinedPlan(Message, frozen=True):
 
     plan: str
     n: Annotated[int, explain("How many people reported to it.")]
+    round: Annotated[int | None, explain("The round that they reported in; null of tables of reports.")]
+
+
+class NotJoined(Message, frozen=True):
+    """What of a plan before is not joined."""
+
+    plan: str
+    attribute: Annotated[str | None, explain("The attribute; null where it is all of the plan.")]
+    why: str
 
 
 class Estimates(Message, frozen=True):
@@ -343,6 +352,9 @@ class Estimates(Message, frozen=True):
     plans: Annotated[
         list[JoinedPlan],
         explain("The plans whose people are joined by their numbers, the last one last; empty of one plan."),
+    ] = []
+    not_joined: Annotated[
+        list[NotJoined], explain("What is left out of the plans before that are collected here, and why.")
     ] = []
 
 

@@ -80,6 +80,13 @@ _WEIGHTS: dict[str, Any] = {
     "description": "The sizes of known groups in the population, as JSON: results are then of it. "
     '{"region": {"north": 0.4, "south": 0.6}}',
 }
+_JOINED: dict[str, Any] = {
+    "enum": ["false", "true"],
+    "default": "false",
+    "description": "Whether to join the round with one of each plan before it that is collected here and was "
+    "open at the same time: by numbers of people, who may be the same. Joined shares are not smoothed, and "
+    "weighted ones are of the plan alone. Tables of reports are always joined.",
+}
 _FIRST_ROUND = {**ROUND, "default": 1}
 _CHANGE: Mapping[str, Mapping[str, Any]] = {
     "round": _FIRST_ROUND,
@@ -169,6 +176,7 @@ OPERATIONS = (
             "level": _LEVEL,
             "smooth": _SMOOTH,
             "weights": _WEIGHTS,
+            "joined": _JOINED,
             "format": {"enum": ["json", "csv", "parquet"], "default": "json"},
         },
     ),
@@ -179,7 +187,15 @@ OPERATIONS = (
         messages.Between,
         _READ,
         _READERS,
-        query={"name": TEXT, "low": TEXT, "high": TEXT, "round": ROUND, "level": _LEVEL, "weights": _WEIGHTS},
+        query={
+            "name": TEXT,
+            "low": TEXT,
+            "high": TEXT,
+            "round": ROUND,
+            "level": _LEVEL,
+            "weights": _WEIGHTS,
+            "joined": _JOINED,
+        },
     ),
     Operation(
         "show_cross",

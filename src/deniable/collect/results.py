@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -12,6 +12,7 @@ from typing import Any, TypeVar, final
 import msgspec
 
 from deniable.collect import messages
+from deniable.collect.joining import ALONE, Before, list_breaks
 from deniable.collect.messages import Estimates, Fit, Mean, Noise, Quantile, Refusal, Respondents, Row
 from deniable.domain.grid import Grid
 from deniable.errors import DeniableError, InvalidParameter
@@ -53,18 +54,18 @@ def enough(tallies: Tallies, minimum: int) -> Tallies:
     return tallies
 
 
-def result_of(
-    plan: Plan, tallies: Tallies, text_alone: bool = False, before: Sequence[Tallies] = ()
-) -> Result:
+def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False, before: Before = ALONE) -> Result:
     """The estimates; refused where nobody has reported a value of any attribute yet, or text alone.
 
-    They are joined with what other people reported to the plans that this one continues, `before` it.
+    They are joined with what people reported to the plans that this one continues, `before` it.
     """
     documents = {document.id: document for document in plan.document.continues}
     try:
-        results = [estimate_tallies(documents[each.plan_id], each, False) for each in before if each.n]
+        results = [
+            estimate_tallies(documents[each.plan_id], each, False) for each in before.tallies if each.n
+        ]
         results.append(estimate_tallies(plan.document, tallies, False, text_alone))
-        return Result(join_estimates_of_plans(results, "others"))
+        return Result(join_estimates_of_plans(results, before.people))
     except InvalidParameter as problem:
         raise Refusal("few", f"{format_count(tallies.n, 'report')} so far: {problem}") from None
 
@@ -77,7 +78,7 @@ def estimated(
     include_slow: bool = True,
     smooth: bool = False,
     weights: str = "",
-    before: Sequence[Tallies] = (),
+    before: Before = ALONE,
 ) -> Estimates:
     """The results of `deniable estimate`, by the same code; without attributes that nobody has reported yet.
 
@@ -87,12 +88,27 @@ def estimated(
     Shares that are joined with those of reports to plans `before` this one are not smoothed, and weighted
     ones are of this plan alone.
     """
-    joined = () if weights else tuple(before)
-    digest = b"".join(map(_digest, (tallies, *joined)))
-    key = (plan.id, digest, number, level, include_slow, smooth and not joined, weights)
+    joined = ALONE if weights else before
+    digest = b"".join(map(_digest, (tallies, *joined.tallies)))
+    key = (plan.id, digest, number, level, include_slow, smooth and not joined.tallies, weights)
     query = _Query(key, plan, tallies, joined)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
-    return _estimate.__wrapped__(query) if many else _estimate(query)
+    estimates = _estimate.__wrapped__(query) if many else _estimate(query)
+    return _name_rounds(estimates, plan, number, joined) if estimates.plans else estimates
+
+
+def _name_rounds(estimates: Estimates, plan: Plan, number: int | None, before: Before) -> Estimates:
+    """Joined estimates with the round of each plan, and with what is not joined."""
+    rounds = {tallies.plan_id: tallies.round for tallies in before.tallies} | {plan.id: number}
+    if before.people == "others":  # who reported on one day of a table, in whatever round
+        rounds = {}
+    plans = [msgspec.structs.replace(part, round=rounds.get(part.plan)) for part in estimates.plans]
+    not_joined = [
+        messages.NotJoined(part.plan, name, why)
+        for part in plans
+        for name, why in list_breaks(plan.document, part.plan).items()
+    ]
+    return msgspec.structs.replace(estimates, plans=plans, not_joined=[*before.not_joined, *not_joined])
 
 
 @final
@@ -103,7 +119,7 @@ class _Query:
     key: tuple[str, bytes, int | None, float, bool, bool, str]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
-    before: tuple[Tallies, ...] = field(compare=False, repr=False)
+    before: Before = field(compare=False, repr=False)
 
 
 def _digest(tallies: Tallies) -> bytes:
@@ -137,7 +153,7 @@ def _estimate(query: _Query) -> Estimates:
     lists: dict[str, Any] = {name: _write_row(kind, about[name]) for name, kind in _LISTS.items()}
     lists |= {"refused": about["refused"], "questions": about["questions"]}
     lists["smoothable"] = [] if result.numbers.plans else list_smoothable(result.numbers)
-    lists["plans"] = [messages.JoinedPlan(part.plan_id, part.n) for part in result.numbers.plans]
+    lists["plans"] = [messages.JoinedPlan(part.plan_id, part.n, None) for part in result.numbers.plans]
     if about["weights"] is not None:
         lists |= {"weights": msgspec.convert(about["weights"], messages.Weights)}
     return Estimates(plan.id, number, result.n, level, rows, smooth=smooth, **lists)
@@ -161,10 +177,10 @@ def between(
     query: RangeQuery,
     level: float,
     weights: str,
-    before: Sequence[Tallies] = (),
+    before: Before = ALONE,
 ) -> messages.Between:
     """The share of a range, as `deniable estimate --range` shows it."""
-    result = weigh(result_of(plan, tallies, before=() if weights else before), weights)
+    result = weigh(result_of(plan, tallies, before=ALONE if weights else before), weights)
     [(name, shares)] = answer_queries(result.numbers, [query], level).items()
     estimate = shares[query]
     share = ShownShare.of(result.numbers, name, query, estimate)
@@ -309,7 +325,9 @@ def require_pyarrow() -> tuple[Any, Any]:
 def _table(estimates: Estimates) -> list[dict[str, Any]]:
     """Rows that can be read on their own, with the columns of `deniable estimate` in its order."""
     kinds = (estimates.rows, estimates.groups, estimates.among, estimates.means, estimates.quantiles)
-    about = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
+    about: dict[str, Any] = {"level": estimates.level, "plan": estimates.plan, "round": estimates.round}
+    if estimates.plans:
+        about["plans"] = " ".join(part.plan for part in estimates.plans)
     values, groups, among, means, quantiles = (list(map(msgspec.to_builtins, rows)) for rows in kinds)
     rows = tabulate(values, groups, among, means, quantiles, (), estimates.questions)
     return [row | about for row in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar, final
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from deniable.collect import messages, results
 from deniable.collect.files import File, accepts_gzip, read_files
 from deniable.collect.intake import Served
+from deniable.collect.joining import ALONE, Before, Joiner
 from deniable.collect.messages import Refusal
 from deniable.collect.openapi import CSV, PARQUET, Operation
 from deniable.collect.requests import (
@@ -77,9 +78,11 @@ class Views:
         url: str | None = None,
         role: Role = "operator",
         days: Callable[[str], messages.Days] | None = None,
-        before: Callable[[str], Sequence[Tallies]] = lambda _: (),
+        before: Callable[[str], Before] | None = None,
     ) -> None:
-        """`before` gives the tallies of other people, who reported to the plans that a plan continues."""
+        """`before` gives what is always joined, from plans that a plan continues; without it, rounds are
+        joined where that is asked for.
+        """
         self._shelf = shelf
         self._served = served
         self._token = hash_token(token)
@@ -88,6 +91,7 @@ class Views:
         self._url = url
         self._days = days
         self._before = before
+        self._joiner = Joiner(shelf, served, minimum)
         self._files = read_files()
 
     def guard(self, operation: Operation, handler: Handler) -> Handler:
@@ -153,8 +157,7 @@ class Views:
         if "project" in request.query_params:
             raise Refusal("parameter", "project is retired; the shares that are shown are possible ones.")
         number, tallies = await self.tally(served, number)
-        weights = read_weights(request)
-        before = await self.read(self._before, served.plan.id)
+        weights, before = read_weights(request), await self._find_before(request, served, number)
         estimate = partial(
             results.estimated,
             served.plan,
@@ -177,7 +180,7 @@ class Views:
         name, low, high = (request.query_params.get(name) for name in ("name", "low", "high"))
         query = RangeQuery(low, high, name)
         number, tallies = await self.tally(served, number)
-        weights, before = read_weights(request), await self.read(self._before, served.plan.id)
+        weights, before = read_weights(request), await self._find_before(request, served, number)
         between = partial(results.between, served.plan, tallies, number, query, level, weights, before)
         return respond(await self.read(between))
 
@@ -269,6 +272,15 @@ class Views:
         """The tallies of a round, or of the only one that has reports, and which that is."""
         number, tallies = await self.read(self._shelf.tallied, served.plan.id, number)
         return number, results.enough(tallies, self._minimum)
+
+    async def _find_before(self, request: Request, served: Served, number: int | None) -> Before:
+        """What is joined with a round of a plan: nothing with weights, which are of one plan."""
+        is_joined = read_choice(request, "joined", ("false", "true")) == "true"
+        if self._before is not None:
+            return await self.read(self._before, served.plan.id)
+        if not is_joined or read_weights(request):
+            return ALONE
+        return await self.read(self._joiner.find_before, served.plan.document, number or 1, time.time())
 
     async def read(self, verb: Callable[..., Result], *arguments: Any) -> Result:
         """Ask the store or estimate, in a thread; what is refused there is a parameter of the request."""

@@ -19,6 +19,7 @@ from deniable.collect import messages
 from deniable.collect.app import Settings
 from deniable.collect.front import Front, Scope, Send
 from deniable.collect.intake import Served
+from deniable.collect.joining import Before
 from deniable.collect.limits import Receive
 from deniable.collect.messages import Refusal
 from deniable.collect.metrics import Metrics
@@ -100,9 +101,9 @@ class Warehouse:
         """The tallies of the last day."""
         return 1, self._find(plan_id).last
 
-    def list_before(self, plan_id: str) -> tuple[Tallies, ...]:
+    def find_before(self, plan_id: str) -> Before:
         """The tallies of the last day of those who reported to the plans that this one continues."""
-        return self._find(plan_id).before
+        return Before(self._find(plan_id).before, "others")
 
     def history(self, plan_id: str, number: int) -> list[Tallies]:
         """None: reports of a table are not in a random order."""
@@ -215,7 +216,7 @@ class Dashboard:
             settings.minimum,
             role="reader",
             days=warehouse.show_days,
-            before=warehouse.list_before,
+            before=warehouse.find_before,
         )
         handlers = [
             (operation, views.guard(operation, getattr(views, operation.name)))

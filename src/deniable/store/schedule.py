@@ -60,6 +60,36 @@ class Offer:
     rounds: list[Times]
 
 
+def do_overlap(times: Times, other: Times) -> bool:
+    """Whether two rounds are open at the same time."""
+
+    def is_before(first: Times, second: Times) -> bool:
+        return first.closes is not None and second.opens is not None and first.closes <= second.opens
+
+    return not (is_before(times, other) or is_before(other, times))
+
+
+def list_opened(rounds: Sequence[Times], now: float) -> list[Times]:
+    """The rounds of a plan that have opened by now, in order.
+
+    A round that was opened by hand has no time at which it opened: that is taken to be when the last round
+    before it closed.
+
+    >>> list_opened([Times(1, None, 10.0), Times(2, None, None), Times(3, 99.0, None)], now=50.0)
+    [Times(number=1, opens=None, closes=10.0), Times(number=2, opens=10.0, closes=None)]
+    """
+    opened: list[Times] = []
+    for times in rounds:
+        opens = times.opens
+        if opens is None:
+            end = now if times.closes is None else min(now, times.closes)
+            closings = [before.closes for before in opened if before.closes is not None]
+            opens = max((closing for closing in closings if closing < end), default=None)
+        if opens is None or opens <= now:
+            opened.append(Times(times.number, opens, times.closes))
+    return opened
+
+
 def no_round(document: PlanDocument, number: int) -> InvalidParameter:
     """The message for a missing round: it was not opened yet, or the plan has no such round."""
     rounds = document.rounds or 1
@@ -168,7 +198,7 @@ def refuse_schedule(
     others = [
         times.number
         for times in known
-        if any(_do_overlap(times, new) for new in planned if new.number != times.number)
+        if any(do_overlap(times, new) for new in planned if new.number != times.number)
     ]
     if others:
         which, are = format_members("round", others), "is" if len(others) == 1 else "are"
@@ -176,10 +206,3 @@ def refuse_schedule(
             f"{which} of the store {are} open at the same time as this schedule; begin later, or close "
             f"{'it' if len(others) == 1 else 'them'} with --close"
         )
-
-
-def _do_overlap(times: Times, other: Times) -> bool:
-    def is_before(first: Times, second: Times) -> bool:
-        return first.closes is not None and second.opens is not None and first.closes <= second.opens
-
-    return not (is_before(times, other) or is_before(other, times))

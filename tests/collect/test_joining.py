@@ -1,0 +1,207 @@
+"""Rounds of plans that continue each other, which a collector shows together while one is rolled out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+import deniable as dn
+from deniable.collect.joining import Joiner
+from deniable.collect.messages import Refusal
+from deniable.collect.results import estimated
+from deniable.reports import Tallies
+from deniable.results.joined import join_estimates_of_plans
+from deniable.rounds import l_duchi, l_grr
+from deniable.store.schedule import Offer, Times
+from deniable.study import Plan, Result
+from deniable.wire import Wire
+from spec.make.chains import plan_chain
+from tests.collect.journeys import set_round
+from tests.collector import TOKEN, Running, collecting
+
+OLDEST, OLD, NEW = plan_chain((l_grr(2, 1.0, 3.0), 5), (l_grr(2, 2.0, 3.0), 5), (l_grr(3, 1.5, 3.0), 5))
+FEWER = plan_chain((l_grr(3, 1.0, 2.0), 2), (l_grr(2, 1.0, 2.0), 3), labels=("012", "12"))
+MEANS = plan_chain((l_duchi(0.5, 1.0), 2), (l_duchi(0.5, 2.0), 2))
+HOUR = 3600.0
+NOW = 100 * HOUR
+
+
+def tally(plan: Plan, n: int, number: int = 1) -> Tallies:
+    """The tallies of n people: half of them have the first answer, the others the last."""
+    [name] = plan.document.names
+    answers: list[Any] = [0.0, 5000.0] if name == "income" else [plan.labels[name][i] for i in (0, -1)]
+    reports = plan.privatize({name: answers * (n // 2)}, dn.remembering(7, round=number))
+    tallies = plan.tally(reports)
+    return Tallies(plan.id, tallies.n, tallies.tallies, round=number)
+
+
+@dataclass
+class Shelf:
+    """Rounds of plans: when each is open, and how many people reported in it."""
+
+    rounds: Mapping[str, Mapping[Times, int]]
+    plans: tuple[Plan, ...] = (OLDEST, OLD, NEW)
+
+    def offers(self) -> dict[str, Offer]:
+        return {plan_id: Offer(False, list(rounds)) for plan_id, rounds in self.rounds.items()}
+
+    def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
+        [plan] = [plan for plan in self.plans if plan.id == plan_id]
+        [n] = [n for times, n in self.rounds[plan_id].items() if times.number == number]
+        return number, tally(plan, n, number or 1)
+
+
+def find_rounds(old: Mapping[Times, int], new: Times) -> list[tuple[str, int | None]]:
+    """Which rounds of the plan before are joined with one of the new plan, at 100 hours."""
+    shelf = Shelf({OLD.id: old, NEW.id: {new: 200}})
+    before = Joiner(shelf, [OLD.id, NEW.id], 100).find_before(NEW.document, new.number, NOW)
+    return [(tallies.plan_id, tallies.round) for tallies in before.tallies]
+
+
+def hours(number: int, opens: float | None, closes: float | None) -> Times:
+    return Times(number, None if opens is None else opens * HOUR, None if closes is None else closes * HOUR)
+
+
+def test_rounds_that_were_open_at_the_same_time_are_joined() -> None:
+    days = {hours(number, 24 * number, 24 * number + 24): 200 for number in range(1, 5)}
+    assert find_rounds(days, hours(2, 48, 72)) == [(OLD.id, 2)]
+    assert find_rounds(days, hours(1, 50, 90)) == [(OLD.id, 3)]  # of two, the last
+    assert find_rounds(days, hours(1, 50, None)) == [(OLD.id, 4)]  # still open
+    assert find_rounds({**days, hours(4, 96, 120): 90}, hours(1, 50, None)) == [(OLD.id, 3)]  # with enough
+    assert find_rounds({hours(1, None, None): 100}, hours(1, None, None)) == [(OLD.id, 1)]
+    by_hand = {hours(1, None, 30): 200, hours(2, None, 60): 200}
+    assert find_rounds(by_hand, hours(3, 20, 40)) == [(OLD.id, 2)]
+    assert find_rounds(by_hand, hours(3, 20, 30)) == [(OLD.id, 1)]  # the second opened when the first closed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason", "text"),
+    [
+        ({hours(1, 1, 20): 200}, hours(2, 20, 40), "parameter", "at the same time as round 2 of this plan"),
+        ({hours(1, 120, 140): 200}, hours(1, 20, None), "parameter", "none of its rounds was open"),
+        ({hours(3, 1, None): 98}, hours(1, 20, None), "few", "its round 3 has fewer than 100 reports"),
+        (
+            {hours(1, 1, 30): 98, hours(2, 30, None): 2},
+            hours(1, 20, None),
+            "few",
+            "its rounds 1 and 2 have fewer than 100 reports",
+        ),
+    ],
+)
+def test_where_nothing_is_joined_the_reason_is_said(
+    old: Mapping[Times, int], new: Times, reason: str, text: str
+) -> None:
+    with pytest.raises(Refusal, match=f"Nothing can be joined: of plan {OLD.id[:12]}, .*{text}") as refused:
+        find_rounds(old, new)
+    assert refused.value.reason == reason
+
+
+def test_plans_that_have_nothing_to_join_are_refused() -> None:
+    always = hours(1, None, None)
+    shelf = Shelf({plan.id: {always: 200} for plan in (*FEWER, OLD, NEW)}, (*FEWER, OLD, NEW))
+    ids = [plan.id for plan in shelf.plans]
+    with pytest.raises(Refusal, match="continues no other one"):
+        Joiner(shelf, ids, 100).find_before(FEWER[0].document, 1, NOW)
+    with pytest.raises(Refusal, match=r"are not collected here: deniable serve old\.json"):
+        Joiner(shelf, [NEW.id], 100).find_before(NEW.document, 1, NOW)
+    with pytest.raises(Refusal, match=f"of plan {FEWER[0].id[:12]}, answers were removed: city 0"):
+        Joiner(shelf, ids, 100).find_before(FEWER[1].document, 1, NOW)
+
+
+def test_a_plan_with_too_few_reports_is_left_out_and_named() -> None:
+    always = hours(1, None, None)
+    shelf = Shelf({OLDEST.id: {always: 50}, OLD.id: {always: 200}, NEW.id: {always: 200}})
+    before = Joiner(shelf, [OLDEST.id, OLD.id, NEW.id], 100).find_before(NEW.document, 1, NOW)
+    shown = estimated(NEW, tally(NEW, 200), 1, 0.95, before=before)
+    assert [(part.plan, part.n, part.round) for part in shown.plans] == [(OLD.id, 200, 1), (NEW.id, 200, 1)]
+    [left] = shown.not_joined
+    assert (left.plan, left.attribute, left.why) == (
+        OLDEST.id,
+        None,
+        "its round 1 has fewer than 100 reports",
+    )
+
+
+def test_means_are_joined_by_numbers_of_people() -> None:
+    old, new = MEANS
+    parts = tally(old, 300), tally(new, 100)
+    shelf = Shelf({old.id: {hours(1, None, None): 300}, new.id: {hours(1, None, None): 100}}, (old, new))
+    before = Joiner(shelf, [old.id, new.id], 100).find_before(new.document, 1, NOW)
+    [shown] = estimated(new, parts[1], 1, 0.95, before=before).means
+    means = [plan.estimate(part)["income"].mean for plan, part in zip(MEANS, parts, strict=True)]
+    assert shown.unbiased == pytest.approx((300 * means[0] + 100 * means[1]) / 400)
+    assert shown.n == 400
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The old plan has two rounds and the new one the first; a third one has nothing before it."""
+    folder = tmp_path_factory.mktemp("joining")
+    with collecting(folder, [OLD, NEW], "--minimum", "100") as running:
+        set_round(running, OLD, 1, "2026-01-01T00:00:00Z")
+        set_round(running, OLD, 2, None)
+        for plan, number, n in ((OLD, 2, 600), (NEW, 1, 200)):
+            labels = plan.labels["city"]
+            reports = plan.privatize(
+                {"city": [labels[0], labels[-1]] * (n // 2)}, dn.remembering(3, round=number)
+            )
+            running.take(plan, Wire(plan.document).bodies(reports), number)
+        yield running
+
+
+def read_tallies(running: Running, plan: Plan, number: int) -> Result:
+    return plan.estimate(Tallies.from_dict(running.get(f"/plans/{plan.id}/tallies", round=number).json()))
+
+
+def test_the_collector_joins_what_plan_join_joins(collector: Running) -> None:
+    shown = collector.get(f"/plans/{NEW.id}/estimates", joined="true", level=0.9).json()
+    results = [read_tallies(collector, OLD, 2), read_tallies(collector, NEW, 1)]
+    joined = NEW.join(results, level=0.9)["city"]
+    assert [row["value"] for row in shown["rows"]] == list(joined.labels)
+    assert [row["unbiased"] for row in shown["rows"]] == pytest.approx(joined.frequencies.tolist())
+    direct = join_estimates_of_plans([result.numbers for result in results], "same")["city"]
+    assert [row["stderr"] for row in shown["rows"]] == pytest.approx(direct.stderr.tolist())
+    assert all(direct.stderr >= joined.stderr)  # which knows what of the noise is kept
+    assert (shown["n"], shown["round"], shown["rows"][0]["n"]) == (800, 1, 800)
+    assert shown["plans"] == [
+        {"plan": OLD.id, "n": 600, "round": 2},
+        {"plan": NEW.id, "n": 200, "round": 1},
+    ]
+    assert (shown["not_joined"], shown["smoothable"]) == ([], [])
+    alone = collector.get(f"/plans/{NEW.id}/estimates").json()
+    assert (alone["n"], alone["plans"]) == (200, [])
+
+
+def test_files_of_joined_shares_have_the_same_numbers(collector: Running) -> None:
+    path = f"/plans/{NEW.id}/estimates"
+    shown = collector.get(path, joined="true").json()["rows"]
+    text = collector.get(path, joined="true", format="csv").text
+    rows = list(csv.DictReader(text.splitlines()))
+    table = parquet.read_table(io.BytesIO(collector.get(path, joined="true", format="parquet").content))
+    unbiased = [row["unbiased"] for row in shown]
+    assert [float(row["unbiased"]) for row in rows] == table["unbiased"].to_pylist() == unbiased
+    assert {row["plans"] for row in rows} == {f"{OLD.id} {NEW.id}"}
+    assert "plans" not in collector.get(path, format="csv").text.splitlines()[0].split(",")
+
+
+def test_the_collector_refuses_what_cannot_be_joined(collector: Running) -> None:
+    def refuse(plan: Plan, **query: Any) -> tuple[int, str]:
+        answer = collector.get(f"/plans/{plan.id}/estimates", **query)
+        return answer.status_code, answer.json()["detail"]
+
+    status, detail = refuse(OLD, joined="true", round=2)
+    assert (status, "The plans that this one continues are not collected here" in detail) == (400, True)
+    assert refuse(NEW, joined="yes")[0] == 400
+    assert collector.get(f"/plans/{OLD.id}/range", name="city", joined="true", round=2).status_code == 400
+
+
+def test_dn_results_joins_two_plans_over_http(collector: Running) -> None:
+    served = dn.Results(collector.url, TOKEN)
+    joined = NEW.join([served.read(OLD, 2), served.read(NEW)])["city"]
+    assert joined.counts == (600, 200)
