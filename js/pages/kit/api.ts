@@ -316,6 +316,8 @@ export interface Estimates {
   readonly questions: Readonly<Record<string, string>>;
   /** The plans whose people are joined by their numbers, the last one last; empty of one plan. */
   readonly plans: readonly JoinedPlan[];
+  /** What is left out of the plans before that are collected here, and why. */
+  readonly not_joined: readonly NotJoined[];
 }
 
 /** The share of one value of an attribute, or of neighboring values; a number has no rows. */
@@ -465,6 +467,16 @@ export interface JoinedPlan {
   readonly plan: string;
   /** How many people reported to it. */
   readonly n: number;
+  /** The round that they reported in; null of tables of reports. */
+  readonly round: number | null;
+}
+
+/** What of a plan before is not joined. */
+export interface NotJoined {
+  readonly plan: string;
+  /** The attribute; null where it is all of the plan. */
+  readonly attribute: string | null;
+  readonly why: string;
 }
 
 /** One way in which reports may differ from honest ones. */
