@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -191,6 +192,14 @@ def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
     assert "these reports are of rounds, which are not added up" in refused
     assert "--by day,round" in refused
     assert run(*again, "--round", "1").code == 0
+    before = Path("more.json").read_bytes()
+    asked = {"color": ["red", "blue", "green"]}
+    next_plan = dn.Plan.of(asked, dn.rounds.l_grr(3, 1.0, 2.0), people=400, rounds=2)
+    replace(next_plan, document=replace(next_plan.document, continues=(asks_again.document,))).write(
+        "plan.json", overwrite=True
+    )
+    assert "keep these in another file" in run(*again, "--round", "1", "--gone", "drop").err
+    assert Path("more.json").read_bytes() == before, "round 1 of the old plan is none of the new one"
 
 
 def test_another_folder_with_the_same_names_is_refused(lake: tuple[str, ...], run: Run) -> None:

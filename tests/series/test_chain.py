@@ -153,20 +153,11 @@ def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> N
     after = Plan.of(asked | {"color": ["red", "green"]}, mechanism, people=1000, rounds=90)
     plans = before, replace(after, document=replace(after.document, continues=(before.document,)))
     handover, days = 2 * FIRST, 2 * FIRST + 20
-
-    def tally_days(plan: Plan, first: int, n: list[int]) -> Windows:
-        """Days on which all people have one answer, and from the handover on another."""
-        tallies = {}
-        for t, people in enumerate(n, first):
-            rows = {name: [sorted(labels)[t >= handover]] * people for name, labels in plan.labels.items()}
-            tallies[BEGIN + timedelta(days=t)] = plan.tally(plan.privatize(rows, dn.remembering(t)))
-        return Windows(("day",), tallies)
-
     series = Series.of(
         plans[1].document,
         [
-            tally_days(plans[0], 0, [400] * handover + [100] * 20),
-            tally_days(plans[1], handover - 1, [30] + [300] * 20),
+            tally_days(plans[0], 0, [400] * handover + [100] * 20, handover),
+            tally_days(plans[1], handover - 1, [30] + [300] * 20, handover),
         ],
     )
     lines = {line.attribute: line for line in series.lines}
@@ -180,6 +171,60 @@ def test_a_question_that_begins_anew_has_a_mark_and_no_comparison_over_it() -> N
         False,
         True,
     ]
+
+
+def tally_days(plan: Plan, first: int, n: list[int], handover: int) -> Windows:
+    """Days on which all people have one answer, and from the handover on another."""
+    tallies = {}
+    for t, people in enumerate(n, first):
+        rows = {name: [sorted(labels)[t >= handover]] * people for name, labels in plan.labels.items()}
+        tallies[BEGIN + timedelta(days=t)] = plan.tally(plan.privatize(rows, dn.remembering(t)))
+    return Windows(("day",), tallies)
+
+
+def test_a_plan_that_few_people_ever_had_ends_no_series() -> None:
+    """A plan that asks anew is tried by a few; all then move to the next one, which asks anew again."""
+    mechanism = dn.records.Sample((l_grr(2, 1.0, 2.0), l_grr(2, 1.0, 2.0)))
+    plans: list[Plan] = []
+    for colors in (["green", "red"], ["red", "green"], ["green", "red"]):
+        plan = Plan.of({"city": ["a", "b"], "color": colors}, mechanism, people=1000, rounds=90)
+        before = (*plans[-1].document.continues, plans[-1].document) if plans else ()
+        plans.append(replace(plan, document=replace(plan.document, continues=before)))
+    windows = [
+        tally_days(plans[0], 0, [100] * 8, LENGTH),
+        tally_days(plans[1], 4, [10] * 4, LENGTH),
+        tally_days(plans[2], 6, [50, 50, 150, 150], LENGTH),
+    ]
+    series = Series.of(plans[2].document, windows)
+    [begun] = series.breaks
+    assert (begun.day, begun.name) == (BEGIN + timedelta(days=8), "color")
+    [color] = [line for line in series.lines if line.attribute == "color"]
+    of_days = [plans[0 if t < 8 else 2].estimate(windows[0 if t < 8 else 2][day]) for t, day in days_of(10)]
+    assert color.n.tolist() == [result["color"].n for result in of_days]
+    place = plans[0].labels["color"].index(color.value)
+    assert color.numbers == pytest.approx([result["color"].frequencies[place] for result in of_days])
+
+
+def days_of(length: int) -> list[tuple[int, date]]:
+    """The first days, and their numbers."""
+    return [(t, BEGIN + timedelta(days=t)) for t in range(length)]
+
+
+def test_a_question_without_one_of_its_answers_is_compared_with_no_day_before() -> None:
+    """Who had the answer that was removed has another one now: no number moved."""
+    more, fewer = plan_chain((l_grr(3, 2.0, 4.0), 90), (l_grr(2, 2.0, 4.0), 90), labels=("012", "12"))
+    series = Series.of(
+        fewer.document, [tally_days(more, 0, [300] * 62, 0), tally_days(fewer, 59, [310] * 21, 0)]
+    )
+    [begun] = series.breaks
+    assert (begun.day, begun.name, begun.why) == (
+        BEGIN + timedelta(days=59),
+        "city",
+        "answers were removed: city 0",
+    )
+    [line] = series.lines
+    assert line.n.tolist() == [300] * 59 + [310] * 21
+    assert list(series.alarms(spread=False)) == []
 
 
 def draw_rollout(rng: np.random.Generator, share: np.ndarray, moved: np.ndarray) -> list[Line]:
@@ -240,11 +285,7 @@ def test_days_of_a_plan_without_reports_are_no_error(tmp_path: Path) -> None:
     for path in tmp_path.glob(f"lake/*/{NEW.id[:4]}.parquet"):
         path.unlink()
     only_old = dn.Series.read(tmp_path / "new.json", f"{tmp_path}/lake")
-    assert only_old.rows() == [
-        row | {"value": row["value"]}
-        for row in only_old.rows()
-        if row["day"] < str(BEGIN + timedelta(days=14))
-    ]
+    assert (only_old.plans, only_old.dates[-1]) == (1, BEGIN + timedelta(days=ROLLED[1] - 1))
     kept, _ = KeptTallies.begin(NEW.document, ("day", "round")).count(str(tmp_path / "lake"))
     assert Series.of(NEW.document, kept.list_windows("day")).rows() == only_old.rows()
     write_days(tmp_path / "other", tuple(plan_chain((l_grr(2, 1.0, 2.0), 90), (l_grr(3, 1.0, 2.0), 90))))  # type: ignore[arg-type]

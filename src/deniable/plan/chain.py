@@ -127,6 +127,15 @@ def find_removed(before: Linkable, after: Linkable, j: int) -> tuple[int, ...]:
     return tuple(number for number, label in enumerate(old.labels) if label not in left)
 
 
+def explain_removed(before: Linkable, after: Linkable, j: int) -> str:
+    """Why shares of a question are not those of the plan before it, although it is carried on: people had
+    answers there that they have no more. Empty where they had none.
+    """
+    labels = getattr(before.pairs[j][0].domain, "labels", ())
+    removed = [labels[number] for number in find_removed(before, after, j)]
+    return f"answers were removed: {', '.join(removed)}" if removed else ""
+
+
 def _can_remove(part: Mechanism) -> bool:
     return isinstance(part, Memoized) and isinstance(part.first, Direct) and is_fine(part.first)
 

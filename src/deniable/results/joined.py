@@ -20,7 +20,7 @@ from deniable.estimate import Estimate, MeanEstimate
 from deniable.estimate.intervals import Ends, mover, normal_quantile
 from deniable.formatting import Printed, format_count, format_percent, format_percent_range, format_table
 from deniable.frames import Backend, frame_of_rows
-from deniable.plan.chain import find_removed, list_breaks, list_places
+from deniable.plan.chain import explain_removed, list_breaks, list_places
 from deniable.results.estimates import MEAN, Estimates, Unreported
 from deniable.summaries.weighted import join_estimates, join_means, weigh_plans
 
@@ -192,9 +192,8 @@ def find_begun(last: PlanDocument) -> dict[str, tuple[int, str]]:
         place = places[0]
         why = list_breaks(*chain[place - 1 : place + 1])[j] if place else ""
         for i in range(place + 1, len(chain)):
-            if removed := find_removed(chain[i - 1], chain[i], j):
-                labels = chain[i - 1].labels_of(chain[i - 1].attributes[j])
-                place, why = i, f"answers were removed: {', '.join(labels[v] for v in removed)}"
+            if removed := explain_removed(chain[i - 1], chain[i], j):
+                place, why = i, removed
         begun[name] = place, why
     return begun
 

@@ -299,6 +299,12 @@ class KeptTallies(Printed):
                 raise ValueError(f"version {kept['kept_tallies']}")
             if kept["plan"] not in {plan.id for plan in document.continues}:
                 refuse_other_plan(kept["plan"], document.id)
+            elif kept["round"] is not None:
+                raise InvalidReport(
+                    f"the tallies in {path} are of round {kept['round']} of plan {kept['plan'][:12]}, and "
+                    f"rounds of plan {document.id[:12]}, which continues it, are others; keep these in "
+                    "another file, or the tallies of both plans in one, by round (--by round)"
+                )
             of_plans = {part["plan"]: part["partitions"] for part in (kept, *kept.get("before", ()))}
             begun = KeptTallies.begin(document, tuple(kept["by"]), kept["round"], kept["table"])
             *before, last = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
@@ -20,7 +19,7 @@ from deniable.estimate import Interval
 from deniable.estimate.intervals import clopper_pearson, reach_of
 from deniable.law import Law, Marginal
 from deniable.plan.attribute import Attribute, list_domains
-from deniable.plan.chain import asks_alike, list_breaks
+from deniable.plan.chain import asks_alike, explain_removed, list_breaks
 from deniable.results.estimates import MEAN, find_condition
 from deniable.results.respondents import find_mean, has_mean
 from deniable.results.unbiased import estimate_tallies
@@ -218,11 +217,11 @@ def _join_plans(
         elif (nobody := _fill_nobody(lines[i], last)) is not None:
             runs[-1].without.append(nobody)
     runs = [run for run in runs if run.lines]
-    run_of_day, breaks = np.zeros(len(last.n), dtype=np.int64), dict[int, str]()
-    for number, (before, later) in enumerate(pairwise(runs), 1):
-        is_ahead = (later.n > before.n) & (run_of_day == number - 1)
+    run_of_day, breaks, current = np.zeros(len(last.n), dtype=np.int64), dict[int, str](), 0
+    for number, later in enumerate(runs):
+        is_ahead = (later.n > runs[current].n) & (run_of_day == current)
         if is_ahead.any():
-            first = int(np.argmax(is_ahead))
+            first, current = int(np.argmax(is_ahead)), number
             run_of_day[first:] = number
             breaks |= {first: later.why} if first else {}
     for number, run in enumerate(runs):
@@ -282,11 +281,11 @@ def _means_the_same(before: PlanDocument, after: PlanDocument, line: Line) -> bo
 
 
 def _explain_break(before: PlanDocument, after: PlanDocument, name: str) -> str:
-    """Why the later of two plans asks a question anew; empty where it carries the question on."""
+    """Why the later of two plans asks a question anew, or has fewer answers to it; empty where neither."""
     whys = dict(zip(after.names, list_breaks(before, after), strict=True))
-    return whys.get(name) or next(
-        filter(None, (whys[level.name] for level in after.levels.get(name, ()))), ""
-    )
+    if name not in whys:
+        return next(filter(None, (whys[level.name] for level in after.levels.get(name, ()))), "")
+    return whys[name] or explain_removed(before, after, after.names.index(name))
 
 
 def _choose_rarer(lines: Sequence[Line]) -> list[Line]:

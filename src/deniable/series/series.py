@@ -149,7 +149,7 @@ class Series(Printed):
             left_out,
             join_refused(document.id, of_plans),
             tuple(Break(dates[t], name, why) for (t, name), why in sorted(breaks.items())),
-            len(by_plan),
+            sum(map(bool, by_plan.values())),
         )
 
     def alarms(self, days: float = 1000, spread: bool = True, least: float = 0.1) -> Alarms:
