@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
@@ -22,8 +22,10 @@ from deniable.store.schedule import Offer, Times
 from deniable.study import Plan, Result
 from deniable.wire import Wire
 from spec.make.chains import plan_chain
-from tests.collect.journeys import set_round
-from tests.collector import TOKEN, Running, collecting
+from tests.collector import HTTP, OPERATOR, TOKEN, Running, collecting
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 OLDEST, OLD, NEW = plan_chain((l_grr(2, 1.0, 3.0), 5), (l_grr(2, 2.0, 3.0), 5), (l_grr(3, 1.5, 3.0), 5))
 FEWER = plan_chain((l_grr(3, 1.0, 2.0), 2), (l_grr(2, 1.0, 2.0), 3), labels=("012", "12"))
@@ -141,17 +143,21 @@ def test_means_are_joined_by_numbers_of_people() -> None:
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The old plan has two rounds and the new one the first; a third one has nothing before it."""
+    """The first round of the old plan is closed, and there are few reports about the old plan of a mean."""
     folder = tmp_path_factory.mktemp("joining")
-    with collecting(folder, [OLD, NEW], "--minimum", "100") as running:
-        set_round(running, OLD, 1, "2026-01-01T00:00:00Z")
-        set_round(running, OLD, 2, None)
+    with collecting(folder, [OLD, NEW, *MEANS], "--minimum", "100") as running:
+        for number, closes in ((1, "2026-01-01T00:00:00Z"), (2, None)):
+            path = f"{running.url}/plans/{OLD.id}/rounds/{number}"
+            HTTP.put(path, json={"opens": None, "closes": closes}, headers=OPERATOR).raise_for_status()
         for plan, number, n in ((OLD, 2, 600), (NEW, 1, 200)):
             labels = plan.labels["city"]
             reports = plan.privatize(
                 {"city": [labels[0], labels[-1]] * (n // 2)}, dn.remembering(3, round=number)
             )
             running.take(plan, Wire(plan.document).bodies(reports), number)
+        for plan, n in zip(MEANS, (50, 400), strict=True):
+            reports = plan.privatize({"income": [2000.0, 3000.0] * (n // 2)}, dn.remembering(3))
+            running.take(plan, Wire(plan.document).bodies(reports))
         yield running
 
 
@@ -205,3 +211,41 @@ def test_dn_results_joins_two_plans_over_http(collector: Running) -> None:
     served = dn.Results(collector.url, TOKEN)
     joined = NEW.join([served.read(OLD, 2), served.read(NEW)])["city"]
     assert joined.counts == (600, 200)
+
+
+def test_the_dashboard_shows_a_plan_alone_or_with_those_before_it(
+    browser: Browser, collector: Running
+) -> None:
+    from playwright.sync_api import expect
+
+    from tests.collect.journeys import PHONE, check_access, visiting
+
+    joined = collector.get(f"/plans/{NEW.id}/estimates", joined="true").json()["rows"][0]
+    alone = collector.get(f"/plans/{NEW.id}/estimates").json()["rows"][0]
+
+    def describe(row: dict[str, Any]) -> str:
+        share, low, high = (f"{100 * row[name]:.1f}" for name in ("share", "low", "high"))
+        return f"{share} % ({low} to {high})"
+
+    assert describe(joined) != describe(alone)
+    with visiting(browser, collector, viewport=PHONE, bypass_csp=True) as visit:
+        page = visit.dashboard(NEW)
+        chart = page.get_by_role("img", name="Estimates of city")
+        expect(chart).to_contain_text(describe(alone))
+        page.get_by_text("With the plans before it").click()
+        expect(chart).to_contain_text(describe(joined))
+        which = page.get_by_role("region", name="Which plans results are of")
+        people = f"600 to plan {OLD.id[:12]} in round 2 and 200 to plan {NEW.id[:12]} in round 1."
+        expect(which).to_contain_text(people)
+        expect(page.get_by_text("to 2 plans, joined")).to_be_visible()
+        check_access(page)
+        page.get_by_text("Download", exact=True).click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Estimates, CSV").click()
+        assert f"{OLD.id} {NEW.id}" in download.value.path().read_text(encoding="utf-8")
+        page = visit.dashboard(MEANS[1])
+        page.get_by_text("With the plans before it").click()
+        few = f"Nothing can be joined: of plan {MEANS[0].id[:12]}, its round 1 has fewer than 100 reports."
+        expect(which).to_contain_text(few)
+        expect(page.get_by_text("400", exact=True).first).to_be_visible()
+        expect(visit.dashboard(OLD).get_by_text("With the plans before it")).to_be_hidden()

@@ -11,6 +11,7 @@ import { collector } from "./collector_panel.js";
 import { CrossBoard } from "./cross_board.js";
 import { alarms } from "./days_panel.js";
 import { health } from "./health.js";
+import { joinedPlans } from "./joined_panel.js";
 import { losses } from "./losses_panel.js";
 import { facts, heading, keep, listPanels, log, type Mode, optionsOf, waiting } from "./panels.js";
 import { RangeBoard } from "./range_board.js";
@@ -48,6 +49,7 @@ interface Shell {
   readonly smoothed: HTMLElement;
   readonly health: HTMLElement;
   readonly alarms: HTMLElement;
+  readonly joined: HTMLElement;
   readonly weights: HTMLElement;
   readonly results: HTMLElement;
   readonly texts: HTMLElement;
@@ -71,6 +73,7 @@ class Dashboard {
     people: "",
     smooth: false,
     weights: "",
+    joined: false,
   };
   private mode: Mode = "charts";
   private kind: Kind = "possible";
@@ -83,13 +86,13 @@ class Dashboard {
   private readonly textBoard = new TextBoard(() => this.draw());
   private readonly rangeBoard = new RangeBoard(() => this.draw());
   private readonly weightsBoard = new WeightsBoard(
-    (weights) => this.weigh(weights),
+    (weights) => this.weigh(weights, this.choice.joined),
     () => this.draw(),
   );
 
   start(): void {
     const { values, secret } = fragment("token");
-    this.choice = { ...this.choice, plan: values.get("plan"), round: null, weights: "" };
+    this.choice = { ...this.choice, plan: values.get("plan"), round: null, weights: "", joined: false };
     if (secret === null) return this.signIn("");
     if (!this.results || this.token !== secret) {
       [this.token, this.results] = [secret, new Results(secret, (view, past) => this.complete(view, past))];
@@ -231,11 +234,18 @@ class Dashboard {
       () => alarms(view),
     );
     sections.rounds.hidden = view.byDay;
+    sections.joined.hidden = view.byDay || !estimates || !summary.continues.length;
+    const { joined, weights: population } = this.choice;
+    const parts = [estimates?.plans, estimates?.not_joined, view.unjoined];
+    keep(sections.joined, [plan.id, joined, population, parts], () =>
+      joinedPlans(view, this.choice, (joined) => this.weigh(population, joined)),
+    );
     this.weightsBoard.draw(sections.weights, view);
     this.drawResults(view, sections.results);
     if (!view.byDay) this.textBoard.draw(sections.texts, view, { mode: this.mode, token: this.token });
     const { level, weights } = this.choice;
-    this.rangeBoard.draw(sections.ranges, view, { level, weights, token: this.token });
+    const shown = { level, weights, joined: view.isJoined, token: this.token };
+    this.rangeBoard.draw(sections.ranges, view, shown);
     this.crossBoard.draw(sections.cross, view, {
       level,
       weights,
@@ -337,6 +347,7 @@ class Dashboard {
       smoothed: h("label", {}),
       health: section("note"),
       alarms: h("section", { class: "panel alarms", "aria-label": "What moved" }),
+      joined: h("section", { class: "panel weights", "aria-label": "Which plans results are of" }),
       weights: h("section", { class: "panel weights", "aria-label": "Whom results are about" }),
       results: section("results"),
       texts: section("results"),
@@ -356,6 +367,7 @@ class Dashboard {
       this.controls(made, operates),
       made.health,
       made.alarms,
+      made.joined,
       made.weights,
       made.results,
       made.texts,
@@ -426,8 +438,12 @@ class Dashboard {
       };
       return h("button", { type: "button", click: get }, label);
     };
-    const query = (format: string): string =>
-      `estimates?round=${this.shown?.round}&${this.shown ? queryOf(this.choice, this.shown.plan) : ""}&format=${format}`;
+    const query = (format: string): string => {
+      if (!this.shown) return "";
+      const joined = this.shown.isJoined ? "&joined=true" : "";
+      const choice = queryOf(this.choice, this.shown.plan);
+      return `estimates?round=${this.shown.round}&${choice}${joined}&format=${format}`;
+    };
     smoothed.append(...shares("smoothed", "Smoothed").childNodes);
     const close = (event: Event): void => {
       if ((event as KeyboardEvent).key === "Escape") (event.currentTarget as HTMLDetailsElement).open = false;
@@ -485,14 +501,14 @@ class Dashboard {
     );
   }
 
-  /** Weighted shares are not smoothed. */
-  private weigh(weights: string): void {
-    if (weights && this.kind === "smoothed") {
+  /** Show a population, or plans that are joined: neither is smoothed. */
+  private weigh(weights: string, joined: boolean): void {
+    if ((weights || joined) && this.kind === "smoothed") {
       this.kind = "possible";
       const possible = document.querySelector<HTMLInputElement>("input[name=kind][value=possible]");
       if (possible) possible.checked = true;
     }
-    this.choose({ weights, smooth: this.kind === "smoothed" });
+    this.choose({ weights, joined, smooth: this.kind === "smoothed" });
   }
 
   private choose(change: Partial<Choice>): void {

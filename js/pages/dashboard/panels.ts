@@ -4,7 +4,7 @@ import type { Attribute, Plan } from "../../src/index.js";
 import type { Estimates, Row } from "../kit/api.js";
 import { lastOf } from "../kit/chains.js";
 import { type Child, h, quoted } from "../kit/dom.js";
-import { atMost, count, loss, moment, sentence, titleOf } from "../kit/phrases.js";
+import { atMost, count, loss, moment, sentence, several, titleOf } from "../kit/phrases.js";
 import type { View } from "./results.js";
 import { table } from "./tables.js";
 
@@ -104,7 +104,7 @@ export function listPanels(plan: Plan): readonly string[] {
 }
 
 /** The numbers that matter most. */
-export function facts({ plan, reports, round, rounds, estimates, days, byDay }: View): Child {
+export function facts({ plan, reports, round, rounds, estimates, isJoined, days, byDay }: View): Child {
   const fact = (what: string, number: string, more: string): HTMLElement =>
     h(
       "div",
@@ -116,12 +116,15 @@ export function facts({ plan, reports, round, rounds, estimates, days, byDay }: 
   const widths = (estimates ? shown(estimates) : []).map(({ low, high }) => 100 * (high - low));
   const typical = widths.reduce((sum, width) => sum + width, 0) / widths.length;
   const { record, repeated } = plan.stated;
+  const expected = `of ${count(plan.people)} expected`;
   return h(
     "dl",
     { class: "facts" },
     byDay
       ? fact("Reports", counted(reports), "on the last day")
-      : fact("Reports", counted(reports), `of ${count(plan.people)} expected`),
+      : isJoined && estimates
+        ? fact("Reports", count(estimates.n), `to ${several(estimates.plans.length, "plan")}, joined`)
+        : fact("Reports", counted(reports), expected),
     byDay
       ? fact("Last day", days?.dates.at(-1) ?? "–", days ? `of ${count(days.dates.length)}` : "")
       : fact(

@@ -20,6 +20,8 @@ interface Wanted {
 interface Shown {
   readonly level: string;
   readonly weights: string;
+  /** Whether shares are joined with those of plans before. */
+  readonly joined: boolean;
   readonly token: string;
 }
 
@@ -45,7 +47,7 @@ export class RangeBoard {
       [this.#plan, this.#wanted, this.#shares, this.#problem] = [plan.id, [], [], ""];
       this.#written = { name: names[0] ?? "", low: "", high: "" };
     }
-    const key = JSON.stringify([plan.id, round, shown.level, shown.weights, estimates?.n]);
+    const key = JSON.stringify([plan.id, round, shown.level, shown.weights, shown.joined, estimates?.n]);
     if (this.#key !== key && this.#wanted.length) void this.#ask(plan, round, shown, key, this.#wanted);
     keep(section, [plan.id, this.#shares, this.#problem], () => [
       h("h2", {}, "The share of a range"),
@@ -107,7 +109,7 @@ export class RangeBoard {
   async #ask(
     plan: Plan,
     round: number,
-    { level, weights, token }: Shown,
+    { level, weights, joined, token }: Shown,
     key: string,
     wanted: readonly Wanted[],
   ): Promise<void> {
@@ -121,6 +123,7 @@ export class RangeBoard {
             ["round", String(round)],
             ["level", level],
             ["weights", weights],
+            ["joined", String(joined)],
           ]);
           return [wish, await askJson<Between>(`plans/${plan.id}/range?${query}`, { token })] as const;
         }),

@@ -68,6 +68,8 @@ export interface Choice {
   readonly smooth: boolean;
   /** The sizes of known groups in the population, as JSON; empty where results are of those who reported. */
   readonly weights: string;
+  /** Whether a round is to be joined with those of the plans before that were open at the same time. */
+  readonly joined: boolean;
 }
 
 /** What of the choice is asked of the collector, which smooths neighboring values, and no weighted ones. */
@@ -76,6 +78,10 @@ export function queryOf({ level, smooth, weights }: Choice, plan: Plan): string 
   if (weights) return `level=${level}&weights=${encodeURIComponent(weights)}`;
   return `level=${level}${smooth && ordered ? "&smooth=true" : ""}`;
 }
+
+/** Whether shares are to be joined with those of plans before; a population is weighted in one plan. */
+const wantsJoined = ({ joined, weights }: Choice, { continues }: Summary): boolean =>
+  joined && !weights && continues.length > 0;
 
 /** The collector's counters. */
 export interface Counters {
@@ -115,6 +121,10 @@ export interface View extends Past {
   readonly estimates: Estimates | null;
   /** Why there are no estimates. */
   readonly few: string;
+  /** Whether they are of a round that is joined with those of plans before. */
+  readonly isJoined: boolean;
+  /** Why they are not joined with those of the plans before; empty where they are, or need not be. */
+  readonly unjoined: string;
   /** The rounds that have enough reports, in order. */
   readonly series: readonly Estimates[];
   /** Who answered each round and the one before it, where reports are linked. */
@@ -176,9 +186,13 @@ export class Results {
         `plans/${id}/estimates?round=${round}&${query}`,
         reported(round),
       );
+      const joined =
+        wantsJoined(choice, summary) && (await this.join(before, summary, round, query, counters));
+      const isAlone = !joined || joined instanceof Refused;
       const enough = !(estimates instanceof Refused);
       const path = `plans/${id}/history?round=${round}&${query}`;
-      const coming = enough ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
+      const coming: Promise<Past> =
+        enough && isAlone ? this.past(path, reported(round)) : Promise.resolve({ history: [], late: "" });
       const [past, health] = await Promise.all([
         Promise.race([coming, later(this.pasts.get(path) ?? { history: [], late: LATE })]),
         enough && !byDay ? this.health(`plans/${id}/health?round=${round}`) : null,
@@ -197,7 +211,8 @@ export class Results {
       );
       const series = others.filter((answer): answer is Estimates => !(answer instanceof Refused));
       const since = series.findLast((other) => (other.round ?? 1) < round)?.round ?? null;
-      const compared = since && enough && (await this.change(before, id, [since, round], choice, reported));
+      const compared =
+        since && enough && isAlone && (await this.change(before, id, [since, round], choice, reported));
       const count = (number: number): number | null =>
         reported(number) ??
         (number === round && enough
@@ -215,11 +230,13 @@ export class Results {
         reports: count(round),
         counts: rounds.map(({ number }) => count(number)),
         participation: plan.linked && !byDay ? await this.participation(before, id, rounds, reported) : [],
-        estimates: enough ? estimates : null,
+        estimates: isAlone ? (enough ? estimates : null) : joined,
         few: enough ? "" : estimates.message,
+        isJoined: !isAlone,
+        unjoined: joined instanceof Refused ? joined.message : "",
         history: past.history,
         late: past.late,
-        series,
+        series: isAlone ? series : [],
         changed: compared instanceof Refused ? compared.message : compared || null,
         health,
         days: days instanceof Refused ? null : days,
@@ -255,6 +272,26 @@ export class Results {
     }
     this.kept.set(key, answer);
     return answer;
+  }
+
+  /** The joined estimates of a round and those of plans before, or why there are none. */
+  private join(
+    before: ReadonlyMap<string, unknown>,
+    { id, continues }: Summary,
+    round: number,
+    query: string,
+    counters: Counters | null,
+  ): Promise<Estimates | Refused> {
+    const plans = [id, ...continues];
+    const counts = Array.from(counters?.reports ?? [], ([key, n]) =>
+      plans.includes(key.split(" ")[0] ?? "") ? n : 0,
+    );
+    const reports = counters && counts.reduce((sum, n) => sum + n, 0);
+    const path = `plans/${id}/estimates?round=${round}&${query}&joined=true`;
+    return this.once<Estimates>(before, path, reports).catch((problem) => {
+      if (problem instanceof Refused && problem.reason === "parameter") return problem; // nothing to join
+      throw problem;
+    });
   }
 
   /** Who answered again, unless all rounds have as many reports as when it was asked for. */
