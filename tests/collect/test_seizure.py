@@ -20,6 +20,7 @@ import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.records import Single
 from deniable.store import sweeping
+from deniable.store.database import Cleared
 from deniable.store.postgres import Postgres
 from deniable.store.sqlite import Sqlite
 from deniable.store.store import Arrival, StoreUnavailable, open_store
@@ -468,6 +469,38 @@ def test_a_store_sweeps_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert unswept == [1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]
         assert store.exchange(plan.id, crowd.invitations[0], hashed(20_000))
         assert store.traces.unswept == 1
+
+
+def test_a_server_keeps_its_log_between_sweeps_by_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep by number drops only an old log. What it left goes by time, or when the store ends."""
+    monkeypatch.setattr(sweeping, "MOST", 5)
+    monkeypatch.setattr(sweeping, "SECONDS", 1e9)
+    drops: list[bool] = []
+
+    def clear(reports: bool, log: bool = True) -> Cleared:
+        drops.append(log)
+        return Cleared(tables=True, log=log)
+
+    with closing(Crowd("sqlite", tmp_path)) as crowd:
+        [store], plan = crowd.stores, long_plan()
+        monkeypatch.setattr(store._database, "clear", clear)
+        for number in range(10):
+            assert store.exchange(plan.id, crowd.invitations[number], hashed(30_000 + number))
+        assert (drops, store.traces.unswept, store.traces.is_due) == ([True, False], 0, True)
+        store.tidy()
+        assert (drops[-1], store.traces.is_due) == (True, False)
+        monkeypatch.setattr(sweeping, "SECONDS", 0.0)
+        for number in range(10, 15):
+            assert store.exchange(plan.id, crowd.invitations[number], hashed(30_000 + number))
+        assert drops == [True, False, True, True], "the log is old"
+        monkeypatch.setattr(sweeping, "SECONDS", 1e9)
+        for number in range(15, 20):
+            assert store.exchange(plan.id, crowd.invitations[number], hashed(30_000 + number))
+        assert drops[-1] is False
+        store.close()
+        assert drops[-1] is True, "nobody sweeps by time after the end"
 
 
 SEED = 0x5EED_BAD_5EED_BAD0  # ids begin with it, as no other bytes do
