@@ -51,5 +51,11 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     rows = json.loads(lake.out)["rows"]
     assert [(row["value"], row["kind"]) for row in rows] == [("no", "value"), ("app", "value")]
     assert rows[1]["difference"] < -0.1
+    run("tally", "new.json", "--from", "lake", "--by", "round", "--keep", "kept.json")
+    kept = run("estimate", "new.json", "--from", "kept.json", "--change-from", "old.json:1", "--json")
+    assert json.loads(kept.out)["rows"] == rows
+    run("plan", "other.toml", "--people", "1000", "-o", "other.json")
+    foreign = run("estimate", "new.json", "--from", "lake", "--change-from", "other.json").err
+    assert "does not continue plan" in foreign
     linked = ("estimate", "new.json", "--from", "lake", "--change-from", "old.json", "--people", "linked")
     assert "--people linked is about one plan" in run(*linked).err

@@ -118,9 +118,10 @@ class Warehouse:
 
     def _find(self, plan_id: str) -> Counted:
         self._look()
-        if plan_id not in self._counted:
+        counted = self._counted.get(plan_id)  # one look, since another thread may replace all
+        if counted is None:
             raise Refusal("plan", "This plan is shown with another one, which continues it.")
-        return self._counted[plan_id]
+        return counted
 
     def _look(self) -> None:
         """Look at tables again if that is due; one thread looks, and others take what was counted last."""

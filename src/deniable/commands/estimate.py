@@ -286,7 +286,14 @@ def _estimate_change(
         assert source is not None
         plan_before = reading.read_plan(Path(named[1]))
         earlier_number = int(named[2]) if named[2] else None
-        before = sources.fetch_tallies(plan_before, source, request.table, earlier_number, token)[1]
+        if plan_before.id not in {plan.id, *(document.id for document in plan.document.continues)}:
+            raise InvalidParameter(
+                f"plan {plan.id[:12]} does not continue plan {plan_before.id[:12]} in {named[1]}; "
+                "--change-from names a plan that it continues, or a round of its own"
+            )
+        before = sources.fetch_tallies(
+            plan_before, source, request.table, earlier_number, token, newest=plan
+        )[1]
     else:
         assert source is not None
         earlier = earlier_round(since)

@@ -98,9 +98,17 @@ class NoReports(InvalidReport):
 
 
 def fetch_tallies(
-    plan: Plan, source: Source, table: str | None, number: int | None, token: str | None
+    plan: Plan,
+    source: Source,
+    table: str | None,
+    number: int | None,
+    token: str | None,
+    newest: Plan | None = None,
 ) -> tuple[int | None, Tallies]:
-    """The tallies of a round at a collector or in its store, or of a table of reports; and the round."""
+    """The tallies of a round at a collector or in its store, or of a table of reports; and the round.
+
+    A file of tallies may be kept of the `newest` plan, which continues this one.
+    """
     if isinstance(source, str) and not is_table(source, table):
         from deniable.engines.databases import hide_password
         from deniable.store.reading import fetch_tallies
@@ -112,7 +120,7 @@ def fetch_tallies(
                 f"there are no reports of plan {plan.id[:12]}{where} yet at {hide_password(source)}"
             )
         return number, tallies
-    kept = _read_kept(plan, source, number)
+    kept = _read_kept(newest or plan, source, number, plan.id)
     with console.progress("counting") as show:
         tallies = plan.tally(source, table, number=number, show=show) if kept is None else kept.tally()
     _report(plan, source, number, tallies.n, tallies.refused)
@@ -194,8 +202,10 @@ def tally_chain(plan: Plan, source: Source, table: str | None, number: int | Non
     return windows
 
 
-def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | None:
-    """The tallies in a file that `deniable tally` keeps; None of other sources."""
+def _read_kept(
+    plan: Plan, source: Source, number: int | None, plan_id: str | None = None
+) -> KeptTallies | None:
+    """The tallies in a file that `deniable tally` keeps, of all plans or of one; None of other sources."""
     if isinstance(source, tuple) or not source.endswith(".json"):
         return None
     from deniable.results.kept_tallies import KeptTallies
@@ -203,6 +213,8 @@ def _read_kept(plan: Plan, source: Source, number: int | None) -> KeptTallies | 
     if not Path(source).is_file():
         raise FileMissing(f"there is no file {source}; deniable tally --keep makes one")
     kept = KeptTallies.read(source, plan.document)
+    if plan_id is not None:
+        kept = next(part for part in kept.chain if part.document.id == plan_id)
     return kept if number is None else kept.choose_round(number)
 
 
