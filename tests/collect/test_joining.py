@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from deniable.study import Plan, Result
 from deniable.wire import Wire
 from spec.make.chains import plan_chain
 from tests.collector import HTTP, OPERATOR, TOKEN, Running, collecting
+from tests.running import Outcome, Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -146,8 +148,9 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """The first round of the old plan is closed, and there are few reports about the old plan of a mean."""
     folder = tmp_path_factory.mktemp("joining")
     with collecting(folder, [OLD, NEW, *MEANS], "--minimum", "100") as running:
-        for number, closes in ((1, "2026-01-01T00:00:00Z"), (2, None)):
-            path = f"{running.url}/plans/{OLD.id}/rounds/{number}"
+        ends = (OLD, 1, "2026-01-01T00:00:00Z"), (OLD, 2, None), (MEANS[0], 2, None)
+        for plan, number, closes in ends:
+            path = f"{running.url}/plans/{plan.id}/rounds/{number}"
             HTTP.put(path, json={"opens": None, "closes": closes}, headers=OPERATOR).raise_for_status()
         for plan, number, n in ((OLD, 2, 600), (NEW, 1, 200)):
             labels = plan.labels["city"]
@@ -155,9 +158,9 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
                 {"city": [labels[0], labels[-1]] * (n // 2)}, dn.remembering(3, round=number)
             )
             running.take(plan, Wire(plan.document).bodies(reports), number)
-        for plan, n in zip(MEANS, (50, 400), strict=True):
-            reports = plan.privatize({"income": [2000.0, 3000.0] * (n // 2)}, dn.remembering(3))
-            running.take(plan, Wire(plan.document).bodies(reports))
+        for plan, number, n in ((MEANS[0], 1, 50), (MEANS[0], 2, 50), (MEANS[1], 1, 400)):
+            reports = plan.privatize({"income": [2000.0, 3000.0] * (n // 2)}, dn.remembering(3, round=number))
+            running.take(plan, Wire(plan.document).bodies(reports), number)
         yield running
 
 
@@ -207,10 +210,26 @@ def test_the_collector_refuses_what_cannot_be_joined(collector: Running) -> None
     assert collector.get(f"/plans/{OLD.id}/range", name="city", joined="true", round=2).status_code == 400
 
 
-def test_dn_results_joins_two_plans_over_http(collector: Running) -> None:
+def test_dn_results_and_the_shell_join_two_plans_over_http(
+    collector: Running, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served = dn.Results(collector.url, TOKEN)
     joined = NEW.join([served.read(OLD, 2), served.read(NEW)])["city"]
     assert joined.counts == (600, 200)
+    monkeypatch.setenv("DENIABLE_TOKEN", TOKEN)
+    for name, plan in {"old": OLD, "new": NEW, "mean": MEANS[0], "mean-now": MEANS[1]}.items():
+        plan.write(f"{name}.json")
+
+    def estimate(plan: str, before: str) -> Outcome:
+        return run("estimate", plan, "--from", collector.url, "--continues", before, collector.url, "--json")
+
+    rows = json.loads(estimate("new.json", "old.json:2").out)["rows"]
+    assert [row["share"] for row in rows] == pytest.approx(joined.frequencies.tolist())
+    assert "there is no file older.json" in estimate("new.json", "older.json:2").err
+    assert f"round 3 of plan {OLD.id[:12]} was not opened yet" in estimate("new.json", "old.json:3").err
+    assert "it has rounds 1 to 5" in estimate("new.json", "old.json:9").err
+    choose = "in rounds 1, 2; name one with its plan, such as --continues mean.json:1"
+    assert choose in estimate("mean-now.json", "mean.json").err
 
 
 def test_the_dashboard_shows_a_plan_alone_or_with_those_before_it(
@@ -245,7 +264,7 @@ def test_the_dashboard_shows_a_plan_alone_or_with_those_before_it(
         assert f"{OLD.id} {NEW.id}" in download.value.path().read_text(encoding="utf-8")
         page = visit.dashboard(MEANS[1])
         page.get_by_text("With the plans before it").click()
-        few = f"Nothing can be joined: of plan {MEANS[0].id[:12]}, its round 1 has fewer than 100 reports."
+        few = f"of plan {MEANS[0].id[:12]}, its rounds 1 and 2 have fewer than 100 reports."
         expect(which).to_contain_text(few)
         expect(page.get_by_text("400", exact=True).first).to_be_visible()
         expect(visit.dashboard(OLD).get_by_text("With the plans before it")).to_be_hidden()

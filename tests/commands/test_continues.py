@@ -39,6 +39,11 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     write_reports("new", "driver")
     both = ("estimate", "new.json", "new.parquet", "--continues", "old.json", "old.parquet")
     assert "800 reports to 2 plans (who may be the same)" in run(*both).out
+    in_round = ("estimate", "new.json", "new.parquet", "--continues", "old.json:1", "old.parquet")
+    assert run(*in_round).out == run(*both).out
+    missing = run("estimate", "new.json", "new.parquet", "--continues", "old.json:2", "old.parquet").err
+    assert "there are no reports" in missing
+    assert "of round 2 in old.parquet" in missing
     rows = json.loads(run(*both, "--people", "others", "--json").out)["rows"]
     assert [row["value"] for row in rows] == ["no", "app", "driver"]
     assert "is about a change" in run(*both, "--people", "linked").err

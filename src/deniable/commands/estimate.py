@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,11 +14,14 @@ import click
 from deniable.commands.shared import console, options, reading, sources, writing
 from deniable.commands.shared.options import (
     FILE,
+    PLAN_AND_ROUND,
     REAL,
+    PlanAndRound,
     argument,
     as_request,
     earlier_round,
     option,
+    plan_and_round,
     real,
     taken,
 )
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from deniable.rounds.differences import People
     from deniable.study import Plan
 
-_PLAN_AND_ROUND = re.compile(r"(.+\.json)(?::([1-9]\d{0,4}))?")
 _TENS = 9
 _CERTIFIED = 10.0**-_TENS  # where a search ends unless another tolerance is asked for
 
@@ -55,13 +56,13 @@ class EstimateRequest:
         is_flag=True,
         help="Show the change since --change-from in every later round that has reports, with --from.",
     )
-    continues: Sequence[tuple[Path, str]] = option(
+    continues: Sequence[tuple[PlanAndRound, str]] = option(
         "--continues",
-        type=(FILE, str),
+        type=(PLAN_AND_ROUND, str),
         multiple=True,
         metavar="PLAN REPORTS",
         help="Join the shares with those of a plan that this one continues, by its reports: a file, or a "
-        "collector or store. May be repeated.",
+        "collector or store. old.json:2 names its round 2. May be repeated.",
     )
     people: People | None = option(
         "--people",
@@ -240,13 +241,15 @@ def _estimate_joined(
         token = reading.find_token(source, request.token_file)
         tallies = sources.fetch_tallies(plan, source, request.table, request.number, token)[1]
     results = [plan.estimate(tallies)]
-    for file, place in request.continues:
+    for (file, number), place in request.continues:
         before = reading.read_plan(file)
         if Path(place).exists():
-            results.append(before.estimate(sources.tally_file(before, Path(place))))
+            earlier = sources.tally_file(before, Path(place), number)
         else:
             token = reading.find_token(place, request.token_file)
-            results.append(before.estimate(sources.fetch_tallies(before, place, None, None, token)[1]))
+            choose = f"name one with its plan, such as --continues {file}:1"
+            earlier = sources.fetch_tallies(before, place, None, number, token, choose=choose)[1]
+        results.append(before.estimate(earlier))
     people = request.people or "same"
     if people not in ("same", "others"):
         raise InvalidParameter(f"--people {people} is about a change; plans are joined of the same or others")
@@ -282,17 +285,18 @@ def _estimate_change(
         plan_before = sources.choose_plan(plan, Path(since))
         before = sources.tally_file(plan_before, Path(since))
         places = () if reports is None else (Path(since), reports)
-    elif plan.document.continues and (named := _PLAN_AND_ROUND.fullmatch(since)):
+    elif plan.document.continues and plan_and_round(since).file.suffix == ".json":
         assert source is not None
-        plan_before = reading.read_plan(Path(named[1]))
-        earlier_number = int(named[2]) if named[2] else None
+        file, earlier_number = plan_and_round(since)
+        plan_before = reading.read_plan(file)
         if plan_before.id not in {plan.id, *(document.id for document in plan.document.continues)}:
             raise InvalidParameter(
-                f"plan {plan.id[:12]} does not continue plan {plan_before.id[:12]} in {named[1]}; "
+                f"plan {plan.id[:12]} does not continue plan {plan_before.id[:12]} in {file}; "
                 "--change-from names a plan that it continues, or a round of its own"
             )
+        choose = f"name one with its plan, such as --change-from {file}:1"
         before = sources.fetch_tallies(
-            plan_before, source, request.table, earlier_number, token, newest=plan
+            plan_before, source, request.table, earlier_number, token, newest=plan, choose=choose
         )[1]
     else:
         assert source is not None

@@ -30,7 +30,8 @@ Answer = TypeVar("Answer")
 _LONGEST = 1 << 28  # bytes of tallies
 _SECONDS = 60.0
 _WORK = 1800.0  # to search many millions of reports
-_CHOOSE = "choose one with --round (number=1 in Python)"
+CHOOSE = "choose one with --round (number=1 in Python)"
+"""How a round is chosen, unless a caller says how."""
 _ASK = "; ask for one of them"  # as a collector says it
 
 
@@ -53,6 +54,8 @@ class Collector:
 
     source: str
     token: str | None = field(default=None, repr=False)
+    choose: str = CHOOSE
+    """What to do where several rounds have reports, in words."""
 
     @cached_property
     def address(self) -> str:
@@ -101,7 +104,7 @@ class Collector:
                     "with --token-file, in DENIABLE_TOKEN, or as the token of dn.Results"
                 )
             elif refusal.code == 400 and "round" not in parameters:
-                why = f"{why.rstrip('.').removesuffix(_ASK)}; {_CHOOSE}"
+                why = f"{why.rstrip('.').removesuffix(_ASK)}; {self.choose}"
             kind = TooFew if reason == "few" else DeniableError
             raise kind(f"the collector at {self.address} refused: {why}") from None
         except OSError as problem:  # also no answer in time, or no such address
@@ -167,17 +170,21 @@ def tally_store(document: PlanDocument, source: str, number: int | None, by: obj
 
 
 def fetch_tallies(
-    document: PlanDocument, source: str, number: int | None = None, token: str | None = None
+    document: PlanDocument,
+    source: str,
+    number: int | None = None,
+    token: str | None = None,
+    choose: str = CHOOSE,
 ) -> Collected:
     """The tallies of a round, or of the only one with reports, from http://, sqlite:/// or postgresql://"""
     if is_collector(source):
-        return Collector(source, token).tally(document, number)
+        return Collector(source, token, choose).tally(document, number)
     from deniable.store.store import open_store
 
     with closing(open_store(source, create=False)) as store:
         refuse_unknown(store, document)
         if number is None:
-            _refuse_several(stored.number for stored in store.rounds(document.id) if stored.counted)
+            _refuse_several((stored.number for stored in store.rounds(document.id) if stored.counted), choose)
         return Collected(*store.tallied(document.id, number))
 
 
@@ -232,13 +239,12 @@ def unknown(store: Store, plan_id: str, plans: Iterable[str]) -> InvalidParamete
     )
 
 
-def _refuse_several(numbers: Iterable[int]) -> None:
+def _refuse_several(numbers: Iterable[int], choose: str) -> None:
     """Refuse to choose among rounds."""
     rounds = list(numbers)
     if len(rounds) > 1:
         raise InvalidParameter(
-            f"the same people answered in {format_members('round', rounds)}, which are not added up; "
-            f"{_CHOOSE}"
+            f"the same people answered in {format_members('round', rounds)}, which are not added up; {choose}"
         )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import field, fields
 from datetime import tzinfo
 from decimal import Decimal, InvalidOperation
 from functools import partial, reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     Type = click.ParamType[Any]
 else:  # older versions of click cannot say what a type makes
     Type = click.ParamType
+
+_PLAN_AND_ROUND = re.compile(r"(.+?)(?::([1-9][0-9]{0,4}))?")
 
 
 def taken(*declarations: Callable[[Any], Any]) -> Any:
@@ -144,6 +147,22 @@ def round_number(text: str) -> int:
     return int(stripped)
 
 
+@final
+class PlanAndRound(NamedTuple):
+    """The file of a plan, and a round of it, where one is named."""
+
+    file: Path
+    round: int | None
+
+
+def plan_and_round(text: str) -> PlanAndRound:
+    """A plan's file, with the number of a round after a colon or without one: old.json:2, old.json."""
+    matched = _PLAN_AND_ROUND.fullmatch(text)
+    if matched is None:
+        raise click.BadParameter(f"{text!r} is not a plan, such as old.json, or old.json:2 for its round 2")
+    return PlanAndRound(Path(matched[1]), int(matched[2]) if matched[2] else None)
+
+
 def earlier_round(text: str) -> int:
     """The number of the round since which a change is wanted; another collector or store has none here."""
     if "://" in text:
@@ -183,6 +202,7 @@ COUNT = whole_from(1)
 SEED = whole_from(0)
 PORT = whole_from(0, 65535)
 ROUND = Number(round_number)
+PLAN_AND_ROUND = Number(plan_and_round)
 REAL = Number(real)
 POSITIVE = Number(positive)
 

@@ -104,16 +104,18 @@ def fetch_tallies(
     number: int | None,
     token: str | None,
     newest: Plan | None = None,
+    choose: str = "",
 ) -> tuple[int | None, Tallies]:
     """The tallies of a round at a collector or in its store, or of a table of reports; and the round.
 
-    A file of tallies may be kept of the `newest` plan, which continues this one.
+    A file of tallies may be kept of the `newest` plan, which continues this one. An error where several
+    rounds have reports says how to `choose` one: by --round unless it is said.
     """
     if isinstance(source, str) and not is_table(source, table):
         from deniable.engines.databases import hide_password
-        from deniable.store.reading import fetch_tallies
+        from deniable.store.reading import CHOOSE, fetch_tallies
 
-        number, tallies = fetch_tallies(plan.document, source, number, token)
+        number, tallies = fetch_tallies(plan.document, source, number, token, choose or CHOOSE)
         if not tallies.n:
             where = "" if number is None else f" in round {number}"
             raise NoReports(
@@ -154,11 +156,11 @@ def fetch_reports(
     return fetch_reports(plan.document, source, number, token)
 
 
-def tally_file(plan: Plan, path: Path) -> Tallies:
-    """The tallies of a file of reports, or of a table in one."""
-    reports, source = choose_reading(plan, path, None, False)
+def tally_file(plan: Plan, path: Path, number: int | None = None) -> Tallies:
+    """The tallies of a file of reports, or of a table in one; of one round, where it is named."""
+    reports, source = choose_reading(plan, path, None, number is not None)
     if source is not None:
-        return fetch_tallies(plan, source, None, None, None)[1]
+        return fetch_tallies(plan, source, None, number, None)[1]
     assert reports is not None
     with console.progress("counting") as show:
         return read_tallies(plan, reports, show)
