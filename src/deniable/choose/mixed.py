@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 from deniable.choose.candidate import TWO_ROUNDS, TWO_ROUNDS_OF_MEANS, Considered, Division, reveal_all
 from deniable.choose.objective import Objective
@@ -241,13 +241,12 @@ def explain_division(rows: Sequence[Considered], reports: int) -> str:
     if chosen is None or chosen.division is None:
         return ""
     first, forever, fresh, alone = chosen.division
-    names: Any = chosen.names
     sentences = [
         f"Answers that stay are kept: they lose {first:.3g} of a round, and {forever:.3g} of all {reports}. "
         f"Answers that change get fresh noise: they lose {fresh:.3g} of each round."
     ]
     other = next((row for row in rows[1:] if row.division is not None), None)
-    for j, name in enumerate(names):
+    for j, name in enumerate(chosen.names or ()):
         errors = [format_points(chosen.standard_errors[j]), format_points(alone[j])]
         costs = f"{name!r} errs by {errors[0]}, asked alone by {errors[1]}"
         if other is not None:
