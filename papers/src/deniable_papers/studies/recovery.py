@@ -16,7 +16,7 @@ from deniable.exact import number
 from deniable.formatting import format_percent
 from deniable.law import Moments
 from deniable.mechanisms import Direct, Hadamard, Hashed, Mechanism, Pooled, SubsetShape, checked_values
-from deniable.rounds.memoized import MemoizedBuckets
+from deniable.rounds import HashedMemoized, PooledMemoized
 
 FakeModel = Literal["random reports", "pushed values", "false answers"]
 """Reports drawn evenly from all that are possible; reports that support the targets, or as many of them as
@@ -127,5 +127,5 @@ def _(mechanism: SubsetShape) -> float:
 
 
 @supported_by_chance.register
-def _(mechanism: Hashed | MemoizedBuckets | Pooled) -> float:
+def _(mechanism: Hashed | HashedMemoized | Pooled | PooledMemoized) -> float:
     return 1 / mechanism.g
