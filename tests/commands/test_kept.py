@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
+from deniable.engines import Request
 from deniable.results import kept_tallies as kept
 from deniable.results.kept_tallies import KeptTallies
 from tests import services
@@ -200,6 +201,14 @@ def test_what_does_not_fit_is_refused(lake: tuple[str, ...], run: Run) -> None:
     )
     assert "keep these in another file" in run(*again, "--round", "1", "--gone", "drop").err
     assert Path("more.json").read_bytes() == before, "round 1 of the old plan is none of the new one"
+
+
+def test_the_hint_about_rounds_names_the_columns_that_were_named() -> None:
+    """And not the known group, by which people are counted apart anyway."""
+    asked = {"arm": ["A", "B"], "color": ["red", "blue"]}
+    plan = dn.Study(asked, known=["arm"], epsilon_first=1.0, epsilon_forever=2.0, rounds=2).plan(people=400)
+    with pytest.raises(dn.InvalidParameter, match=r"--by day,round$"):
+        assert Request(plan.table_form, ("day",), kept=True).mixes_rounds
 
 
 def test_another_folder_with_the_same_names_is_refused(lake: tuple[str, ...], run: Run) -> None:

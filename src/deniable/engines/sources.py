@@ -88,7 +88,7 @@ class Request:
         """Whether a count could add up the reports of several rounds."""
         mixes = self.form.rounds > 1 and self.number is None and self.form.round_column not in self.by
         if mixes and self.kept:
-            by = ",".join((*self.by, self.form.round_column))
+            by = ",".join((*self.keys, self.form.round_column))
             raise InvalidParameter(
                 "these reports are of rounds, which are not added up: choose one with --round (number=1 in "
                 f"Python), or keep each by itself with --by {by}"

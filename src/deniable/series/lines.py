@@ -161,10 +161,9 @@ def read_lines(plans: Sequence[DaysOfPlan], people: People | None) -> tuple[list
     document, days = plans[-1]
     lines, others = _read_all(document, days, people)
     if len(plans) > 1:
-        before = [
-            {(line.attribute, line.value): line for line in _read_all(*each, people)[0]} for each in plans
-        ]
-        lines = [_join_plans([plan for plan, _ in plans], before, line) for line in lines]
+        of_plans = [*(_read_all(*each, people)[0] for each in plans[:-1]), lines]
+        by_name = [{(line.attribute, line.value): line for line in of_plan} for of_plan in of_plans]
+        lines = [_join_plans([plan for plan, _ in plans], by_name, line) for line in lines]
     lines = _choose_rarer([line for line in lines if line.is_share or line.n.any()])
     followed = {line.attribute for line in lines}
     names = [attribute.name for attribute in document.attributes if not attribute.domain.is_level]
