@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from typing import Any, get_args
 
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 import deniable as dn
 from deniable.errors import InvalidParameter
 from deniable.results.joined import Joining, find_begun, join_estimates_of_plans
-from deniable.rounds import l_grr, l_osue
+from deniable.results.windows import Windows
+from deniable.rounds import dbitflip, l_grr, l_osue
 from deniable.study import Plan, Result
 from spec.make.chains import plan_chain
 from tests.cases import by_night
@@ -127,6 +130,21 @@ def test_a_removed_answer_is_joined_by_its_label_or_not_at_all() -> None:
     of_day = join_estimates_of_plans([result.numbers for result in results], "others")
     assert of_day["crash"].frequencies == pytest.approx(second)
     assert find_begun(new.document) == {"crash": (1, "answers were removed: driver")}
+
+
+def test_a_day_has_results_where_one_person_still_reports_to_the_old_plan() -> None:
+    """One report of two bits says nothing of the other values: it counts as one, and estimates as none."""
+    old, new = plan_chain((dbitflip(8, 1.0, 2), 2), (dbitflip(8, 1.0, 2), 3))
+    before, after = (
+        Windows(("day",), {date(2026, 9, 1): plan.tally(plan.privatize(people, dn.remembering(1)))})
+        for plan, people in ((old, {"city": ["city 0"]}), (new, {"city": ["city 0"] * 500}))
+    )
+    [day] = new.estimate(replace(after, before=(before,))).values()
+    alone = new.estimate(next(iter(after.values())))
+    assert day["city"].frequencies == pytest.approx(alone["city"].frequencies)
+    assert (day.n, [part.n for part in day.numbers.plans]) == (501, [1, 500])
+    with pytest.raises(dn.InvalidParameter, match=r"2026-09-01: 'city': nobody was asked .* leave"):
+        new.estimate(replace(after, tallies={}, before=(before,)))
 
 
 def test_means_and_sums_are_joined_by_people() -> None:

@@ -32,10 +32,12 @@ def estimate_tallies(
     smooth: bool,
     text_alone: bool = False,
     weights: Weights | None = None,
+    may_be_empty: bool = False,
 ) -> Estimates:
     """The estimates of every attribute, with error bars and labels; names those without reports.
 
-    With weights, they are of a population in which known groups have other sizes.
+    With weights, they are of a population in which known groups have other sizes. A few reports may give no
+    estimate at all, which is refused unless these `may_be_empty`.
 
     A plan that asks for text alone has no estimates. It is refused unless `text_alone`: the health of its
     reports is looked at all the same.
@@ -83,7 +85,7 @@ def estimate_tallies(
     domains = {member.name: member.domain for member in document.attributes if not member.domain.is_level}
     known = shares | ranges
     parts = {name: known[name] for name in domains if name in known} | means
-    if not parts and (not text_alone or all(part.listed for part in document.parts)):
+    if not parts and not may_be_empty and (not text_alone or all(part.listed for part in document.parts)):
         name, nothing = next(iter(unreported.items()))
         raise InvalidParameter(f"{name!r}: {nothing.why}")
     if smooth:

@@ -230,7 +230,9 @@ def estimate_windows(
         for window, tallies in each.items():
             if tallies.n:
                 plan = documents.get(tallies.plan_id, document)
-                results.setdefault(window, []).append(estimate_tallies(plan, tallies, smooth))
+                estimates_of_plan = estimate_tallies(plan, tallies, smooth, may_be_empty=True)
+                results.setdefault(window, []).append(estimates_of_plan)
+    _refuse_empty(document, results)
     if sizes is not None:
         if any(result.plan_id != document.id for of_plans in results.values() for result in of_plans):
             raise InvalidParameter(
@@ -246,6 +248,16 @@ def estimate_windows(
         is_day = any(read_day(part) is not None for part in _as_item(window)[0])
         estimates[window] = join_estimates_of_plans(results[window], "others" if is_day else "same")
     return estimates
+
+
+def _refuse_empty(document: PlanDocument, results: Mapping[Window, Sequence[Estimates]]) -> None:
+    """Refuse windows of which too few people reported for any estimate, to whichever plan."""
+    for window, of_plans in results.items():
+        if not any(of_plans):
+            name, lack = next(iter(of_plans[-1].unreported.items()))
+            is_text = not any(part.listed for part in document.parts)  # and the reason says what finds it
+            remedy = "" if is_text else "; leave the reports of this window out"
+            raise InvalidParameter(f"{' '.join(name_values(window))}: {name!r}: {lack.why}{remedy}")
 
 
 def read_day(window: Hashable) -> date | None:
