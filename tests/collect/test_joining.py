@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import deniable as dn
-from deniable.collect.joining import Joiner
+from deniable.collect.joining import Before, Joiner
 from deniable.collect.messages import Refusal
 from deniable.collect.results import estimated
 from deniable.reports import Tallies
@@ -141,6 +141,24 @@ def test_means_are_joined_by_numbers_of_people() -> None:
     means = [plan.estimate(part)["income"].mean for plan, part in zip(MEANS, parts, strict=True)]
     assert shown.unbiased == pytest.approx((300 * means[0] + 100 * means[1]) / 400)
     assert shown.n == 400
+
+
+def test_a_question_that_begins_anew_is_of_the_new_plan_alone() -> None:
+    budgets: dict[str, Any] = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 3}
+    old = dn.Study({"crash": ["no", "app"], "mood": ["well", "badly"]}, **budgets).plan(people=1000)
+    study = dn.Study({"crash": ["no", "app"], "mood": ["good", "bad"]}, **budgets)
+    new = study.plan(people=1000, continues=old)
+    tallies = []
+    for plan, n in ((old, 600), (new, 400)):
+        answers = {name: [labels[0]] * n for name, labels in plan.labels.items()}
+        tallies.append(plan.tally(plan.privatize(answers, dn.remembering(7))))
+    shown = estimated(new, tallies[1], 1, 0.95, before=Before((tallies[0],)))
+    counts = {row.attribute: row.n for row in shown.rows}
+    assert counts["mood"] == tallies[1]["mood"].n
+    assert counts["crash"] == tallies[0]["crash"].n + tallies[1]["crash"].n
+    [left] = shown.not_joined
+    assert (left.plan, left.attribute) == (old.id, "mood")
+    assert left.why == "its answers are others, and not only fewer, or more at the end"
 
 
 @pytest.fixture(scope="module")

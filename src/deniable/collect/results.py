@@ -90,7 +90,8 @@ def estimated(
     """
     joined = ALONE if weights else before
     digest = b"".join(map(_digest, (tallies, *joined.tallies)))
-    key = (plan.id, digest, number, level, include_slow, smooth and not joined.tallies, weights)
+    plans = plan.id, joined.people, *(earlier.plan_id for earlier in joined.tallies)
+    key = (plans, digest, number, level, include_slow, smooth and not joined.tallies, weights)
     query = _Query(key, plan, tallies, joined)
     many = sum(tally.counts.size for tally in tallies.tallies.values()) > _MOST_KEPT
     estimates = _estimate.__wrapped__(query) if many else _estimate(query)
@@ -116,7 +117,7 @@ def _name_rounds(estimates: Estimates, plan: Plan, number: int | None, before: B
 class _Query:
     """A request for estimates, equal to another if all that it asks for is, by the counts themselves."""
 
-    key: tuple[str, bytes, int | None, float, bool, bool, str]
+    key: tuple[tuple[str, ...], bytes, int | None, float, bool, bool, str]
     plan: Plan = field(compare=False, repr=False)
     tallies: Tallies = field(compare=False, repr=False)
     before: Before = field(compare=False, repr=False)
