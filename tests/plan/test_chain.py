@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ import pytest
 import deniable as dn
 from deniable import Client, InvalidPlan, Ledger
 from deniable.client import AboveCap
-from deniable.explain.device_limit import round_limit, warn_limit
+from deniable.explain.device_limit import describe_room, round_limit, warn_limit
 from deniable.mechanisms import Direct, Unary, calibrate
 from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.losses import NANO
@@ -510,6 +511,29 @@ def test_a_study_continues_a_plan() -> None:
         dn.Study({"crash": STUDY["crash"]}, **budgets).plan(people=5_000, continues=before)
 
 
+def test_a_study_that_names_another_protocol_does_not_get_the_old_one() -> None:
+    budgets: Any = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 3}
+    crash = {"crash": ["no", "app"]}
+    before = dn.Study(crash, **budgets, protocol="l_grr").plan(people=5_000)
+    with pytest.raises(dn.InvalidParameter, match="first answers have another loss or form"):
+        dn.Study(crash, **budgets, protocol="l_osue").plan(people=5_000, continues=before)
+
+
+def test_plans_with_turns_say_what_they_leave_to_others() -> None:
+    budgets: Any = {"epsilon_first": 0.5, "epsilon_forever": 2.0, "rounds": 60}
+    old = dn.Study({"crash": ["no", "app"]}, **budgets, turns=3).plan(people=50_000)
+    new = dn.Study({"crash": ["no", "app", "driver"]}, **budgets, turns=3).plan(people=50_000, continues=old)
+    for plan in (old, new):
+        left = 4 - changing(plan, chained=plan is new) / NANO
+        text = describe_room(plan.document) or ""
+        [room] = re.findall(r"in all: ([\d.]+) is left for plans", text)
+        assert left - 0.01 < float(room) <= left
+        assert " ".join(plan.explain().split()).count(text) == 1
+    assert describe_room(replace(old.document, turns=None)) is None
+    refused = dn.Study({"crash": ["no", "app"]}, **budgets, turns=30).plan(people=50_000)
+    assert describe_room(refused.document) is None
+
+
 @pytest.mark.parametrize(("first", "before", "allowed"), [(0.5, 4, 2), (1.0, 3, 0)])
 def test_plans_warn_of_devices_that_answered_the_plans_before(
     first: float, before: int, allowed: int
@@ -533,7 +557,8 @@ def test_plans_warn_of_devices_that_answered_the_plans_before(
     assert text.startswith("A device that answered the plans before refuses this one")
     assert f"raises the limit to {round_limit(changing(plan, chained=True)):g}: " in text
     if not allowed:
-        assert text.endswith("A smaller epsilon_first helps.")
+        left = math.floor(400 - changing(old) / NANO * 100) / 100
+        assert text.endswith(f"leaves {left:g} of the 4 that it allows. A smaller epsilon_first helps.")
         return
     assert text.endswith(f"It accepts turns = {allowed} in [repeat].")
     plan, _ = device(allowed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deniable.explain.device_limit import describe_room
 from deniable.formatting import format_count, shorten_names
 from deniable.plan.chain import find_rounds, list_breaks
 from deniable.plan.document import PlanDocument
@@ -29,7 +30,8 @@ def explain_continued(document: PlanDocument) -> str:
     many = format_count(1 + len(document.continues), "plan")
     lines.append(f"What all reports of one person to these {many} give away together, per record:")
     lines += [f"  {line}" for line in chain.explain().splitlines()]
-    return "\n".join(lines)
+    room = describe_room(document)
+    return "\n".join(lines if room is None else [*lines, f"  {room}"])
 
 
 def _describe_change(before: PlanDocument, document: PlanDocument, j: int) -> str:

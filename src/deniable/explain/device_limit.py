@@ -62,6 +62,22 @@ def warn_limit(document: PlanDocument) -> str | None:
     return f"{refuses} a report gives away{worst}. You cannot raise it for them. {_remedy(document)}{advice}"
 
 
+def describe_room(document: PlanDocument) -> str | None:
+    """What a device allows beside a plan with turns and those that it continues, or None where it refuses."""
+    counted = document.stated.chained.counted
+    if document.turns is None or counted is None or counted > DEFAULT_CAP * NANO:
+        return None
+    return (
+        f"A device allows {DEFAULT_CAP:g} in all: {_format_room(counted)} is left for plans that continue "
+        "this one, and for other studies."
+    )
+
+
+def _format_room(counted: int) -> str:
+    """What a device allows beyond a loss, in nats, rounded down."""
+    return f"{max(0, math.floor(DEFAULT_CAP * 100 - counted * 100 / NANO)) / 100:g}"
+
+
 def _warn_chain(document: PlanDocument) -> str | None:
     """Warn that a device that answered the plans before refuses this one, or None."""
     total = document.stated.chained.counted
@@ -79,7 +95,15 @@ def _warn_chain(document: PlanDocument) -> str | None:
         if chain.changing_values > DEFAULT_CAP:
             break
         accepted = turns
-    return f"{refuses} {f'It accepts turns = {accepted} in [repeat].' if accepted else _LESS_FIRST}"
+    if accepted:
+        return f"{refuses} It accepts turns = {accepted} in [repeat]."
+    before = document.continues[-1].stated.chained.counted
+    if before is None or before >= DEFAULT_CAP * NANO:
+        return f"{refuses} What it answered before leaves nothing of the {DEFAULT_CAP:g} that it allows."
+    return (
+        f"{refuses} What it answered before leaves {_format_room(before)} of the {DEFAULT_CAP:g} that it "
+        f"allows. {_LESS_FIRST}"
+    )
 
 
 def _advise_rounds(document: PlanDocument) -> str:

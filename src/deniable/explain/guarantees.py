@@ -7,6 +7,7 @@ import math
 from deniable.crowd import Shuffled, shuffled
 from deniable.domain import Range
 from deniable.errors import InvalidParameter
+from deniable.explain.device_limit import describe_room
 from deniable.explain.summary import format_rounds
 from deniable.formatting import format_count, format_nats, format_ratio, format_up
 from deniable.plan.document import PlanDocument
@@ -66,6 +67,9 @@ def explain_losses(document: PlanDocument) -> str:
             f"{format_count(document.turns, 'report')} gives away as much as if it answered in every round, "
             "and no figure is smaller for those that it leaves out."
         )
+    room = describe_room(document)
+    if room is not None and not document.continues:
+        lines.append(f"  {room}")
     if document.linked:
         lines.append(
             "  Reports of a person carry one pseudonym, so that the collector sees which reports are one "

@@ -75,7 +75,9 @@ def list_breaks(before: Linkable, after: Linkable) -> tuple[str, ...]:
     if before.names != after.names:
         return ("the questions are others, or in another order",) * len(after.names)
     if _lay_out(before.mechanism) != _lay_out(after.mechanism):
-        return ("reports hold other questions, or hide them in another way",) * len(after.names)
+        return (
+            "reports hold other questions, or hide them in another way, such as by another protocol",
+        ) * len(after.names)
     breaks = tuple(_find_break(before, after, j) for j in range(len(after.names)))
     if not any(isinstance(member, Faked) for member, _, _ in after.mechanism.members):
         return breaks

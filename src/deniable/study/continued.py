@@ -19,7 +19,7 @@ from deniable.rounds.named import solve_second
 
 def follow_study(study: Any, before: PlanDocument) -> Any:
     """The study with the choices of the plan before, where it has none of its own and asks the same."""
-    if set(study.inquiry.attributes) != set(before.names):
+    if study.rounds is None or set(study.inquiry.attributes) != set(before.names):
         return study
     chosen: dict[str, Any] = {}
     if study.mechanism is None and before.mechanism.d > 1:
@@ -55,7 +55,7 @@ def _follow_part(new: Mechanism, earlier: Sequence[Mechanism]) -> Mechanism:
     old = [_find_buckets(part) for part in earlier if type(part) is type(new)]
     near = [each for each in old if abs(each.first.loss() - planned.first.loss()) <= _NEAR]
     before = [*old, *near][-1]
-    if not isinstance(before.first, Direct):
+    if not (isinstance(before.first, Direct) and isinstance(planned.first, Direct)):
         return new
     if isinstance(new, MemoizedBuckets):
         first = before.first if near else calibrate.direct(before.k, planned.first.loss())
