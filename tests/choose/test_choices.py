@@ -35,6 +35,7 @@ from deniable.choose import (
 from deniable.choose.ranking import best_of
 from deniable.choose.task import checked_task
 from deniable.explain import explain
+from deniable.explain.explain import reconsider
 from deniable.formatting import format_count, format_up
 from deniable.mechanisms import PROTOCOLS
 from deniable.metric import MetricMechanism
@@ -596,6 +597,14 @@ def test_the_warning_of_rounds_is_about_all_of_them() -> None:
     assert f"right for {100 * chain.first.success():.1f} %" in text
     text = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=5).plan(100).explain()
     assert "together nearly reveal" in " ".join(text.split())
+    rare = dn.Study({"a": ["x", "y"]}, epsilon_first=0.5, epsilon_forever=4.0, rounds=50, protocol="l_grr")
+    for turns, chance in ((1, 0.622), (2, 0.73), (30, None)):  # e^0.5 / (e^0.5 + 1), and of twice that
+        plan = replace(rare, turns=turns).plan(100)
+        warned = "together nearly reveal" in " ".join(plan.explain().split())
+        assert warned == (chance is None)
+        row = reconsider(plan.document, plan.considered)
+        guess = chain.first.success() if chance is None else chance
+        assert row.revealed[0] == pytest.approx(guess, abs=2e-3)
     many = dn.Study(
         {"a": list("abcdefghij")}, epsilon_first=1.0, epsilon_forever=2.0, rounds=20, protocol="l_osue"
     ).plan(100)

@@ -339,11 +339,10 @@ def most_revealed(part: Mechanism, prior: Prior | None = None) -> float:
 
 def reveal_all(part: Mechanism, reports: int) -> float:
     """How often the best guess is right, at most, from so many reports of a value that does not change."""
-    if part.repeated or reports == 1:
-        return most_revealed(part)
-    blind = part.blind
-    odds = math.exp(min(reports * part.loss(), _CERTAIN)) * blind
-    return odds / (odds + 1 - blind)
+    kept = most_revealed(part) if part.repeated or reports == 1 else 1.0
+    loss = part.losses(reports, 1).same_value if part.repeated else reports * part.loss()
+    odds = math.exp(min(loss, _CERTAIN)) * part.blind
+    return min(kept, odds / (odds + 1 - part.blind))
 
 
 @final

@@ -22,8 +22,8 @@ def exposure(considered: Considered) -> str | None:
 
     It does where the best guess of an answer that was reported is more than half of the way from a blind one,
     1 / k, to certainty: above 75 % for yes or no. No mechanism gets there with an epsilon up to ln(k + 1).
-    Where people are asked again it is the guess from any number of reports of one value, which tell at most
-    what is kept.
+    Where people are asked again it is the guess from all reports that a plan takes of one value, which tell
+    at most what is kept.
 
     >>> from deniable.choose import consider
     >>> print(exposure(consider({"smokes": 2, "town": 50}, epsilon=3.0, n=10_000)[0]))
@@ -32,13 +32,17 @@ def exposure(considered: Considered) -> str | None:
     A smaller epsilon hides more; up to ln(k + 1) = 1.098 no guess gets more than half of the way to
     certainty.
     """
-    revealed = sorted(
-        ((_way(part), -j) for j, part in enumerate(considered.parts) if _way(part) > _FAR), reverse=True
-    )
+    again = considered.loss_forever is not None
+    guesses = [
+        min(most_revealed(part), considered.revealed[j]) if again else most_revealed(part)
+        for j, part in enumerate(considered.parts)
+    ]
+    ways = [_way(part, guess) for part, guess in zip(considered.parts, guesses, strict=True)]
+    revealed = sorted(((way, -j) for j, way in enumerate(ways) if way > _FAR), reverse=True)
     if not revealed:
         return None
     worst, *others = (-j for _, j in revealed)
-    part, again = considered.parts[worst], considered.loss_forever is not None
+    part = considered.parts[worst]
     k = round(1 / part.blind)
     reveals = (
         "The reports of one person together nearly reveal an answer, even one that never changes"
@@ -46,7 +50,7 @@ def exposure(considered: Considered) -> str | None:
         else "A report nearly reveals the answer"
     )
     return (
-        f"{reveals}: the best guess is right for {format_percent(most_revealed(part), 1)} of those "
+        f"{reveals}: the best guess is right for {format_percent(guesses[worst], 1)} of those "
         f"who report {label(considered.names, worst)}, a blind one for {format_percent(1 / k, 1)}. "
         f"{the_same(considered.names, sorted(others), worst)}{_remedy(part, k, again)}"
     )
@@ -70,7 +74,7 @@ def warn_distant(considered: Considered) -> str | None:
     metric = [
         (j, part)
         for j, part in enumerate(considered.parts)
-        if isinstance(part, MetricMechanism) and part.metric and _way(part) <= _FAR
+        if isinstance(part, MetricMechanism) and part.metric and _way(part, most_revealed(part)) <= _FAR
     ]
     revealed = sorted(((_guess_ends(part), -j) for j, part in metric), reverse=True)
     revealed = [pair for pair in revealed if pair[0] > _SURE]
@@ -87,10 +91,10 @@ def warn_distant(considered: Considered) -> str | None:
     )
 
 
-def _way(part: Mechanism) -> float:
-    """How far the best guess gets on the way from a blind one to certainty."""
+def _way(part: Mechanism, guess: float) -> float:
+    """How far a guess gets on the way from a blind one to certainty."""
     blind = 1 / round(1 / part.blind)
-    return (most_revealed(part) - blind) / (1 - blind)
+    return (guess - blind) / (1 - blind)
 
 
 def _guess_ends(part: MetricMechanism) -> float:

@@ -17,7 +17,7 @@ from deniable.choose import (
     warn_influence,
     warning,
 )
-from deniable.choose.candidate import reveal_all
+from deniable.choose.candidate import most_revealed, reveal_all
 from deniable.choose.objective import SHARES
 from deniable.domain import Coarse, Product
 from deniable.explain.choice_reasons import explain_choice, tabulate_choices, tabulate_precisions
@@ -221,7 +221,12 @@ def reconsider(document: PlanDocument, considered: Sequence[Considered]) -> Cons
         for attribute, part in document.pairs
     ]
     choice = mechanism, mechanism.acronym, protocols, document.people
-    revealed = [reveal_all(part, document.most_reports) for part in document.parts]
+    revealed = [
+        most_revealed(part)  # the plans before have reports of what is kept, too
+        if part.repeated and document.continues
+        else reveal_all(part, document.most_reports)
+        for part in document.parts
+    ]
     seen = None if document.rounds is None else revealed
     row = Considered.of(*choice, Objective(), names=names, readings=readings, revealed=seen)
     return anticipate_levels(document.attributes, replace(row, per=per)).with_presence(document.presence)
