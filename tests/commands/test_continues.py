@@ -35,6 +35,14 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     assert "with the 1 plan that it continues" in run("verify", "new.json").out
     refused = run("plan", "other.toml", "--people", "1000", "--continues", "old.json").err
     assert "carries on nothing" in refused
+    continuing = ("--people", "1000", "--continues", "old.json")
+    replaced = run("plan", "new.toml", *continuing, "-o", "old.json", "--force")
+    assert replaced.code == 2
+    assert "old.json is the plan that devices have" in replaced.err
+    assert not Plan.read("old.json").document.continues
+    Path("once.toml").write_text('epsilon = 1.0\nattributes.crash.values = ["no", "app"]\n', encoding="utf-8")
+    once = run("plan", "once.toml", *continuing).err
+    assert "only a plan with rounds continues another one with rounds" in once
     write_reports("old", "app")
     write_reports("new", "driver")
     both = ("estimate", "new.json", "new.parquet", "--continues", "old.json", "old.parquet")

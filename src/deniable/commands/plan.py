@@ -63,6 +63,11 @@ def make_plan(
         console.refuse_existing([out], force)
     plans = reading.plan_study(study, people, influence, continues)
     files, keys = _list_files(out, plans), _list_files(ticket_key, plans)
+    if continues is not None and any(file.exists() and file.samefile(continues) for file in files):
+        raise InvalidParameter(
+            f"{continues} is the plan that devices have, and it stays in use while they change: name another "
+            "file for the new plan with -o"
+        )
     console.refuse_existing(files, force)
     if keys:
         from deniable.commands.shared.ticket_keys import add_ticket_key
