@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import random
@@ -253,5 +254,9 @@ def test_the_shell_decodes(
     code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
     assert code == 1
     assert "none of these messages is a report of plan" in noted
-    assert "30 refused: plan" in noted
+    assert "30 refused: plan; give the plan that they were made for" in noted
+    log.write_bytes(b"\n".join(base64.b64encode(report.to_bytes()) for report in sent))
+    code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
+    assert code == 1
+    assert "give each report after its length in 4 bytes" in noted
     assert not (tmp_path / "none.parquet").exists()

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.reports import Reports
 
+_FRAMES = (
+    "give each report after its length in 4 bytes, little-endian, or in a line as hexadecimal digits or JSON "
+    "(no base64)"
+)
+_REMEDIES = {
+    "plan": "give the plan that they were made for",
+    "round": "give the plan that has their rounds",
+    "form": "let a client of this plan make them; deniable conform tests one",
+}
+"""What helps, by the reason of most refusals; at other reasons, the bytes have another form."""
+
 
 @final
 @dataclass(frozen=True)
@@ -105,7 +116,8 @@ def _refuse_if_none(received: Received) -> Iterator[Reports]:
     """The reports, of which there must be one where there are messages."""
     yield from received
     if received.refused and not received.n:
+        reason = max(received.refused, key=received.refused.__getitem__)
         raise InvalidReport(
             f"none of these messages is a report of plan {received.document.id[:12]}: "
-            f"{', '.join(list_refused(received.refused))}; give the plan that they were made for"
+            f"{', '.join(list_refused(received.refused))}; {_REMEDIES.get(reason, _FRAMES)}"
         )
