@@ -81,6 +81,9 @@ def test_reports_are_written_and_read_with_their_round(tmp_path: Path) -> None:
             PLAN.tally(total)
     with pytest.raises(dn.InvalidParameter, match="the same people answered in rounds 1 and 3"):
         PLAN.tally(file)
+    PLAN.write_reports(tmp_path / "later.parquet", [reports(10), reports(2)])
+    with pytest.raises(dn.InvalidParameter, match="answered in rounds 2 and 10"):
+        PLAN.tally(tmp_path / "later.parquet")
     windows = PLAN.tally(file, by="round")
     assert {number: tallies.round for number, tallies in windows.items()} == {1: 1, 3: 3}
     assert windows[3] == PLAN.tally(reports(3))

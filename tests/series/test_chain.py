@@ -8,7 +8,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import stats
 
 import deniable as dn
@@ -140,6 +142,9 @@ def test_each_day_is_estimated_from_the_reports_to_all_plans(rolled_out: Path, r
     plans = [window.get("plans") for window in json.loads(estimated[1])["windows"]]
     assert plans[9] == [{"plan": OLD.id, "n": 200}, {"plan": NEW.id, "n": 100}]
     assert plans[0] is plans[-1] is None
+    table = parquet.read_table(next((rolled_out / "lake").glob(f"*/{NEW.id[:4]}.parquet")))
+    with pytest.raises(dn.InvalidReport, match=rf"'{NEW.id}' AS plan"):  # not the plan before
+        NEW.tally(table.append_column("day", pa.array(["2026-09-01"] * len(table))), by="day")
     refused = run("estimate", f"{rolled_out}/new.json", "--from", lake, "--by", "day", "--mle")
     assert "joined results have no most likely shares" in refused.err
     assert NEW.id[:12] in run("estimate", f"{rolled_out}/new.json", "--from", lake, "--by", "round").out

@@ -166,6 +166,15 @@ def test_what_cannot_be_watched_is_an_error_in_words(
     assert (outcome.code, text in outcome.err, "secret" in outcome.err) == (code, True, False), outcome.err
 
 
+def test_a_job_without_reports_names_what_it_can_watch(
+    daily_lake: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DENIABLE_FROM", raising=False)
+    outcome = run("watch", f"{daily_lake}/plan.json")
+    assert outcome.code == 2
+    assert "deniable watch plan.json --from lake" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("status", "wait", "text"),
     [

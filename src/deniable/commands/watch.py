@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,6 +102,11 @@ def watch_series(request: WatchRequest) -> None:
     if day is None:
         raise InvalidParameter(f"--day is a day such as 2026-11-17, got {request.day!r}")
     writing.check((), request.plot_files, request.force)
+    if not (request.source or os.environ.get(sources.VARIABLE)):
+        raise InvalidParameter(
+            "name the table of reports, or the tallies that deniable tally keeps of it: "
+            "deniable watch plan.json --from lake"
+        )
     source = sources.find_source(None, request.source)
     assert source is not None
     if not sources.is_table(source, request.table):

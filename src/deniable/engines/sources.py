@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -292,7 +292,7 @@ def _write_value(value: object) -> str:
 def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
     """Counts without the round, which is the last key; refuses several rounds where one is meant."""
     joined: dict[Key, Counted] = {}
-    rounds: dict[Key, list[Hashable]] = {}
+    rounds: dict[Key, list[int]] = {}
     for (*values, number), counted in counts.items():
         key = tuple(values)
         if counted.n and isinstance(number, int):
@@ -301,7 +301,7 @@ def _join_rounds(counts: Mapping[Key, Counted]) -> dict[Key, Counted]:
         joined[key] = joined[key] + counted if key in joined else counted
     several = max(rounds.values(), key=len, default=[])
     if len(several) > 1:
-        names = format_members("round", sorted(several, key=str))
+        names = format_members("round", sorted(several))
         raise InvalidParameter(
             f"the same people answered in {names}, which are not added up; choose one with --round "
             "(number=1 in Python), or see each by itself with --by round"

@@ -155,16 +155,16 @@ def _count_plans(
     """The tallies by window of each plan of a chain whose columns a table has."""
     windows: list[Windows] = []
     missing: MissingColumn | None = None
-    for plan in (*document.continues, document) if number is None else (document,):
+    for plan in (document, *reversed(document.continues)) if number is None else (document,):
         form = plan.table_form
         is_apart = by_round and form.rounds > 1 and number is None and form.round_column not in by
         keys = (*by, form.round_column) if is_apart else by
         try:
             counted = count_windows(plan, Request(form, keys, number, show=show), source, table)
         except MissingColumn as problem:  # then there are no reports of this plan yet, or any more
-            missing = problem
+            missing = missing or problem
             continue
-        windows.append(Windows(keys, counted))
+        windows.insert(0, Windows(keys, counted))
     if missing is not None and not windows:
         raise missing
     if not any(tallies.n for each in windows for tallies in each.values()):
