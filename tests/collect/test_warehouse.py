@@ -16,6 +16,8 @@ from deniable.collect.messages import Refusal
 from deniable.collect.openapi import OPERATIONS
 from deniable.collect.viewing import Views
 from deniable.collect.warehouse import Warehouse
+from deniable.rounds import l_grr
+from spec.make.chains import plan_chain
 from tests.collector import HTTP, Running, collecting
 from tests.running import Run
 from tests.series.lake import DAYS, FIRST, PLAN
@@ -163,6 +165,28 @@ def test_plans_that_continue_each_other_are_one_with_one_series(
     assert shown.tallied(NEW.id)[1].tallies == NEW.tally(last).tallies
     with pytest.raises(Refusal, match="shown with another one"):
         shown.show_days(OLD.id)
+
+
+def test_two_plans_that_continue_one_are_shown_once_they_have_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, both show the plan that they continue, and neither is forgotten."""
+    write_days(tmp_path)
+    _, other = plan_chain((l_grr(2, 2.0, 3.0), 90), (l_grr(4, 1.5, 3.0), 90))
+    lake, later = tmp_path / "lake", tmp_path / "later"
+    later.mkdir()
+    for path in lake.glob(f"*/{NEW.id[:4]}.parquet"):
+        path.rename(later / f"{path.parent.name}.parquet")
+    for plans in ([NEW, other], [other, NEW]):
+        shown = Warehouse(plans, str(lake), None, "day", 120, None)
+        assert list(shown.offers()) == [OLD.id]
+        moved = [path.rename(lake / path.stem / "new.parquet") for path in later.iterdir()]
+        monkeypatch.setattr(warehouse, "SECONDS", 0.0)
+        assert set(shown.offers()) == {OLD.id, NEW.id}
+        assert (shown.show_days(OLD.id).plans, shown.show_days(NEW.id).plans) == (1, 2)
+        monkeypatch.undo()
+        for path in moved:
+            path.rename(later / f"{path.parent.name}.parquet")
 
 
 def test_the_last_day_joins_what_was_reported_to_both_plans(browser: Browser, tmp_path: Path) -> None:

@@ -85,17 +85,16 @@ class Warehouse:
         self.access = Nobody()
         self._source, self._by, self._minimum = source, by, minimum
         self._counting = threading.Lock()
-        self._counted: dict[str, Counted] = {}
+        self._counted: dict[str, Counted] = {}  # by the newest plan of each chain, which may not be shown yet
         for document in list_last([plan.document for plan in plans]):
             keys = (by,) if document.rounds is None else (by, document.table_form.round_column)
-            counted = self._count(KeptTallies.begin(document, keys, None, table), show)
-            self._counted[counted.plan_id] = counted
+            self._counted[document.id] = self._count(KeptTallies.begin(document, keys, None, table), show)
         self._looked = time.monotonic()
 
     def offers(self) -> dict[str, Offer]:
         """Every plan that is shown is offered as if it had one round that never closes."""
         self._look()
-        return {plan_id: Offer(False, [Times(1, None, None)]) for plan_id in self._counted}
+        return {counted.plan_id: Offer(False, [Times(1, None, None)]) for counted in self._counted.values()}
 
     def tallied(self, plan_id: str, number: int | None = None) -> tuple[int | None, Tallies]:
         """The tallies of the last day."""
@@ -118,7 +117,7 @@ class Warehouse:
 
     def _find(self, plan_id: str) -> Counted:
         self._look()
-        counted = self._counted.get(plan_id)  # one look, since another thread may replace all
+        counted = next((each for each in self._counted.values() if each.plan_id == plan_id), None)
         if counted is None:
             raise Refusal("plan", "This plan is shown with another one, which continues it.")
         return counted
@@ -128,13 +127,13 @@ class Warehouse:
         if time.monotonic() - self._looked > SECONDS and self._counting.acquire(blocking=False):
             try:
                 counted_now: dict[str, Counted] = {}
-                for before in self._counted.values():
+                for newest, before in self._counted.items():
                     counted = before
                     try:
                         counted = self._count(before.kept, before=before)
                     except (DeniableError, OSError) as problem:  # such as a file that is being written
                         _log.warning("a table could not be counted again: %s", problem)
-                    counted_now[counted.plan_id] = counted
+                    counted_now[newest] = counted
                 self._counted = counted_now
             finally:
                 self._looked = time.monotonic()
