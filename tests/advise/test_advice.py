@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -73,10 +74,7 @@ BY_NEED = "draw each question as often as it needs it (importance)"
         pytest.param(
             *(SCALES, 800, 5_638, (5.25, 745, "raise epsilon from 1 to 2.75")), marks=pytest.mark.long
         ),
-        pytest.param(
-            *(APP, 20_000, 190_368, (3.25, 19_988, f"{BY_NEED}; raise epsilon from 1 to 1.75")),
-            marks=pytest.mark.long,
-        ),
+        (APP, 20_000, 190_368, (3.25, 19_988, f"{BY_NEED}; raise epsilon from 1 to 1.75")),
     ],
     ids=names("ten scales app"),
 )
@@ -279,6 +277,12 @@ def test_nothing_is_asked_of_more_other_people_than_there_are() -> None:
     for proposal in (advice := study.advise(2_000)):
         assert proposal.people_apart <= proposal.people
     assert advice[0].describe() == "leave out 'why'"
+
+
+def test_a_study_apart_has_no_more_people_than_there_are() -> None:
+    *gentle, more_people = SMALL.advise(2_000)
+    assert replace(gentle[0], apart=gentle[1].forecast).is_enough
+    assert not replace(gentle[0], apart=more_people.forecast).is_enough
 
 
 def test_more_people_are_asked_only_where_they_are_needed() -> None:
