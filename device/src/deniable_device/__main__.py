@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
             plan = Plan(file.read())
         cap = check_cap(float(arguments[2])) if len(arguments) == 3 else USUAL_CAP
         try:
-            allow(counted(plan), cap)
+            allow(counted(plan), cap, "this plan")
         except Refused as refusal:
             print(f"{refusal}; --cap allows more", file=sys.stderr)
             return 1

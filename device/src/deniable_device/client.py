@@ -92,7 +92,7 @@ class Client:
         if ledger is not None:
             ledger.check(plan, self.cap)
         else:
-            allow(counted(plan), USUAL_CAP if self.cap is None else self.cap)
+            allow(counted(plan), USUAL_CAP if self.cap is None else self.cap, "this plan")
 
     @classmethod
     def open(

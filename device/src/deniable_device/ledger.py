@@ -85,11 +85,11 @@ def check_cap(cap: float) -> float:
     return float(cap)
 
 
-def allow(total: int | None, cap: float) -> None:
-    """Refuses what is above a cap."""
+def allow(total: int | None, cap: float, what: str = "all plans together") -> None:
+    """Refuses a loss above a cap, and names what would give it away."""
     if cap != math.inf and (total is None or total > cap * BILLION):
         loss = "a loss without a bound" if total is None else f"{total / BILLION:.4f} nats"
-        raise Refused("cap", f"all plans together would give away {loss}; the cap is {cap}")
+        raise Refused("cap", f"{what} would give away {loss}; the cap is {cap:g}")
 
 
 class Entry:
