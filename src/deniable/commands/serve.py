@@ -257,8 +257,9 @@ def _serve_warehouse(request: ServeRequest, source: str) -> None:
             f"name the plan of these reports: deniable serve plan.json --from {hide_password(source)}"
         )
     plans = {plan.id: plan for plan in map(reading.read_plan, files)}
-    for before in [document for plan in plans.values() for document in plan.document.continues]:
-        plans.setdefault(before.id, replace(next(iter(plans.values())), document=before))
+    for plan in list(plans.values()):
+        for before in plan.document.continues:
+            plans.setdefault(before.id, replace(plan, document=before))
     with suggest_extra():
         from deniable.collect import serving
         from deniable.collect.app import Settings
