@@ -46,7 +46,11 @@ def test_a_plan_is_continued_and_read_with_the_one_before(run: Run) -> None:
     write_reports("old", "app")
     write_reports("new", "driver")
     both = ("estimate", "new.json", "new.parquet", "--continues", "old.json", "old.parquet")
-    assert "800 reports to 2 plans (who may be the same)" in run(*both).out
+    shown = run(*both).out
+    plans = [Plan.read(f"{name}.json").id[:12] for name in ("old", "new")]
+    assert f"joined by the numbers of people: 400 to plan {plans[0]} and 400 to plan {plans[1]}" in shown
+    swapped = run("estimate", "old.json", "old.parquet", "--continues", "new.json", "new.parquet").err
+    assert f"plan {plans[1]} continues plan {plans[0]}; name it first" in swapped
     in_round = ("estimate", "new.json", "new.parquet", "--continues", "old.json:1", "old.parquet")
     assert run(*in_round).out == run(*both).out
     missing = run("estimate", "new.json", "new.parquet", "--continues", "old.json:2", "old.parquet").err

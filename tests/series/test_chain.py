@@ -78,11 +78,11 @@ def test_a_day_of_two_plans_is_one_number_by_people(rolled_out: Path) -> None:
             for plan in (OLD, NEW)
             if (path := rolled_out / f"lake/day={day}/{plan.id[:4]}.parquet").exists()
         ]
-        alone, joined = parts[0]["city"], NEW.join(parts, "others")["city"] if len(parts) > 1 else None
+        estimate = (NEW.join(parts, "others") if len(parts) > 1 else parts[0])["city"]
         for v, label in enumerate(OLD.labels["city"]):
-            assert shares[str(day), label] == pytest.approx((joined or alone).frequencies[v])
+            assert shares[str(day), label] == pytest.approx(estimate.frequencies[v])
             row = next(r for r in series.rows() if (r["day"], r["value"]) == (str(day), label))
-            ends = alone.interval() if joined is None else (joined.low, joined.high)
+            ends = estimate.interval()
             assert [row["low"], row["high"]] == pytest.approx(
                 [np.clip(end[v], 0, 1) for end in ends], abs=1e-9
             )

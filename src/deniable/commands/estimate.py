@@ -30,6 +30,7 @@ from deniable.errors import InvalidParameter
 if TYPE_CHECKING:
     from deniable.frames import Show
     from deniable.reports import Reports
+    from deniable.results.estimates import Estimates
     from deniable.results.findings import FindingsRequest
     from deniable.results.range_queries import RangeQuery
     from deniable.rounds.differences import People
@@ -139,8 +140,6 @@ def estimate_file(request: EstimateRequest) -> None:
     if request.by:
         assert source is not None
         _estimate_windows(plan, source, request)
-    elif request.continues:
-        _estimate_joined(plan, reports, source, request)
     elif request.since is not None and request.every_round:
         _estimate_series(plan, source, request.since, request)
     elif request.since is not None:
@@ -159,9 +158,11 @@ def _refuse_conflicts(request: EstimateRequest, source: sources.Source | None) -
         )
     if request.since is None and request.people is not None and not request.continues:
         raise InvalidParameter("--people is about a change; name the earlier round with --change-from")
-    if request.continues and (request.since is not None or request.by or request.weights):
+    alone = (request.since is not None, request.by, request.weights, request.smooth, request.mle)
+    if request.continues and any((*alone, request.fakes is not None)):
         raise InvalidParameter(
-            "--continues joins the shares of plans; leave out --change-from, --by and --weights"
+            "--continues joins the shares of plans; leave out --change-from, --by, --weights, --smooth, "
+            "--mle and --fakes"
         )
     if request.every_round and (request.since is None or request.number is not None or request.reports):
         raise InvalidParameter(
@@ -229,18 +230,12 @@ def _estimate_windows(plan: Plan, source: sources.Source, request: EstimateReque
         click.echo(windows.text(request.unbiased))
 
 
-def _estimate_joined(
-    plan: Plan, reports: Path | None, source: sources.Source | None, request: EstimateRequest
-) -> None:
-    """Joins the shares of plans that continue each other; writes and prints them."""
+def _join_earlier(estimates: Estimates, request: EstimateRequest) -> Estimates:
+    """The estimates of all people who reported to this plan, or to those of --continues."""
+    from deniable.results.joined import join_plans
+    from deniable.results.unbiased import estimate_tallies
 
-    if reports is not None:
-        tallies = sources.tally_file(plan, reports)
-    else:
-        assert source is not None
-        token = reading.find_token(source, request.token_file)
-        tallies = sources.fetch_tallies(plan, source, request.table, request.number, token)[1]
-    results = [plan.estimate(tallies)]
+    results = [estimates]
     for (file, number), place in request.continues:
         before = reading.read_plan(file)
         if Path(place).exists():
@@ -249,22 +244,17 @@ def _estimate_joined(
             token = reading.find_token(place, request.token_file)
             choose = f"name one with its plan, such as --continues {file}:1"
             earlier = sources.fetch_tallies(before, place, None, number, token, choose=choose)[1]
-        results.append(before.estimate(earlier))
+        results.append(estimate_tallies(before.document, earlier, False))
     people = request.people or "same"
     if people not in ("same", "others"):
         raise InvalidParameter(f"--people {people} is about a change; plans are joined of the same or others")
-    joined = plan.join(results, people, request.level)
-    rows = [
-        {"attribute": name, **row, "level": request.level, "people": people}
-        for name, shares in joined.items()
-        for row in shares.rows()
-    ]
-    about = {"plans": [result.plan_id for result in results], "rows": rows}
-    writing.write_tables(request.out, rows, about)
-    if request.as_json:
-        console.print_json(about)
-    else:
-        click.echo(str(joined))
+    joined = join_plans(results, people)
+    if joined.plan_id != estimates.plan_id:
+        raise InvalidParameter(
+            f"plan {joined.plan_id[:12]} continues plan {estimates.plan_id[:12]}; name it first, and this "
+            "one after --continues"
+        )
+    return joined
 
 
 def _estimate_change(
@@ -425,8 +415,9 @@ def _estimate_shares(
         estimates = estimate_tallies(plan.document, tallies, request.smooth)
         chosen = replace(_choose_findings(request), progress=show, likely=likely)
         sizes = reading.read_sizes(request.weights)
-        weighted = estimates if sizes is None else weigh_estimates(estimates, sizes)
-        findings = Findings.read(weighted, request.level, chosen)
+        shown = estimates if sizes is None else weigh_estimates(estimates, sizes)
+        shown = _join_earlier(shown, request) if request.continues else shown
+        findings = Findings.read(shown, request.level, chosen)
     if request.mle and is_table and has_fakes(plan.document):
         console.note(
             "the most likely shares are of each attribute by itself: those of whole reports take a file of "

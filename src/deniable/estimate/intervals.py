@@ -103,17 +103,29 @@ def mover(weights: Floats, values: Floats, ends: Ends, correlations: Floats | No
     """The ends of a weighted sum of numbers, one by row, from the ends of each.
 
     On each side the reaches add up in squares (the method of variance estimates recovery, Zou and Donner).
-    Numbers are independent, or their errors agree by these correlations: 0 of a number with itself.
+    Numbers are independent, or their errors agree by these correlations: 0 of a number with itself. They may
+    have a third axis, that of the values.
 
     >>> low, high = mover(np.array([0.5, 0.5]), np.array([1.0, 3.0]), (np.zeros(2), np.array([2.0, 3.0])))
     >>> round(float(low), 3), float(high)
     (0.419, 2.5)
     """
     value = weights @ values
-    agreed = np.eye(weights.size) + (0.0 if correlations is None else correlations)
-    reaches = ((weights * np.abs(values - end).T).T for end in ends)
-    down, up = (np.sqrt((reach * np.tensordot(agreed, reach, 1)).sum(axis=0)) for reach in reaches)
+    reaches = [(weights * np.abs(values - end).T).T for end in ends]
+    squares = [(reach**2).sum(axis=0) for reach in reaches]
+    if correlations is not None:
+        squares = [
+            square + sum_agreed(reach, correlations) for square, reach in zip(squares, reaches, strict=True)
+        ]
+    down, up = map(np.sqrt, squares)
     return np.asarray(value - down), np.asarray(value + up)
+
+
+def sum_agreed(errors: Floats, correlations: Floats) -> Floats:
+    """What the variance of a sum has beside the squares of its errors, one by row, which agree so much."""
+    if correlations.ndim > errors.ndim:
+        return np.asarray(np.einsum("i...,ij...,j...->...", errors, correlations, errors))
+    return np.asarray((errors * np.tensordot(correlations, errors, 1)).sum(axis=0))
 
 
 def wilson(counts: Floats, n: int | npt.NDArray[np.int64], tail: float) -> Ends:

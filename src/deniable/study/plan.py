@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from deniable.likelihood import Likelihood
     from deniable.results.change import Change
     from deniable.results.change_series import ChangeSeries
-    from deniable.results.joined import Joined, Joining
+    from deniable.results.joined import Joining
     from deniable.results.most_likely import RecordLikelihood
     from deniable.results.windows import Windows
     from deniable.rounds.differences import People
@@ -511,13 +511,13 @@ class Plan(Printed):
 
         return Result(estimate_tallies(self.document, tallies, smooth))
 
-    def join(self, results: Sequence[Result], people: Joining = "same", level: float = 0.95) -> Joined:
-        """The shares of all people who reported to this plan and to those that it continues, by results of
+    def join(self, results: Sequence[Result], people: Joining = "same") -> Result:
+        """The result of all people who reported to this plan and to those that it continues, by results of
         two of them or more: those of each plan count by its number of people.
 
         Errors are those of people who may be the same in several plans, as over days; or of `others`, where
-        each device reported to one of the plans, as on one day. Of a question that this plan asks anew, there
-        are only its own shares.
+        each device reported to one of the plans, as on one day. Of a question that began anew, or lost
+        answers, there are only the shares since then.
 
         >>> import deniable as dn
         >>> budgets = {"epsilon_first": 1.0, "epsilon_forever": 2.0, "rounds": 4}
@@ -527,9 +527,9 @@ class Plan(Printed):
         >>> first = old.privatize({"crash": ["no", "app"] * 800}, dn.remembering(1))
         >>> second = new.privatize({"crash": ["no", "driver"] * 400}, dn.remembering(2))
         >>> results = [old.estimate(old.tally(first)), new.estimate(new.tally(second))]
-        >>> joined = new.join(results)["crash"]
-        >>> joined.labels, joined.counts
-        (('no', 'app', 'driver'), (1600, 800))
+        >>> joined = new.join(results)
+        >>> joined["crash"].labels, joined.n
+        (('no', 'app', 'driver'), 2400)
         """
         from deniable.results.joined import join_plans
 
@@ -537,7 +537,7 @@ class Plan(Printed):
             raise InvalidParameter(
                 "the results of this plan are missing; join those of the last plan with it"
             )
-        return join_plans([result.numbers for result in results], people, level)
+        return Result(join_plans([result.numbers for result in results], people))
 
     def follow(
         self,

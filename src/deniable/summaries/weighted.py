@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.errors import InvalidParameter
 from deniable.estimate import Estimate, MeanEstimate, reach_of
-from deniable.estimate.intervals import Ends, clopper_pearson, jeffreys, mover
+from deniable.estimate.intervals import Ends, clopper_pearson, jeffreys, mover, sum_agreed
 from deniable.law import Law, Moments
 from deniable.law.pairs import nearer_sums
 from deniable.summaries.summaries import sum_of
@@ -50,7 +50,7 @@ class Weighing:
     is_exact: bool = False
     """Whether the ends of groups are exact ones, which never hold too rarely when they are joined."""
     correlations: Floats | None = None
-    """How much the errors of two groups may agree at most; None where they are independent."""
+    """How much the errors of two groups may agree at most, perhaps by value; None: not at all."""
 
     @property
     def effective(self) -> float:
@@ -72,7 +72,7 @@ class Weighing:
         if self.correlations is None:
             return variance
         errors = (self.weights * np.sqrt(np.maximum(variances, 0.0)).T).T
-        return np.asarray(variance + (errors * np.tensordot(self.correlations, errors, 1)).sum(axis=0))
+        return variance + sum_agreed(errors, self.correlations)
 
     def find_ends(self, groups: Sequence[Triple], value: Floats, reach: Floats) -> Ends:
         """The ends of a weighted sum: by those of the groups, or normal ones, which reach this far.
@@ -152,6 +152,8 @@ class Strata:
 
     groups: tuple[Estimate, ...]
     weighing: Weighing
+    of_values: Weighing
+    """The same weights, and what is known of the errors of single values."""
 
     @property
     def n(self) -> int:
@@ -182,7 +184,7 @@ class Strata:
     def variances(self) -> Floats:
         """The variances of the joined shares."""
         variances = [self._fill(group.stderr**2) for group in self.groups]
-        return self.weighing.join(np.array(variances), self.residuals)
+        return self.of_values.join(np.array(variances), self.residuals)
 
     def combine(self, points: Floats) -> float:
         """The variance of a weighted sum of the joined shares, for one report."""
@@ -204,10 +206,11 @@ class Strata:
 
     def find_ends(self, tail: float) -> Ends:
         value, reach = self.weighing.weights @ self.shares, reach_of(tail) * np.sqrt(self.variances)
-        return self.weighing.find_ends([limit.seen for limit in self._list_limits(tail)], value, reach)
+        return self.of_values.find_ends([limit.seen for limit in self._list_limits(tail)], value, reach)
 
     def find_edges(self, tail: float) -> Ends:
-        return self._join_edges(self._list_limits(tail), reach_of(tail) * np.sqrt(self.variances))
+        reach = reach_of(tail) * np.sqrt(self.variances)
+        return _join_edges(self.of_values, self._list_limits(tail), reach)
 
     def _list_limits(self, tail: float) -> list[_Limits]:
         """The limits of each group's single shares."""
@@ -226,13 +229,8 @@ class Strata:
         ends = self.weighing.find_ends([limit.seen for limit in limits], np.array(value), reach)
         if not _names_one(self.groups[0].law):  # score intervals, which hold too rarely when they are joined
             ends = np.minimum(ends[0], value - reach), np.maximum(ends[1], value + reach)
-        edges = self._join_edges(limits, reach)
+        edges = _join_edges(self.weighing, limits, reach)
         return (float(ends[0].item()), float(ends[1].item())), (edges[0].item(), edges[1].item())
-
-    def _join_edges(self, limits: Sequence[_Limits], reach: Floats) -> Ends:
-        low, _ = self.weighing.find_ends([limit.everybody for limit in limits], np.array(1.0), reach)
-        _, high = self.weighing.find_ends([limit.nobody for limit in limits], np.array(0.0), reach)
-        return low, high
 
 
 class _Limits(NamedTuple):
@@ -241,6 +239,13 @@ class _Limits(NamedTuple):
     seen: Triple
     everybody: Triple
     nobody: Triple
+
+
+def _join_edges(weighing: Weighing, limits: Sequence[_Limits], reach: Floats) -> Ends:
+    """The ends of a weighted sum as if everybody, or nobody, had each value."""
+    low, _ = weighing.find_ends([limit.everybody for limit in limits], np.array(1.0), reach)
+    _, high = weighing.find_ends([limit.nobody for limit in limits], np.array(0.0), reach)
+    return low, high
 
 
 def _find_limits(group: Estimate, tail: float, is_exact: bool, chosen: Floats | None = None) -> _Limits:
@@ -277,9 +282,15 @@ def _names_one(law: object) -> bool:
     return isinstance(law, Law) and law.sizes.tolist() == [1]
 
 
-def join_estimates(groups: Sequence[Estimate], weighing: Weighing) -> Estimate:
-    """The shares of a population, from those of groups that each count as the weighing says."""
-    strata = Strata(tuple(groups), weighing)
+def join_estimates(
+    groups: Sequence[Estimate], weighing: Weighing, agreement: Floats | None = None
+) -> Estimate:
+    """The shares of a population, from those of groups that each count as the weighing says.
+
+    The `agreement` is how much errors of two groups agree at most, by value, where less is known of sums.
+    """
+    of_values = weighing if agreement is None else replace(weighing, correlations=agreement)
+    strata = Strata(tuple(groups), weighing, of_values)
     shares = weighing.weights @ strata.shares
     possible = np.clip(shares, 0.0, 1.0)
     noise: Any = strata.n * strata.variances - possible * (1 - possible)
