@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.collect.joining import Before
+from deniable.collect.results import result_of
 from deniable.errors import InvalidParameter
 from deniable.results.joined import Joining, find_begun
 from deniable.results.windows import Windows
@@ -135,6 +137,10 @@ def test_a_day_has_results_where_one_person_still_reports_to_the_old_plan() -> N
     alone = new.estimate(next(iter(after.values())))
     assert day["city"].frequencies == pytest.approx(alone["city"].frequencies)
     assert (day.n, [part.n for part in day.numbers.plans]) == (501, [1, 500])
+    shown = result_of(
+        new, next(iter(after.values())), before=Before((next(iter(before.values())),), "others")
+    )
+    assert shown["city"].frequencies == pytest.approx(alone["city"].frequencies)
     with pytest.raises(dn.InvalidParameter, match=r"2026-09-01: 'city': nobody was asked .* leave"):
         new.estimate(replace(after, tallies={}, before=(before,)))
 

@@ -62,7 +62,9 @@ def result_of(plan: Plan, tallies: Tallies, text_alone: bool = False, before: Be
     documents = {document.id: document for document in plan.document.continues}
     try:
         results = [
-            estimate_tallies(documents[each.plan_id], each, False) for each in before.tallies if each.n
+            estimate_tallies(documents[each.plan_id], each, False, may_be_empty=True)
+            for each in before.tallies
+            if each.n
         ]
         results.append(estimate_tallies(plan.document, tallies, False, text_alone))
         return Result(join_estimates_of_plans(results, before.people))

@@ -244,7 +244,7 @@ def _join_earlier(estimates: Estimates, request: EstimateRequest) -> Estimates:
             token = reading.find_token(place, request.token_file)
             choose = f"name one with its plan, such as --continues {file}:1"
             earlier = sources.fetch_tallies(before, place, None, number, token, choose=choose)[1]
-        results.append(estimate_tallies(before.document, earlier, False))
+        results.append(estimate_tallies(before.document, earlier, False, may_be_empty=True))
     people = request.people or "same"
     if people not in ("same", "others"):
         raise InvalidParameter(f"--people {people} is about a change; plans are joined of the same or others")
