@@ -256,7 +256,11 @@ def test_the_shell_decodes(
     assert "none of these messages is a report of plan" in noted
     assert "30 refused: plan; give the plan that they were made for" in noted
     log.write_bytes(b"\n".join(base64.b64encode(report.to_bytes()) for report in sent))
-    code, _, noted = run("decode", plan, str(log), "-o", str(tmp_path / "none.parquet"))
+    none = tmp_path / "none.jsonl"
+    code, _, noted = run(
+        "decode", plan, str(log), "-o", str(tmp_path / "none.parquet"), "--refused", str(none)
+    )
     assert code == 1
     assert "give each report after its length in 4 bytes" in noted
+    assert len(none.read_text().splitlines()) == 30, "who looks for the reason needs them"
     assert not (tmp_path / "none.parquet").exists()

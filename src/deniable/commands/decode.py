@@ -88,7 +88,13 @@ def decode_files(request: DecodeRequest) -> None:
                 lines.write(json.dumps({"reason": reason, "message": message.hex()}) + "\n")
 
         received = Received(read.document, _read_files(request.files, show), keep, request.window)
-        read.write_reports(request.out, _refuse_if_none(received), request.force)
+        problem = None
+        try:
+            read.write_reports(request.out, _refuse_if_none(received), request.force)
+        except InvalidReport as refusal:  # the file of messages that are refused shows what they are
+            problem = refusal
+    if problem is not None:
+        raise problem
     if request.as_json:
         console.print_json({"n": received.n, "refused": received.refused})
     else:
