@@ -586,7 +586,7 @@ def test_what_is_scrubbed_leaves_no_trace(make: Make, monkeypatch: pytest.Monkey
         monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "secure_delete = OFF"))
         plain = Cleared(True, True)
         monkeypatch.setattr(
-            Postgres, "clear", lambda database, _: plain if database.run("VACUUM arrivals") == [] else None
+            Postgres, "clear", lambda database, *_: plain if database.run("VACUUM arrivals") == [] else None
         )
     store = opened(url)
     store.register(WORDS.document)
