@@ -267,7 +267,7 @@ it("marks what it shows as old from a change until that is computed", async () =
   expect(state(".simulated")).toBe("true Computing…");
   const shown = (studies.forecast as { plan: string }).plan;
   previews[0]?.({ plan: shown, people: 1, questions: [], tables: [] });
-  await expect.poll(() => state(".simulated")).toBe("false ");
+  for (const part of [".simulated", ".shown"]) await expect.poll(() => state(part)).toBe("false ");
   const waiting: ((answer: unknown) => void)[] = [];
   designer.route(/^forecast$/, () => new Promise((resolve) => waiting.push(resolve)));
   await page.fill("#title", "Another");
