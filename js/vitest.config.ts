@@ -70,6 +70,7 @@ export default defineConfig({
     include: ["tests/**/*.test.ts"],
     testTimeout: 60_000, // others work on this machine too
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       { extends: true, test: { name: "node", environment: "node", exclude: ["tests/**/*.browser.test.ts"] } },
       ...(existsSync(chromium) ? [inChromium] : []),
